@@ -67,7 +67,8 @@ def main() -> None:
 
 
 def _recorded_call(figures: Figures) -> None:
-    """Time of a call through the storage layer with the live recorder above the bare system call: a stat and a read of 4 KiB."""
+    """Measure a stat and a read of 4 KiB through the storage layer with the live recorder, above the bare system
+    call."""
     live = LiveRecorder(memoryview(bytearray(REGION_BYTES)))
     live.select(uuid.UUID(int=1), Phase.EXPAND)
     with tempfile.NamedTemporaryFile() as made:
@@ -87,7 +88,7 @@ def _recorded_call(figures: Figures) -> None:
 
 
 def _pipeline(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> None:
-    """Pipeline and floor in turn, so that a machine that slows down slows both."""
+    """Measure pipeline and floor in turn, so that a machine that slows down slows both."""
     ratios: dict[int, list[float]] = {number: [] for number in _WORKERS}
     results: dict[int, list[dict[str, float]]] = {number: [] for number in _WORKERS}
     for _ in range(repeats):
@@ -109,7 +110,8 @@ def _pipeline(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> 
 def _cost(
     home: BenchHome, corpus: Path, pairs: int, options: tuple[str, ...], on: Mapping[str, str], off: Mapping[str, str]
 ) -> tuple[float, str]:
-    """CPU seconds that a feature costs, per cent of a run without it, and a note; each pair in the other order."""
+    """Return the CPU seconds of a feature, in per cent of a run without it, and a note; each pair runs in the other
+    order."""
     runs: list[tuple[float, float]] = []
     for number in range(pairs):
         seconds = {}

@@ -30,7 +30,7 @@ class Sample:
 def samples(
     by_language: dict[str, str], lengths: tuple[int, ...] = LENGTHS, each: int = 1, seed: int = 1
 ) -> Iterator[Sample]:
-    """Pieces of each length from places drawn by the seed; those that are ASCII in their charset are left out."""
+    """Yield pieces of each length from places drawn by the seed; pieces that are ASCII in their charset are omitted."""
     for language, text in by_language.items():
         for charset in (*CHARSETS.get(language, ()), *UNICODE):
             fit = fitting(text, charset)
@@ -52,7 +52,7 @@ ENOUGH = 200  # bytes from which on a text is expected to be read right
 
 
 def main() -> None:
-    """Read every sample without saying what it is in, and print what came of it."""
+    """Read every sample without naming its charset, and print the results."""
     parser = argparse.ArgumentParser(prog="make bench-charsets BENCH_ARGS=…", description=main.__doc__)
     parser.add_argument(
         "--texts", type=Path, default=TEXTS, help="a directory with a text for each language (de.txt …)"
@@ -74,7 +74,7 @@ Read = tuple[Sample, Detected, bool]
 
 
 def report(read: list[Read]) -> Iterator[str]:
-    """Both tables, in Markdown."""
+    """Yield both tables, in Markdown."""
     pairs = {(sample.language, sample.charset) for sample, _, _ in read}
     charsets, languages = {charset for _, charset in pairs}, {language for language, _ in pairs}
     yield f"{len(read):,} samples: {len(languages)} languages, {len(charsets)} charsets, {len(pairs)} pairs of them"

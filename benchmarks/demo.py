@@ -1,8 +1,6 @@
-"""How long `make demo` takes in a fresh clone with an empty and with a filled package cache, and what more workers gain while
-eight busy loops run.
-
-`python -m benchmarks.demo` measures it alone. A part of `make bench`.
-"""
+"""Duration of `make demo` in a fresh clone with an empty and with a filled package cache, and the gain of more workers
+while eight busy loops run.
+`python -m benchmarks.demo` measures only this. A part of `make bench`."""
 
 from __future__ import annotations
 
@@ -28,7 +26,8 @@ _GAIN = re.compile(r"^ +(\d+) workers? .* ([\d.]+) x$", re.MULTILINE)
 
 
 def measure(figures: Figures) -> None:
-    """All three. Where the package index cannot be reached there is no cold one, and the others use the user's own cache."""
+    """Measure all three. If the package index cannot be reached there is no cold run, and the others use the user's own
+    cache."""
     with tempfile.TemporaryDirectory(prefix="edbench-demo-") as home:
         caches = {"UV_CACHE_DIR": f"{home}/uv", "PIP_CACHE_DIR": f"{home}/pip"}
         for name in ("cold", "warm", "busy"):
@@ -54,7 +53,7 @@ def measure(figures: Figures) -> None:
 
 
 def machine() -> str:
-    """Cores, model and load of this machine."""
+    """Return cores, model and load of this machine."""
     cpus = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     model = re.search(r"^model name\s*: (.*)", cpus, re.MULTILINE)
     return f"{os.cpu_count()} cores, {model[1] if model else os.uname().machine}, load {os.getloadavg()[0]:.1f}"
@@ -72,10 +71,8 @@ def _busy(loops: int) -> Iterator[None]:
 
 
 def _run(clone: Path, caches: Mapping[str, str], loops: int) -> tuple[float, str]:
-    """Clone it if that is not done, and run it: seconds, and the last lines printed.
-
-    Raises RunFailed with the last line printed, for instance where the package index cannot be reached.
-    """
+    """Clone the repository, unless that is done, and run the demo; return the seconds, and the last lines printed.
+    Raises RunFailed with the last line printed, for instance if the package index cannot be reached."""
     if not clone.exists():
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     kept = {key: value for key, value in os.environ.items() if not _OURS.match(key)}

@@ -1,4 +1,4 @@
-"""What the queue manager dispatches: slots that take no time replace workers."""
+"""Rate of the queue manager's dispatch: slots that take no time replace workers."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Dispatching:
     """One measurement, with `PENDING` tasks pending."""
 
     rate: float  # tasks/s marked and sent
-    memory_bytes: int  # most that the process of the queue manager had resident
+    memory_bytes: int  # largest resident memory of the queue manager's process
     task_cpu_s: float  # of the queue manager, the database processes that serve it, and the broker
 
 
 def measure(directory: Path) -> Dispatching:
-    """Run `python -m queue_manager`; what is dispatched is set done, and its messages are dropped, by a statement each."""
+    """Run `python -m queue_manager`; one statement sets dispatched tasks to done, another deletes their messages."""
     settings = Settings(storage=directory / "storage", scratch=directory / "scratch")
     with embedded_services(settings, slots=_SLOTS) as running:
         database = Database("db1", running.databases[0].url)

@@ -30,7 +30,7 @@ from sql.connection import Connection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One figure. `target` is a bound on `value`: at least it, or at most it when `at_most`."""
+    """A figure with its target: `value` should be at least it, or at most it with `at_most`."""
 
     value: float
     unit: str
@@ -40,7 +40,7 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is reached; None where there is none."""
+        """Whether the target is reached; None without a target."""
         if self.target is None:
             return None
         return self.value <= self.target if self.at_most else self.value >= self.target
@@ -48,14 +48,14 @@ class Figure:
 
 @dataclass(slots=True)
 class Figures:
-    """All figures of one run, by name; printed and written as they come in."""
+    """All figures of one run, by name; printed and written as they are added."""
 
     file: Path
     console: Console = field(default_factory=lambda: Console(highlight=False))
     by_name: dict[str, Figure] = field(default_factory=dict)
 
     def add(self, name: str, figure: Figure) -> None:
-        """Keep one, print its line, and write the file again: an interrupted run leaves what it has."""
+        """Add a figure, print its line, and write the file again: an interrupted run leaves what it has."""
         self.by_name[name] = figure
         bound = (
             "" if figure.target is None else f"  ({'≤' if figure.at_most else '≥'} {figure.target:g}: {_word(figure)})"
@@ -64,7 +64,7 @@ class Figures:
         self.file.write_text(json.dumps({n: _plain(f) for n, f in self.by_name.items()}, indent=1) + "\n")
 
     def show(self) -> None:
-        """The whole table."""
+        """Print the whole table."""
         table = Table("figure", "value", "unit", "target", "met", "note", box=None, header_style="bold", pad_edge=False)
         for name, f in self.by_name.items():
             target = "" if f.target is None else f"{'≤' if f.at_most else '≥'} {f.target:g}"
@@ -87,7 +87,7 @@ def _plain(figure: Figure) -> dict[str, Any]:
 
 
 def bare_job(conn: Connection, name: str, *, workers: int = 0, slots: int = 0) -> uuid.UUID:
-    """Its id."""
+    """Create a job without custodians and tasks; return its id."""
     job = uuid.uuid4()
     jobs.create_job(
         conn,
@@ -116,7 +116,7 @@ _REPEATS = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What processes that have ended took of the machine."""
+    """Resources that ended processes used."""
 
     processor_s: float
     system_s: float  # of it in the kernel
@@ -126,7 +126,8 @@ class Spent:
 
 @contextmanager
 def spent_below() -> Iterator[list[Spent]]:
-    """What all processes take that are started in the block and have ended with it, those that nobody waited for too."""
+    """Measure the resources of all processes that are started in the block and end with it, including those that no
+    process waited for."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     out: list[Spent] = []
     before = _children()
@@ -150,7 +151,7 @@ def _children() -> dict[str, Any]:
 
 
 def used(process: psutil.Process) -> float:
-    """Processor seconds of a process and its descendants so far; what has ended is missing."""
+    """Return CPU seconds of a process and its running descendants so far."""
     total = 0.0
     try:
         for one in (process, *process.children(recursive=True)):
@@ -162,7 +163,8 @@ def used(process: psutil.Process) -> float:
 
 
 def microseconds_of(times: int, do: Callable[[], object]) -> float:
-    """Of this thread's processor time, each; the fastest repeat: what others do to the caches is no cost of ours."""
+    """Return the CPU time of this thread for one call, from the fastest repeat: the effect of other programs on the
+    caches does not count."""
     best = float("inf")
     for _ in range(_REPEATS):
         start = time.thread_time_ns()
@@ -173,13 +175,13 @@ def microseconds_of(times: int, do: Callable[[], object]) -> float:
 
 
 class Samples:
-    """(time since the epoch, processor seconds) in the order of time."""
+    """(time since the epoch, CPU seconds) in order of time."""
 
     def __init__(self) -> None:
         self.readings: list[tuple[float, float]] = []
 
     def between(self, start: float, end: float) -> float:
-        """Processor seconds between two moments, as near as the samples are to them."""
+        """Return CPU seconds between two moments, as near as the samples are to them."""
         if not self.readings:
             return 0.0
         return self._at(end) - self._at(start)
@@ -190,7 +192,7 @@ class Samples:
 
 @contextmanager
 def sampled(pid: int) -> Iterator[Samples]:
-    """Samples of a process and its descendants, several a second, while the context is open."""
+    """Sample a process and its descendants, several times a second, while the context is open."""
     samples, ended, process = Samples(), threading.Event(), psutil.Process(pid)
 
     def sample() -> None:
@@ -212,13 +214,13 @@ _SAMPLE_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class BenchHome:
-    """Runs `edbench` commands against a storage root and scratch of its own."""
+    """A storage root and scratch of its own, in which `edbench` commands run."""
 
     directory: Path
     edbench: Path = EDBENCH  # the command, of this checkout or of another
 
     def environment(self) -> dict[str, str]:
-        """The user's environment without EDBENCH_*, pointed here."""
+        """Return the user's environment without EDBENCH_*, with this storage root and scratch."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_")}
         return kept | {
             "EDBENCH_STORAGE": str(self.directory / "storage"),
@@ -226,7 +228,8 @@ class BenchHome:
         }
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
-        """One command to its end, with more in its environment; RuntimeError with what it printed when it fails."""
+        """Run one command to its end, with additions to its environment. Raises RuntimeError with its output if it
+        fails."""
         done = subprocess.run(
             [str(self.edbench), *arguments],
             env=self.environment() | dict(env or {}),
@@ -240,7 +243,7 @@ class BenchHome:
         return done.stdout
 
     def discover(self, corpus: Path, *options: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """A discovery job; its result."""
+        """Run a discovery job; return its result."""
         target = self.directory / "r.json"
         output = ("--json",) if self._flat() else ("-o", "json", "--output-file")
         self.run("discover", str(corpus), *output, str(target), *options, env=env)
@@ -251,13 +254,13 @@ class BenchHome:
         self.run(*(() if self._flat() else ("job",)), "delete", job)
 
     def _flat(self) -> bool:
-        """Whether the checkout is from before the commands were grouped, as cb7c1049 is."""
+        """Return whether the checkout is from before the commands were grouped, as cb7c1049 is."""
         return "--json FILE" in self.run("discover", "--help")
 
 
 @contextmanager
 def bench_home() -> Iterator[BenchHome]:
-    """A fresh one, on the file system of the temporary directory."""
+    """Create a home, on the file system of the temporary directory, and remove it afterwards."""
     directory = Path(tempfile.mkdtemp(prefix="edbench-bench-"))
     directory.chmod(0o711)
     try:

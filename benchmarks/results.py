@@ -44,7 +44,8 @@ _TESTS: dict[str, tuple[str, ...]] = {
 
 
 def main() -> None:
-    """Exit status 1 for a package that differs, or for a step that failed; its reason is in the record."""
+    """Run the command; exit with status 1 for a package that differs, or for a step that failed, whose reason is in the
+    record."""
     parser = argparse.ArgumentParser(prog="make results RESULTS_ARGS=…", description=__doc__)
     parser.add_argument("--mount", type=Path, metavar="DIR", help="measure the storage of this empty directory")
     parser.add_argument("--name", help="name of the storage, for files")
@@ -68,7 +69,7 @@ def main() -> None:
 
 
 def measure(mount: Path, name: str, about: str, cache: str, scale: str) -> list[str]:
-    """Run the steps on the storage and publish their packages; returns a line for each that failed."""
+    """Run the steps on the storage and publish their packages; return a line for each step that failed."""
     options = ("--filer-cache", cache) if cache else ()
     record: dict[str, Any] = {"schema": SCHEMA, "storage": name, "title": name, "about": about, "edbench": version("edbench"), "steps": []}  # fmt: skip
     with bench_home() as home, TemporaryDirectory(prefix="edbench-results-", dir=mount) as there:
@@ -122,7 +123,7 @@ def again(package: Path) -> None:
 
 
 def differences() -> list[str]:
-    """Differences between each published package and what is computed from its observations; a line each."""
+    """Return differences between each published package and what is computed from its observations; a line each."""
     out: list[str] = []
     for there in published():
         with unpacked(there) as packages:
@@ -134,7 +135,7 @@ def differences() -> list[str]:
 
 
 def published(there: Path = PUBLISHED) -> list[Path]:
-    """A directory for each storage."""
+    """Return the directories of the published storages."""
     return sorted(path for path in there.iterdir() if (path / FILE).is_file())
 
 
@@ -164,7 +165,7 @@ def lighten(package: Path) -> None:
 
 
 def packed(package: Path) -> bytes:
-    """An archive with the same bytes for the same files: no owner, no times, in the order of the names."""
+    """Return an archive with the same bytes for the same files: no owner, no times, in the order of the names."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name in sorted([*files_of(package), MANIFEST]):
@@ -177,7 +178,7 @@ def packed(package: Path) -> bytes:
 
 @contextmanager
 def unpacked(there: Path) -> Iterator[dict[str, Path]]:
-    """Give the packages of a published storage by name, as directories, while the block lasts."""
+    """Yield the packages of a published storage by name, as directories, while the block lasts."""
     with TemporaryDirectory(prefix="edbench-results-") as directory:
         files = sorted(there.glob(f"*{ENDING}"))
         for file in files:

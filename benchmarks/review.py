@@ -1,10 +1,8 @@
-"""`make bench-review`: de-duplication, DeNIST and threads of a job of a million items, by clock; near-duplicates and languages of
-texts, with what they find of what was planted.
-
-The items are rows that a statement makes, in an embedded database of their own: a fifth are containers' members with 30 %
-copies, two fifths messages in stores, two fifths attachments. The list is text, ten million SHA-256, of which one in a
-thousand items' are some.
-"""
+"""`make bench-review`: elapsed time of de-duplication, DeNIST and threads over a job of a million items;
+near-duplicates and languages of texts, with recall of the planted ones.
+The items are rows that a statement inserts, in an embedded database of their own: a fifth are containers' members with
+30 per cent copies, two fifths messages in stores, two fifths attachments. The list is text, ten million SHA-256, among
+them the hashes of one in a thousand items."""
 
 from __future__ import annotations
 
@@ -47,19 +45,19 @@ from review.threads.run import thread
 from sql.jobs import NewJob, create_job, get_job
 from sql.session import Database
 
-# The manifest's names of what ISO 639 calls otherwise.
+# ISO 639 codes of languages that the manifest names differently.
 _ISO = {"nb": "no", "zh_Hans": "zh", "zh_Hant": "zh"}
 
 
 class Quality(NamedTuple):
-    """Shares of 1: of what was to be found, and of what was found."""
+    """Recall and precision, from 0 to 1."""
 
     recall: float
     precision: float
 
 
 class Told(NamedTuple):
-    """Texts by what was said of their language."""
+    """Numbers of texts by the result of language detection."""
 
     right: int
     wrong: int
@@ -67,7 +65,8 @@ class Told(NamedTuple):
 
 
 def pairs_found(truth: Mapping[str, Hashable], found: Mapping[str, Hashable]) -> Quality:
-    """Pairs of documents with one text, and pairs in one group; documents that are not in `truth` do not count."""
+    """Compare pairs of documents with the same text with pairs in the same group; documents that are not in `truth` do
+    not count."""
     wanted, got = _pairs(truth), _pairs({path: group for path, group in found.items() if path in truth})
     both = len(wanted & got)
     return Quality(both / len(wanted) if wanted else 1.0, both / len(got) if got else 1.0)
@@ -81,7 +80,8 @@ def _pairs(groups: Mapping[str, Hashable]) -> set[tuple[str, str]]:
 
 
 def near_quality(corpus: Path, scratch: Path, threshold: float) -> Quality:
-    """Of the loose documents of a corpus with near-copies, whose texts are taken here, in this process."""
+    """Measure the quality over the loose documents of a corpus with near-copies; their texts are extracted in this
+    process."""
     truth = _loose(corpus, m.TEXT_OF)
     with collecting(scratch, bands_for(threshold)) as texts:
         taken = []
@@ -95,14 +95,14 @@ def near_quality(corpus: Path, scratch: Path, threshold: float) -> Quality:
 
 
 def language_quality(corpus: Path) -> Told:
-    """Of the files of a corpus of profile `languages`; those without a text do not count."""
+    """Count results over the files of a corpus of profile `languages`; files without a text do not count."""
     truth = _loose(corpus, m.LANGUAGE)
     texts = {path: _text(corpus, path) for path in truth}
     return languages_told(truth, {path: language_of(text) for path, text in texts.items() if text.strip()})
 
 
 def _loose(corpus: Path, column: str) -> dict[str, str]:
-    """What the manifest says of loose files, by their paths."""
+    """Return a column of the manifest for loose files, by their paths."""
     rows = m.read_manifest(corpus).select([m.ORDINAL, m.DEPTH, column]).to_pylist()
     return {os.fsdecode(row[m.ORDINAL]): row[column] for row in rows if row[m.DEPTH] == 0 and row[column] is not None}
 
@@ -116,7 +116,7 @@ def _text(corpus: Path, path: str) -> str:
 
 
 def languages_told(truth: Mapping[str, str], found: Mapping[str, str]) -> Told:
-    """Documents that are not in `truth` do not count, nor do those without a text."""
+    """Count results; documents that are not in `truth` do not count, nor do those without a text."""
     said = Counter(
         "unknown" if found[path] == UNKNOWN else found[path] == _ISO.get(language, language)
         for path, language in truth.items()
@@ -128,7 +128,7 @@ def languages_told(truth: Mapping[str, str], found: Mapping[str, str]) -> Told:
 ITEMS, HASHES = 1_000_000, 10_000_000
 _HASHES_AT_ONCE = 500_000
 
-# Message n of store n / 1000 with attachments; n % 10 < 3 are copies of what another custodian has.
+# Message n of store n / 1000 with attachments; those with n % 10 < 3 are copies of another custodian's.
 _ITEMS = """
 INSERT INTO item (id, job, parent, family_id, custodian, ordinal, depth, name, display, container_path, kind, container,
     media_type, bytes, sha256, content_hash, message_id_hash, location)
@@ -186,7 +186,7 @@ def main() -> None:
 
 
 def measure(figures: Figures, items: int = ITEMS, hashes: int = HASHES) -> None:
-    """De-duplication, DeNIST and threads of so many items, against so many hashes."""
+    """Measure de-duplication, DeNIST and threads of so many items, against so many hashes."""
     with tempfile.TemporaryDirectory(prefix="bench-review-", dir="/var/tmp") as place:
         os.chmod(place, 0o711)
         settings = Settings(storage=Path(place) / "storage", scratch=Path(place) / "scratch")
@@ -212,7 +212,7 @@ def _measure(figures: Figures, job: Jobs, hashes: Path, settings: Settings, item
 
 
 def _measure_texts(figures: Figures, place: Path, texts: int) -> None:
-    """The texts themselves come from nowhere: how long an index takes to give them is not in it."""
+    """Measure the quality, and the time of grouping generated texts; reading texts from an index is not included."""
     corpora = {"near": (str(Path(__file__).with_name("near.toml")), 0.5), "languages": ("languages", 0.5)}
     for name, (profile, scale) in corpora.items():
         generate_corpus(place / name, profile, scale, 1, 1, _quietly)
@@ -240,7 +240,7 @@ def _measure_texts(figures: Figures, place: Path, texts: int) -> None:
 
 
 def _quietly(_done: int, _total: int) -> None:
-    """Corpora that are made on the way say nothing."""
+    """Report no progress of generated corpora."""
 
 
 def _timed(figures: Figures, name: str, most: float | None, job: Jobs, work: Callable[[], int]) -> None:
@@ -253,7 +253,7 @@ def _timed(figures: Figures, name: str, most: float | None, job: Jobs, work: Cal
 
 
 def _server_seconds(database: Database) -> float:
-    """Processor seconds of the database's processes so far, those that have ended too."""
+    """Return CPU seconds of the database's processes so far, ended ones included."""
     with database.transaction() as conn:
         postmaster = psutil.Process(conn.execute("SELECT pg_backend_pid()").scalar_one()).parent()
     if postmaster is None:
@@ -290,7 +290,7 @@ def _job(database: Database, items: int) -> Jobs:
 
 
 def _list(path: Path, database: Database, job: Jobs, hashes: int) -> Path:
-    """Random hashes, and among them one in a thousand of the items'."""
+    """Write random hashes, and among them those of one in a thousand items."""
     with database.transaction() as conn:
         query = "SELECT encode(sha256, 'hex') FROM item WHERE job = %(job)s AND hashtext(id::text) %% 1000 = 0"
         known = list(conn.execute(query, {"job": job.id}).scalars())

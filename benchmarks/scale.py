@@ -1,10 +1,10 @@
-"""Where the architecture stops: simulations of 1,000 and 10,000 workers, 1 to 64 databases, up to 1 PB. `make bench-scale`.
-
-Hosts, filer and network grow with the workers, so that what stops is a part of ours: database servers, and the dispatcher of each
-database. Demands are those of the shipped calibration. The dispatcher sends a task as fast as the CPU seconds allow that queue
-manager, database and broker take for one, one after the other: measured first, in some seconds, unless `--dispatched` is given.
-The first rows show the error of drawing tasks against the full plan of a million items, and of simulating several tasks as one.
-"""
+"""`make bench-scale`: simulations of 1,000 and 10,000 workers, 1 to 64 databases, up to 1 PB, to find the limits of the
+architecture.
+Hosts, filer and network grow with the workers, so that the limit is a part of edbench: database servers, or the
+dispatcher of each database. Demands are those of the shipped calibration. A dispatcher sends tasks at the rate that the
+CPU seconds of queue manager, database and broker for a task allow, one after the other: measured first, in some
+seconds, unless `--dispatched` is given. The first rows show the error of drawing tasks compared with the full plan of a
+million items, and of simulating several tasks as one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _HEADER = "dispatcher    workers databases      TB    items/s  elapsed s  GB/hou
 
 
 def site_for(workers: int, dispatched_per_s: float, larger: int = 1) -> Site:
-    """The site `cluster` with hosts, filer and network for so many workers, dispatchers of this rate, and tasks so many times larger."""
+    """Return the site `cluster` with hosts, filer and network for so many workers, dispatchers of this rate, and tasks
+    that are `larger` times as large."""
     site = load_site("cluster")
     options = site.options
     tasks = {name: larger * getattr(options, name) for name in ("batch_bytes", "batch_files", "split_bytes")}
@@ -55,7 +56,7 @@ def site_for(workers: int, dispatched_per_s: float, larger: int = 1) -> Site:
 
 
 def _measured() -> float:
-    """Tasks that a dispatcher sends a second on a machine that does nothing else."""
+    """Measure how many tasks a dispatcher sends in a second on an otherwise idle machine."""
     with bench_home() as home:
         found = dispatcher.measure(home.directory)
     print(

@@ -1,4 +1,5 @@
-"""Steps and seconds from a machine with an empty home to the first result, with report R2's table of an administrator's tasks."""
+"""Steps and seconds from a machine with an empty home to the first result, compared with report R2's table of
+administrative tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ TASKS: tuple[tuple[str, int, list[str]], ...] = (  # what is done, steps that ar
     ("delete the job", 1, [EDBENCH, "job", "delete", "last"]),
     ("remove the installation", 1, ["make", "clean"]),
 )
-# Tasks in the web interface of an array, in report R2: what it did, seconds, steps where it gives them. Not comparable with ours.
+# Tasks in the web interface of an array, in report R2: name, seconds, steps if it gives them. Not comparable with ours.
 R2 = (
     ("five-member group with 20 volumes initialised", 1500.0, None),
     ("a member added", 150.0, 11),
@@ -42,7 +43,7 @@ _NOT_HANDED = ("EDBENCH_", "PYTHON", "VIRTUAL_ENV", "XDG_", "PIP_CACHE_DIR", "UV
 
 
 def measure(tasks: Sequence[tuple[str, int, list[str]]] = TASKS) -> list[tuple[str, int, float]]:
-    """Run the tasks with an empty home; name, steps and seconds of each. Raises CalledProcessError."""
+    """Run the tasks with an empty home; return name, steps and seconds of each. Raises CalledProcessError."""
     home = Path(tempfile.mkdtemp(prefix="edbench-set-up-"))
     env = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_HANDED)}
     path = [part for part in env.get("PATH", os.defpath).split(os.pathsep) if part != str(ROOT / ".venv" / "bin")]

@@ -1,9 +1,8 @@
-"""Whether the simulator is true: real discoveries on emulated filers, predicted from those with 1 and 2 workers. `make bench-simulate`.
-
-Prints predicted and measured seconds of each number of workers, and the error; those with more workers than 2 are not used for the
-prediction. The same for the file systems of docs/dev/results, whose packages have runs of 1, 2 and 4 workers. Then what twice of a
-resource changes, for two of them in real runs too.
-"""
+"""Accuracy of the simulator: real discoveries on emulated filers, predicted from those with 1 and 2 workers. `make
+bench-simulate`.
+Prints predicted and measured seconds for each number of workers, and the error; runs with more than 2 workers are not
+used for the prediction. Does the same for the file systems of docs/dev/results, whose packages have runs of 1, 2 and 4
+workers. Then prints the effect of doubling a resource, for two resources also in real runs."""
 
 from __future__ import annotations
 
@@ -44,14 +43,15 @@ _REAL_WAITS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 
 class Runs:
-    """Real discoveries of a small corpus; their results are kept in a directory, and those that are there are not measured again."""
+    """Real discoveries of a small corpus. Their results are kept in a directory, and existing ones are not measured
+    again."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
 
     def of(self, filer: str, workers: str, slots: int = _SLOTS, name: str = "") -> dict[str, Any]:
-        """The result with these numbers of workers; `filer`: a name or a file."""
+        """Return the result with these numbers of workers; `filer`: a name or a file."""
         corpus, out = self._directory / "corpus", self._directory / f"{name or filer}.json"
         edbench = [sys.executable, "-m", "cli"]
         if not out.exists():
@@ -64,7 +64,7 @@ class Runs:
         return dict(json.loads(out.read_text(encoding="utf-8")))
 
     def twice(self, filer: str) -> Path:
-        """A file of the filer with units and link that are twice as fast."""
+        """Write a file of the filer with units and link that are twice as fast, and return it."""
         path = self._directory / f"{filer}-twice.toml"
         text = (PROFILES / f"{filer}.toml").read_text(encoding="utf-8")
         for line, other in ((f'name = "{filer}"', f'name = "{path.stem}"'), ("scale = 1.0", "scale = 0.5")):
@@ -76,14 +76,14 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """A filer as it is simulated: what jobs demand of it follows from the runs with 1 and 2 workers."""
+    """A simulated filer, with the demands of jobs computed from the runs with 1 and 2 workers."""
 
     plan: Plan
     demands: Demands
     filer: FilerModel
 
     def elapsed_s(self, workers: int, *, slots: int = _SLOTS, cores: int = _CORES, network: int = 1) -> float:
-        """Predicted; `network`: times as fast."""
+        """Predict the elapsed seconds; `network`: factor of the network's speed."""
         site = emulated_site(
             self.filer, cores=cores, slots=slots, others=self.demands.others, crowding=self.demands.crowding
         )
@@ -93,8 +93,8 @@ class Model:
 
 
 def model_of(filer: str, result: Mapping[str, Any], calibration: Calibration, plan: Plan) -> Model:
-    """From the points of a result that are known. What slots wait for besides filer, cores and databases is as many times that of the
-    calibration as makes these points take what they took."""
+    """Fit a model to the known points of a result. The slots' waits for anything but filer, cores and databases are the
+    calibration's times a factor, chosen so that these points take the measured time."""
     known = {**result, "points": [point for point in result["points"] if point["at"]["workers"] <= _KNOWN]}
     demands, found = calibrated(calibration, known, plan, "the runs of 1 and 2 workers"), load_filer(filer)
     assert found is not None
@@ -115,15 +115,15 @@ def _waiting(demands: Demands, times: float) -> Demands:
 
 
 def _took(result: Mapping[str, Any], workers: int) -> tuple[float, float]:
-    """Measured seconds of a point, the median of its runs, and the seconds that slots waited for a core in each of them: many, and
-    others used the machine."""
+    """Return the measured seconds of a point, the median of its runs, and the mean number of slots that waited for a
+    core: if that is high, other programs used the machine."""
     runs = next(point["repeats"] for point in result["points"] if point["at"]["workers"] == workers)
     elapsed_s = statistics.median(float(run["elapsed_s"]) for run in runs)
     return elapsed_s, statistics.median(run["run_queue_s"] / run["elapsed_s"] for run in runs)
 
 
 def compared(filer: str, model: Model, result: Mapping[str, Any]) -> list[float]:
-    """Print predicted and measured seconds of each point; the errors of those that are predicted."""
+    """Print predicted and measured seconds of each point; return the errors of the predicted ones."""
     errors = []
     for workers in (point["at"]["workers"] for point in result["points"]):
         (took, waited), predicted = _took(result, workers), model.elapsed_s(workers)
@@ -133,8 +133,9 @@ def compared(filer: str, model: Model, result: Mapping[str, Any]) -> list[float]
 
 
 def real(name: str, calibration: Calibration) -> None:
-    """Predict 4 workers on a file system from its runs with 1 and 2. Nothing is known of it: it is simulated as one server, with a
-    time for each filer op, and waits that do not depend on the load; the two that explain the known runs best are taken."""
+    """Predict 4 workers on a file system from its runs with 1 and 2. The file system is simulated as one server, with a
+    time for each filer op, and waits that do not depend on the load; the values that fit the known runs best are used.
+    """
     known, more = (_packaged(_PACKAGES / name / f"{part}.tar.xz") for part in ("discovery-1-2", "discovery-4"))
     corpus = known["conditions"]["corpus"]
     plan = plan_of(corpus["profile"], corpus["scale"], corpus["seed"], contents_of_plain(calibration.contents))
@@ -169,7 +170,7 @@ def real(name: str, calibration: Calibration) -> None:
 
 
 def _packaged(path: Path) -> dict[str, Any]:
-    """The result in a package."""
+    """Return the result in a package."""
     with tarfile.open(path) as archive:
         file = archive.extractfile(next(one for one in archive if one.name.endswith("/result.json")))
         assert file is not None
@@ -177,7 +178,7 @@ def _packaged(path: Path) -> dict[str, Any]:
 
 
 def sensitivity(runs: Runs, model: Model, result: Mapping[str, Any]) -> None:
-    """Print what twice of each resource changes, and what it changes in real runs."""
+    """Print the effect of doubling each resource in the simulation, and in real runs."""
     twice = runs.twice(_DOUBLED)
     faster = load_filer(f"{twice}")
     assert faster is not None

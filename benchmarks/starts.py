@@ -1,7 +1,6 @@
-"""`make bench-starts`: how long commands take to say their first word, by clock; medians.
-
-Each is run once before it is measured, and there is a job of one message. For `inspect` the first word is the whole output. Each
-figure has the CPU seconds of the command's own process, which other programs on the machine change little.
+"""`make bench-starts`: seconds until commands print their first word, by clock; medians.
+Each is run once before it is measured, and there is a job of one message. For `inspect` the first word is the whole
+output. Each figure has the CPU seconds of the command's own process, which other programs on the machine change little.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def main() -> None:
 
 
 def _first_words(home: BenchHome, rounds: int, figures: Figures) -> None:
-    """Each of them, by clock."""
+    """Measure each command."""
     (home.directory / "small.eml").write_bytes(_SMALL)
     (home.directory / "small.txt").write_bytes(_SMALL.partition(b"\n\n")[2])
     source = home.directory / "source"
@@ -64,8 +63,8 @@ def _first_words(home: BenchHome, rounds: int, figures: Figures) -> None:
 
 
 def _first_word(home: BenchHome, command: tuple[str, ...]) -> tuple[float, float]:
-    """Seconds until it has printed something, on either stream, and of a processor that its process used till then (hundredths
-    are what the kernel tells); waits for its end."""
+    """Return the seconds until the command prints something, on either stream, and the CPU seconds of its process until
+    then (the kernel reports hundredths); wait for its end."""
     start = time.perf_counter()
     with subprocess.Popen(
         [str(EDBENCH), *command],

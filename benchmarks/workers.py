@@ -1,9 +1,8 @@
-"""`make bench-workers`: what more workers cost on one machine, in turns with another checkout where one is given.
-
-For 1, 2 and 4 workers of four slots: elapsed, processor seconds, page faults and switches an item, all processes of the
-command together. `empty` is the same over one empty file, taken off: what services and workers take to start. With `--floor`,
-the pipeline over a program that does only what cannot be avoided (benchmarks.floor). Elapsed counts on a quiet machine
-only; processor seconds of one turn are comparable on any, though a busy one makes all of them dearer.
+"""`make bench-workers`: the cost of more workers on one machine, alternating with another checkout if one is given.
+For 1, 2 and 4 workers of four slots: elapsed, CPU seconds, page faults and context switches an item, for all processes
+of the command together. `empty` is the same over one empty file, subtracted: the start of services and workers. With
+`--floor`, the pipeline is compared with a program that does only what cannot be avoided. Elapsed
+counts only on a quiet machine; CPU seconds of one turn are comparable on any, though a busy one increases all of them.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Written = tuple[str, str, int]  # path, media type, size
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """What the floor did and how long it took."""
+    """The floor's work and its duration."""
 
     seconds: float
     raw_bytes: int
@@ -138,7 +137,7 @@ def _index(job: tuple[list[Written], str]) -> None:
 
 
 def measure(corpus: Path, workspace: Path, processes: int) -> Floor:
-    """Run the floor over a corpus; `workspace` is emptied first and should lie where the storage root would."""
+    """Run the floor over a corpus; `workspace` is emptied first and should be on the storage root's file system."""
     shutil.rmtree(workspace, ignore_errors=True)
     for number in range(256):
         (workspace / "items" / f"{number:02x}").mkdir(parents=True)
@@ -168,14 +167,14 @@ _SLOTS = 4
 
 @dataclass(slots=True)
 class Runs:
-    """Those of one checkout with one number of workers, in the order of the turns."""
+    """Runs of one checkout with one number of workers, in the order of the turns."""
 
     elapsed: list[float] = field(default_factory=list)
     spent: list[Spent] = field(default_factory=list)
     empty: list[Spent] = field(default_factory=list)
 
     def each(self, what: str, items: int) -> float:
-        """Of an item, what an empty job takes left out; the median."""
+        """Return the median for an item, less an empty job."""
         of: list[float] = [
             getattr(job, what) - getattr(start, what) for job, start in zip(self.spent, self.empty, strict=True)
         ]
@@ -183,7 +182,8 @@ class Runs:
 
 
 def over_best(elapsed: dict[int, list[float]]) -> tuple[float, int]:
-    """How fast the most workers are beside the fastest number of them, pairs of one turn each; and that number."""
+    """Return the speed of the most workers relative to the fastest number of them, over pairs of one turn each; and
+    that number."""
     best = min(elapsed, key=lambda workers: statistics.median(elapsed[workers]))
     pairs = zip(elapsed[best], elapsed[max(elapsed)], strict=True)
     return statistics.median(fast / most for fast, most in pairs), best
@@ -206,7 +206,7 @@ def main() -> None:
     floors: dict[int, list[float]] = {workers: [] for workers in WORKERS}
     with ExitStack() as stack:
         home = stack.enter_context(bench_home())
-        # A database of its own for each: that of a newer checkout is one that an older does not know.
+        # A database of its own for each: an older checkout does not know the schema of a newer one.
         homes = {
             of: BenchHome(stack.enter_context(bench_home()).directory, edbench) for of, edbench in commands.items()
         }
@@ -224,7 +224,7 @@ def main() -> None:
 
 
 def _turn(home: BenchHome, corpus: Path, workers: int, options: list[str], into: Runs) -> int:
-    """One empty job and one over the corpus; how many items that found."""
+    """Run one empty job and one over the corpus; return the number of its items."""
     empty = home.directory / "empty"
     empty.mkdir(exist_ok=True)
     (empty / "file").touch()

@@ -34,12 +34,10 @@ log = logging.getLogger("controller")
 
 
 def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECONDS) -> None:
-    """Bring every database to this version's schema, once it answers, check that the storage root is writable, and note which
-    storage it is on: workers that have another do not start, and neither does this process where one was noted and the root has
-    none of ours (after the host started again, the filer may not be mounted yet).
-
-    Raises UsageError, DatabaseFault when a database stays away for `patience` seconds, StorageFault.
-    """
+    """Migrate every database as soon as it answers, check that the storage root is writable, and record the identity of
+    the storage. Workers that find another storage do not start. Nor does this process if an identity is recorded and
+    the root has none: after a restart of the host the filer may not be mounted yet.
+    Raises UsageError, StorageFault, and DatabaseFault if a database does not answer within `patience` seconds."""
     if settings.embedded:
         raise UsageError("EDBENCH_DATABASES is not set; write db1=postgresql+psycopg2://user@host/db")
     if not os.access(settings.storage, os.W_OK | os.X_OK):
@@ -64,10 +62,8 @@ def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECOND
 
 
 def main(env: Mapping[str, str], ready: Path = READY, beside: Beside | None = None) -> int:
-    """Exit status: 0 after a signal, 2 for unusable settings, 1 for anything else.
-
-    `beside` is kept up meanwhile (the web UI, with its metrics); None: metrics alone.
-    """
+    """Run until a signal arrives; return 0 after a signal, 2 for unusable settings, 1 for any other error.
+    `beside` is a context to keep open meanwhile (the web UI, with its metrics); None: serve only the metrics."""
     stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -1,6 +1,6 @@
-"""Chain of custody (docs/custody.md): what was done to a job and by whom, what was read of each item, and the check of an exported list.
-
-An operator action is written in the transaction that does it, and carries a hash over itself and the one before it.
+"""Chain of custody (docs/custody.md): the operator actions on a job, the tasks and parsers that read each item, and the
+check of an exported list.
+An operator action is written in the transaction that does it, with a hash over itself and the hash of the one before.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SUSPENDED = "suspended"
 
 
 class Action(Document):
-    """Who did what, and when by the database's clock."""
+    """An operator action: who did what, and when on the database's clock."""
 
     at: datetime
     who: str
@@ -51,7 +51,7 @@ class Action(Document):
 
 
 def note(conn: Connection, job: uuid.UUID, action: str, **details: Any) -> None:
-    """Write down that the operator does this to a job, whose row stays locked: actions have one order."""
+    """Record that the operator does this to a job. The job's row stays locked, so that actions have one order."""
     FIGURES.lock_job(conn, job=job)
     CUSTODY.note_action(
         conn, job=job, who=operator(), action=action, details=json.dumps(details, ensure_ascii=False, default=str)
@@ -59,10 +59,9 @@ def note(conn: Connection, job: uuid.UUID, action: str, **details: Any) -> None:
 
 
 def note_end_of_suspension(conn: Connection, job: uuid.UUID, action: str) -> None:
-    """Write down this action, which ends a suspension, after the suspension itself, if the job is suspended.
-
-    It is not written down when it begins: on a full disk no row can be added, and a worker may not write to the list.
-    """
+    """Record this action, which ends a suspension; first record the suspension itself, if the job is suspended.
+    A suspension is not recorded when it begins: on a full disk no row can be added, and a worker may not write to the
+    list."""
     FIGURES.lock_job(conn, job=job)
     if suspension := CUSTODY.suspension(conn, job=job):
         note(conn, job, SUSPENDED, reason=suspension.reason, since=suspension.since.isoformat())
@@ -70,13 +69,15 @@ def note_end_of_suspension(conn: Connection, job: uuid.UUID, action: str) -> Non
 
 
 def last_chain(conn: Connection, job: uuid.UUID) -> str | None:
-    """The hash of the job's last action, in hex; None where it has none. Anyone who kept its list can compare them."""
+    """Return the hash of the job's last action, in hex; None if it has none. Anyone who kept its list can compare
+    them."""
     rows = CUSTODY.list_actions(conn, job=job)
     return bytes(rows[-1].chain).hex() if rows else None
 
 
 def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
-    """Who did what, oldest first; the actions on one job in the order of its chain, whatever their times."""
+    """Return the actions on the jobs, oldest first; those on one job in the order of its chain, whatever their
+    times."""
     return list(heapq.merge(*map(_actions, handles), key=lambda action: action.at))
 
 
@@ -97,9 +98,9 @@ _NAME = re.compile(r"[\w.@\\-]{1,64}\$?")  # of a login; nothing else of the env
 
 
 def operator() -> str:
-    """The caller set by `acting`; else the name of the user that the process runs as and the host's, the user's number
-    where it has no name. The user that sudo acts for follows in parentheses. `LOGNAME` and `USER` are not used: any
-    user can set them."""
+    """Return the caller set by `acting`; otherwise the names of the process's user and of the host. A user without a
+    name appears as its number; the user that sudo acts for follows in parentheses. `LOGNAME` and `USER` are not used:
+    any user can set them."""
     said = _ACTING.get("")
     if said:
         return said
@@ -114,7 +115,7 @@ def operator() -> str:
 
 @contextmanager
 def acting(who: str) -> Iterator[None]:
-    """Set another caller for this context: that of a request."""
+    """Set another caller, that of a request, for this context."""
     token = _ACTING.set(who)
     try:
         yield
@@ -122,14 +123,14 @@ def acting(who: str) -> Iterator[None]:
         _ACTING.reset(token)
 
 
-_ACTION, _ITEM, _END = "action", "item", "end"  # what lines say that they are
+_ACTION, _ITEM, _END = "action", "item", "end"  # values of a line's `record`
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOLD = ("at", "who", "action", "details")  # the hashed text, a line each
 
 
 @dataclass(slots=True)
 class Checked:
-    """What a list came to."""
+    """The outcome of checking a list."""
 
     actions: int = 0
     faults: int = 0
@@ -137,8 +138,8 @@ class Checked:
 
 
 def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str], None]) -> Checked:
-    """Check every action of the list, and that its end is there. `noted` are chains that it must contain; `fault` is
-    called with a line for each thing that is wrong."""
+    """Check every action of the list, and that its end is there. The list must contain the chains `noted`; `fault` is
+    called with a line for each fault."""
     checking = _Checking(fault)
     for number, line in enumerate(lines, 1):
         checking.line(number, line)
@@ -213,7 +214,7 @@ class _Checking:
 
 
 def _differing(told: dict[str, Any]) -> str | None:
-    """The first field that differs from the hashed text."""
+    """Return the first field that differs from the hashed text."""
     parts = told["hashed"].split("\n")
     if len(parts) != len(_TOLD):
         return "the number of lines"
@@ -249,10 +250,10 @@ def _said(error: Exception) -> str:
 
 
 _AT_ONCE = 2_000
-_WHERE = ("task", "phase", "worker", "at")  # which task it was; of several that were joined it is unknown
+_WHERE = ("task", "phase", "worker", "at")  # the task that read an item; unknown for one of several that were joined
 _PARSER = ("parser", "parser_version")
 _BY = (*_PARSER, "parsers", "version")
-# The columns of a list as CSV: those of actions, of items, of parser sets and of the end.
+# The columns of a list as CSV: of actions, items, parser sets and the end.
 FIELDS = (
     *("record", "job", "at", "who", "action", "details", "chain", "hashed", "broken"),
     *("item", "custodian", "path", "kind", "media_type", "bytes", "sha256", "content_hash", "message_id_hash"),
@@ -262,8 +263,9 @@ FIELDS = (
 
 
 def items_of(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
-    """Every item: its hashes when it was read, the task that took its text, the tasks that had it before, and the parser that
-    each of them had for it, as its worker noted. None where nothing is known. No transaction is open between two portions."""
+    """Yield the custody record of every item: its hashes when it was read, the task that extracted its text, the tasks
+    that had it before, and the parser that each of them used, as its worker recorded. Unknown values are None. No
+    transaction is open between two portions."""
     for handle in handles:
         after, telling = uuid.UUID(int=0), _Telling(handle)
         while True:
@@ -277,7 +279,8 @@ def items_of(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
 
 
 class _Telling:
-    """Makes the records of a job's items, with the parser sets met so far and the tasks of the present portion."""
+    """Maker of the custody records of a job's items, with the parser sets read so far and the tasks of the present
+    portion."""
 
     def __init__(self, handle: JobHandle) -> None:
         self._handle = handle
@@ -286,7 +289,7 @@ class _Telling:
         self._whose: dict[uuid.UUID, dict[str, Any]] = {}  # what is the same for all items of a task
 
     def told(self, conn: Connection, rows: Sequence[CustodyRow]) -> list[dict[str, Any]]:
-        """A record for each."""
+        """Return a record for each row."""
         wanted = {task for row in rows for task in (row.task, row.before, row.first) if task is not None}
         self._tasks = {task.id: task for task in CUSTODY.custody_tasks(conn, tasks=list(wanted))}
         if not {task.parsers for task in self._tasks.values() if task.parsers} <= self._sets.keys():
@@ -295,8 +298,8 @@ class _Telling:
         return [_fields(self._handle, row) | self._read_by(row) for row in rows]
 
     def _read_by(self, row: CustodyRow) -> dict[str, Any]:
-        """The task that took its text, and those `earlier`. A container is opened by the one before alone, unless that took
-        its text too."""
+        """Return the task that extracted the item's text, and those `earlier`. A container was opened by the task
+        before, unless the last task both opened and read it."""
         if row.task is None:
             return dict.fromkeys((*_WHERE, *_BY)) | {"earlier": []}
         last = self._tasks[row.task]
@@ -312,7 +315,7 @@ class _Telling:
         return told[0] | {key: opened[key] for key in _PARSER} | {"earlier": told[:0:-1]}
 
     def _by(self, task: TaskRow, media_type: str) -> dict[str, Any]:
-        """A task, with what its worker had for items of this type."""
+        """Return a task, with the parser that its worker had for items of this type."""
         about = self._set_of(task)
         parser, version = (None, None) if about is None else parser_of(about, media_type)
         return self._whose[task.id] | {"parser": parser, "parser_version": version}
@@ -355,7 +358,7 @@ def _hex(value: memoryview | None) -> str | None:
 
 
 def parsers_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
-    """Every parser set that tasks of the jobs were done with: handlers, packages, libraries and their versions."""
+    """Yield every parser set that tasks of the jobs used: handlers, packages, libraries and their versions."""
     for handle in handles:
         with handle.database.transaction() as conn:
             rows = CUSTODY.custody_parsers(conn, job=handle.id)
@@ -364,15 +367,15 @@ def parsers_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
 
 
 def actions_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
-    """Every operator action, job by job in the order of its chain."""
+    """Yield every operator action, job by job in the order of its chain."""
     for handle in handles:
         for action in actions_of([handle]):
             yield {"record": "action", "job": str(handle.id)} | action.to_json()
 
 
 def ended(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The records of a list, then an end record with the numbers of actions and items before it: a list without one has
-    been cut off."""
+    """Yield the records of a list, then an end record with the numbers of actions and items: a list without one was
+    truncated."""
     kinds: Counter[str] = Counter()
     for record in records:
         kinds[record["record"]] += 1

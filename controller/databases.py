@@ -1,4 +1,4 @@
-"""The installation's databases, and finding a job in them by what a person typed."""
+"""The installation's databases, and finding a job in them by its id."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RELEASE_SECONDS = 2.0  # for a database to notice that a session has ended
 
 @dataclass(frozen=True, slots=True)
 class JobHandle:
-    """A job and the database it lives in."""
+    """A job and the database that has it."""
 
     database: Database
     job: Job
@@ -37,10 +37,10 @@ class JobHandle:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """What is meant by one id: one job, or a group's jobs in order of their databases."""
+    """The job or group that an id means: one job, or a group's jobs in order of their databases."""
 
     each: tuple[JobHandle, ...]
-    home: Database  # that has the group's row
+    home: Database  # has the group's row
     group: GroupRow | None = None  # None: one job by itself
 
     @property
@@ -50,23 +50,23 @@ class Jobs:
 
     @property
     def source(self) -> bytes:
-        """What was asked to be discovered; a job of a group may read a part, or a copy."""
+        """The source that the user named; a job of a group may read a part of it, or a copy."""
         return self.each[0].job.source if self.group is None else self.group.source
 
     @property
     def copied(self) -> bool:
-        """Whether the jobs read copies of the source, which go when they are over."""
+        """Whether the jobs read copies of the source, which are removed when all jobs are over."""
         return self.group is not None and self.group.source_copies > 1
 
 
 def alone(handle: JobHandle) -> Jobs:
-    """One job by itself."""
+    """Return a job that belongs to no group."""
     return Jobs((handle,), handle.database)
 
 
 def open_databases(settings: Settings, *, application: str = "edbench", connections: int = 2) -> list[Database]:
-    """All databases of the settings, brought to this version's schema; so many `connections` are kept for each, and
-    as many again made when needed. Raises UsageError, DatabaseFault."""
+    """Open all databases of the settings, migrated to this version's schema, with a pool of `connections` each and as
+    many again on demand. Raises UsageError, DatabaseFault."""
     databases = [
         Database(address.name, address.url, application=application, pool_size=connections)
         for address in settings.databases
@@ -77,7 +77,7 @@ def open_databases(settings: Settings, *, application: str = "edbench", connecti
 
 
 def first_databases(databases: Sequence[Database], number: int) -> list[Database]:
-    """So many of the installation's; raises UsageError when there are fewer."""
+    """Return the first `number` databases of the installation; raises UsageError if there are fewer."""
     if len(databases) < number:
         raise UsageError(
             f"--databases is {number}, but EDBENCH_DATABASES names {len(databases)}; add the others there",
@@ -87,8 +87,8 @@ def first_databases(databases: Sequence[Database], number: int) -> list[Database
 
 
 def refuse_experiment(database: Database) -> None:
-    """Raises UsageError while an experiment has the system of this database for itself: no job is created meanwhile. One that has
-    just ended may hold it for a moment."""
+    """Raise UsageError while an experiment uses the system of this database: no job may be created meanwhile. One that
+    has just ended may hold it for a moment."""
     deadline = time.monotonic() + _RELEASE_SECONDS
     while True:
         with database.transaction() as conn:
@@ -101,7 +101,7 @@ def refuse_experiment(database: Database) -> None:
 
 
 def newest_jobs(databases: Sequence[Database], limit: int = 1_000) -> list[tuple[Database, JobSummary]]:
-    """Jobs of all databases, newest first."""
+    """Return jobs of all databases, newest first."""
     jobs: list[tuple[Database, JobSummary]] = []
     for database in databases:
         with database.transaction() as conn:
@@ -111,7 +111,7 @@ def newest_jobs(databases: Sequence[Database], limit: int = 1_000) -> list[tuple
 
 
 def find_job(databases: Sequence[Database], reference: str) -> JobHandle:
-    """The job with this id or unambiguous beginning of one, or the newest for `last`; raises UsageError."""
+    """Return the job with this id or unambiguous beginning of one, or the newest for `last`; raises UsageError."""
     if reference.strip().lower() == LAST:
         newest = newest_jobs(databases, 1)
         if not newest:

@@ -33,7 +33,8 @@ from worker.sandbox.lockdown import try_out
 
 
 class Level(enum.StrEnum):
-    """ok: as it should be. warn: works, but results or comfort suffer. bad: a job cannot run, or not safely."""
+    """Severity of a finding. ok: as it should be. warn: works, but results or comfort suffer. bad: a job cannot run, or
+    not safely."""
 
     OK = "ok"
     WARN = "warn"
@@ -42,7 +43,7 @@ class Level(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding; `fix` is what to do, empty only when it is ok."""
+    """One finding; `fix` is the remedy, empty only if the level is ok."""
 
     level: Level
     what: str
@@ -50,22 +51,22 @@ class Finding:
 
 
 def ok(what: str) -> Finding:
-    """As it should be."""
+    """Return a finding without a fault."""
     return Finding(Level.OK, what)
 
 
 def warn(what: str, fix: str) -> Finding:
-    """Works, but."""
+    """Return a finding that impairs results or comfort."""
     return Finding(Level.WARN, what, fix)
 
 
 def bad(what: str, fix: str) -> Finding:
-    """Does not work."""
+    """Return a finding that keeps jobs from running, or from running safely."""
     return Finding(Level.BAD, what, fix)
 
 
 def judge_mount(mount: MountEntry | None, *, filer: bool) -> Finding:
-    """What the mount means for the storage under test (`filer`) or for scratch."""
+    """Check the mount of the storage under test (`filer`) or of scratch."""
     role = "storage" if filer else "scratch"
     if mount is None:
         return warn(f"{role}: /proc has no entry for its mount", "run on Linux with /proc mounted")
@@ -93,12 +94,12 @@ _NOTHING_US = 10  # no device answers that fast
 
 
 def existing(directory: Path) -> Path:
-    """The directory, or the nearest one above it that exists already: what it will be made in."""
+    """Return the directory, or the nearest existing directory above it."""
     return next(d for d in (directory, *directory.parents) if d.is_dir())
 
 
 def place(directory: Path, *, filer: bool, clock: Clock) -> Iterator[Finding]:
-    """All checks of the storage root (`filer`) or of scratch."""
+    """Run all checks of the storage root (`filer`) or of scratch."""
     role = "storage" if filer else "scratch"
     variable = "EDBENCH_STORAGE" if filer else "EDBENCH_SCRATCH"
     if directory.exists() and not directory.is_dir():
@@ -125,7 +126,7 @@ def place(directory: Path, *, filer: bool, clock: Clock) -> Iterator[Finding]:
 
 
 def free_space(role: str, directory: Path) -> Finding:
-    """Bytes that we may still write."""
+    """Check the bytes that can still be written."""
     free = shutil.disk_usage(directory).free
     text, fix = f"{role}: {free / 1e9:.1f} GB free in {directory}", "free space, or choose a larger file system"
     if free < _NEEDED:
@@ -134,7 +135,7 @@ def free_space(role: str, directory: Path) -> Finding:
 
 
 def free_files(role: str, directory: Path) -> Finding:
-    """Files that may still be made; a job makes one for each extracted child."""
+    """Check how many files can still be created; a job creates one for each extracted child."""
     stats = os.statvfs(directory)
     if stats.f_files == 0:
         return ok(f"{role}: no limit on the number of files")
@@ -145,7 +146,7 @@ def free_files(role: str, directory: Path) -> Finding:
 
 
 def whole(directory: Path) -> Finding:
-    """Whether the client of a distributed file system misses some of it."""
+    """Check that the client of a distributed file system reaches all parts of it."""
     try:
         away = parts_of(directory.stat().st_dev).away
     except OSError as error:
@@ -159,7 +160,7 @@ def whole(directory: Path) -> Finding:
 
 
 def rename_over(role: str, probe: Path) -> Finding:
-    """Whether a file can be put in another's place in one step: everything we publish relies on it."""
+    """Check that renaming a file over another replaces it in one step: everything that jobs publish relies on it."""
     old, new = probe / "old", probe / "new"
     fix = "use a file system that follows POSIX"
     try:
@@ -174,7 +175,7 @@ def rename_over(role: str, probe: Path) -> Finding:
 
 
 def names(probe: Path) -> Finding:
-    """Whether a name stays what it was written as, and is another one in another case."""
+    """Check that the file system lists names as they were written, and distinguishes case."""
     where = probe / "names"
     try:
         where.mkdir()
@@ -195,7 +196,7 @@ def names(probe: Path) -> Finding:
 
 
 def fsync_latency(probe: Path, clock: Clock) -> Finding:
-    """The median of some fsyncs of 4 KiB each."""
+    """Measure the median of some fsyncs of 4 KiB each."""
     took: list[int] = []
     try:
         with (probe / "fsync").open("wb", buffering=0) as file:
@@ -216,7 +217,7 @@ def fsync_latency(probe: Path, clock: Clock) -> Finding:
 
 
 def whole_sync(probe: Path) -> Finding:
-    """syncfs(2), with which a job ends."""
+    """Check syncfs(2), with which a job ends."""
     descriptor = os.open(probe, os.O_RDONLY | os.O_DIRECTORY)
     try:
         syncfs(descriptor)
@@ -228,7 +229,7 @@ def whole_sync(probe: Path) -> Finding:
 
 
 def apart(storage: Path, scratch: Path) -> Finding:
-    """Whether the storage under test and scratch share a file system; then they share its bandwidth too."""
+    """Check whether the storage under test and scratch share a file system, and so its bandwidth."""
     if existing(storage).stat().st_dev == existing(scratch).stat().st_dev:
         return warn(
             "storage and scratch are on the same file system, so the writes of the database are part of the measurement",
@@ -244,7 +245,7 @@ _SHM = Path("/dev/shm")
 
 
 def python_version(running: tuple[int, ...] = sys.version_info[:3]) -> Finding:
-    """The interpreter that runs us."""
+    """Check the version of the running interpreter."""
     text = ".".join(str(part) for part in running)
     if running[:2] < LEAST_PYTHON:
         return bad(f"Python {text} is too old", "install Python 3.11 or newer and run: make setup")
@@ -252,7 +253,7 @@ def python_version(running: tuple[int, ...] = sys.version_info[:3]) -> Finding:
 
 
 def packages(needed: Sequence[str] | None = None) -> Iterator[Finding]:
-    """Whether what edbench needs is installed in versions that it works with."""
+    """Check that the required packages are installed in versions that edbench works with."""
     try:
         listed = needed if needed is not None else requires("edbench") or []
         edition = version("edbench")
@@ -279,7 +280,7 @@ def packages(needed: Sequence[str] | None = None) -> Iterator[Finding]:
 
 
 def magic() -> Finding:
-    """libmagic, for types that our own table does not know."""
+    """Check libmagic, for types that are not in edbench's own table."""
     install = "install the system's (Debian, Ubuntu: apt-get install libmagic1)"
     found = libmagic.found()
     if found is None:
@@ -291,7 +292,7 @@ def magic() -> Finding:
 
 
 def ocr() -> Finding:
-    """tesseract, for jobs that read pictures."""
+    """Check tesseract, for jobs that read pictures."""
     try:
         engine = find_engine()
     except OcrUnavailable as error:
@@ -300,7 +301,7 @@ def ocr() -> Finding:
 
 
 def office() -> Finding:
-    """LibreOffice, for jobs that process, and for documents that nothing else reads."""
+    """Check LibreOffice, for processing jobs, and for documents that nothing else reads."""
     from worker.office.converting import INSTALL, PARTS, OfficeUnavailable, find_office  # brings the readers
 
     try:
@@ -315,7 +316,7 @@ def office() -> Finding:
 
 
 def sandbox() -> Finding:
-    """What parsers are kept from (worker.sandbox)."""
+    """Check which restrictions of the parsers' sandbox this machine supports (worker.sandbox)."""
     try:
         lacking = try_out().lacking
     except OSError as error:
@@ -327,12 +328,12 @@ def sandbox() -> Finding:
 
 
 def no_sandbox() -> Finding:
-    """EDBENCH_BOX is off."""
+    """Report that EDBENCH_BOX is off."""
     return warn("files are parsed without a sandbox, with all rights of a slot", "unset EDBENCH_BOX")
 
 
 def programs() -> Iterator[Finding]:
-    """Whether the embedded servers' programs run on this machine at all."""
+    """Check that the embedded servers' programs run on this machine."""
     find: dict[str, Callable[[], Path]] = {
         "PostgreSQL": lambda: installed_postgres() / "bin" / "postgres",
         "broker": valkey_server,
@@ -357,7 +358,7 @@ def _runs(name: str, program: Path) -> Finding:
 
 
 def open_files(limit: int | None = None) -> Finding:
-    """How many files a process may have open."""
+    """Check how many files a process may have open."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if limit is None else limit
     if soft == resource.RLIM_INFINITY:
         return ok("open files: unlimited")
@@ -414,8 +415,8 @@ def embedded_start(settings: Settings, clock: Clock) -> Finding:
 
 
 def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
-    """Reachable, new enough, and how far its clock is from ours."""
-    from sql.session import Database  # slow to come, and findings are shown as they come
+    """Check that the database is reachable and new enough, its login, and how far its clock is from ours."""
+    from sql.session import Database  # slow to import, and findings are shown as they come
 
     opened = Database(address.name, address.url, application="edbench doctor")
     try:
@@ -448,7 +449,7 @@ def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
 
 
 def broker(url: str | None) -> Finding:
-    """Whether Celery could send a message."""
+    """Check that Celery could send a message."""
     if url is None:
         return bad("EDBENCH_DATABASES is set but EDBENCH_BROKER is not", "set EDBENCH_BROKER=redis://host:port/0")
     from kombu.connection import Connection  # as above
@@ -463,7 +464,7 @@ def broker(url: str | None) -> Finding:
 
 
 def run_checks(settings: Settings, clock: Clock) -> Iterator[Finding]:
-    """Every finding as it is found; some take a second."""
+    """Yield every finding as it is found; some take a second."""
     yield python_version()
     yield from packages()
     yield magic()

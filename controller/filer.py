@@ -1,4 +1,4 @@
-"""The emulated filer as the controller sees it: who may share it, and what its stations did during a job."""
+"""The emulated filer as the controller sees it: which workers can share it, and its stations' figures during a job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLE_SECONDS = 1.0
 
 
 def refuse_no_common_arbiter(databases: Sequence[Database], settings: Settings, *, ours: bool) -> None:
-    """Raises UsageError where the workers that live now have no arbiter in common; nothing to check for our own."""
+    """Raise UsageError if the live workers have no arbiter in common; with `ours` there is nothing to check."""
     if ours or settings.filer == "none":
         return
     for database in databases:
@@ -34,7 +34,7 @@ def refuse_no_common_arbiter(databases: Sequence[Database], settings: Settings, 
 
 
 class FilerWatch:
-    """What the stations did between its start and its end."""
+    """Counts of the stations between the watch's start and its end."""
 
     def __init__(self, settings: Settings) -> None:
         self.began = time.time()
@@ -53,18 +53,19 @@ class FilerWatch:
             sampler.sample()
 
     def figures(self) -> dict[str, Any]:
-        """`filer` for a result, up to now: stations over the time in which there were calls, and the series."""
+        """Return `filer` for a result, up to now: stations over the time in which there were calls, and the series."""
         if self._sampler is None:
             return {}
         return {"filer": {"name": self._choice.name, "scale": self._choice.scale} | self._sampler.to_json()}
 
     def busy_s(self) -> dict[str, float]:
-        """Seconds that each station was busy since the arbiter was made, by its servers; nothing where no filer is emulated."""
+        """Return how many seconds each station was busy since the arbiter was created, per server; empty without an
+        emulated filer."""
         stations = {} if self._arbiter is None else self._arbiter.snapshot().stations
         return {name: counts.busy_ns / counts.servers / 1e9 for name, counts in stations.items()}
 
     def close(self) -> None:
-        """Stop looking; the arbiter is removed when no other process uses it."""
+        """Stop watching; the arbiter is removed if no other process uses it."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -84,6 +85,6 @@ def watched_filer(settings: Settings) -> Iterator[FilerWatch]:
 
 
 def filer_choice(settings: Settings) -> FilerChoice:
-    """What a job has to remember of the filer it is to run on; raises UsageError."""
+    """Return the part of the filer's model that a job records; raises UsageError."""
     model = load_filer(settings.filer)
     return FilerChoice() if model is None else model.choice

@@ -1,7 +1,6 @@
-"""Findings of reviews, as jobs and items have them: duplicates, near-duplicates, system files, languages, threads.
-
-Package `review` finds them. Here is what the others read: which findings hold, and those of one item.
-"""
+"""Findings of reviews for jobs and items: duplicates, near-duplicates, system files, languages, threads.
+Package `review` computes them. This module has what other packages read: which findings are valid, and those of one
+item."""
 
 from __future__ import annotations
 
@@ -20,11 +19,11 @@ from sql.review import REVIEW
 from sql.session import Database
 
 Row = TypeVar("Row")
-MOST = 500  # members that are listed of a group or a thread
+MOST = 500  # listed members of a group or a thread
 
 
 class ReviewKind(enum.StrEnum):
-    """A job has the latest finding of each kind."""
+    """Kinds of findings; a job has the latest of each."""
 
     DEDUPE = "dedupe"
     DENIST = "denist"
@@ -33,7 +32,7 @@ class ReviewKind(enum.StrEnum):
     LANGUAGES = "languages"
 
 
-# What each looks for, and the command that does.
+# What each kind finds, and the command that searches for it.
 _SEARCHES = {
     ReviewKind.DEDUPE: ("duplicates", "edbench review dedupe {}"),
     ReviewKind.DENIST: ("system files", "edbench review denist {} --list FILE"),
@@ -54,8 +53,9 @@ class Found:
 
 
 def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]) -> Found:
-    """What was found in these jobs. Raises UsageError, which names the command, where nothing was looked for, one of the
-    jobs was processed again since or looked through with others, or the finding was broken off; DatabaseFault."""
+    """Return the findings of these jobs. Raises UsageError, which names the command to run, if the jobs were not
+    searched, one of them was processed again or reviewed with other jobs since, or the search was interrupted;
+    DatabaseFault."""
     if not handles:
         raise UsageError("the group has no jobs")
     sought, command = _SEARCHES[kind]
@@ -77,7 +77,7 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
 
 
 def _apart(handles: Sequence[JobHandle], kind: ReviewKind, again: str) -> str:
-    """Why several jobs have no finding of one kind in common, or one has none any more, and what to do."""
+    """Explain why several jobs have no finding of one kind in common, or one has none any more, and what to do."""
     if len(handles) == 1:
         return f"the {kind.value} findings of job {handles[0].id} include jobs that changed since; {again} again"
     said = f"these {len(handles)} jobs have no {kind.value} findings in common, or include jobs that changed since; {again} for all of them together"
@@ -99,14 +99,15 @@ def check_findings(
     asked = {ReviewKind.DEDUPE: duplicates, ReviewKind.NEAR: near}
     for kind in (kind for kind, wanted in asked.items() if wanted):
         latest(handles, kind, databases)
-    for handle in handles if system else ():  # flags of one job say nothing of another
+    for handle in handles if system else ():  # the flags of a job are its own
         latest([handle], ReviewKind.DENIST, databases)
 
 
 def _others(
     jobs: Sequence[str], known: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]
 ) -> set[uuid.UUID | None]:
-    """Tokens of the jobs that were looked at too; None for one that is gone, or was processed again since."""
+    """Return the tokens of the other jobs of the same review; None for a job that is gone, or was processed again
+    since."""
     missing = {uuid.UUID(job) for job in jobs} - {handle.id for handle in known}
     tokens: dict[uuid.UUID, uuid.UUID | None] = dict.fromkeys(missing)
     for database in databases if missing else ():
@@ -119,11 +120,11 @@ def _others(
 
 
 class Equal(Document):
-    """An item of a group of equals."""
+    """An item of a group of duplicates."""
 
     item: uuid.UUID
     job: uuid.UUID
-    copy_of: uuid.UUID | None  # the original; none of the original itself
+    copy_of: uuid.UUID | None  # the original; None for the original itself
     custodian: str
     container_path: tuple[str, ...]
 
@@ -133,7 +134,7 @@ class Near(Document):
 
     item: uuid.UUID
     job: uuid.UUID
-    near_to: uuid.UUID | None  # the principal; none of the principal itself
+    near_to: uuid.UUID | None  # the principal; None for the principal itself
     similarity: float
     custodian: str
     container_path: tuple[str, ...]
@@ -153,8 +154,8 @@ class Message(Document):
 
 
 def equals_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Equal]:
-    """The item and its equals, the original first, MOST at most; empty where it has none. Where families were compared, the
-    topmost items of those that are equal to the item's. For what is raised see `latest`."""
+    """Return the item and its duplicates, the original first, at most MOST; empty if it has none. If families were
+    compared, the topmost items of the families equal to the item's. Raises as `latest`."""
     found = latest([handle], ReviewKind.DEDUPE, databases).options
     jobs, families = _jobs(found), found["by"] == "family"
     with handle.database.transaction() as conn:
@@ -169,8 +170,8 @@ def equals_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
 
 
 def near_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Near]:
-    """The item and its near-duplicates, the principal first, then the more alike, MOST at most; empty where it has none.
-    Raises as `equals_of`."""
+    """Return the item and its near-duplicates, the principal first, then by similarity, at most MOST; empty if it has
+    none. Raises as `latest`."""
     jobs = _jobs(latest([handle], ReviewKind.NEAR, databases).options)
     with handle.database.transaction() as conn:
         principal = next(iter(REVIEW.principal_of(conn, job=handle.id, item=item)), None)
@@ -182,8 +183,8 @@ def near_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -
 
 
 def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Message]:
-    """The thread of a message, each message below the one that it answers, siblings by date; the first MOST by date, empty of
-    what is no message. Raises as `equals_of`."""
+    """Return the thread of a message, each message below the one that it answers, siblings by date; the first MOST by
+    date. Empty if the item is not a message. Raises as `latest`."""
     jobs = _jobs(latest([handle], ReviewKind.THREADS, databases).options)
     with handle.database.transaction() as conn:
         thread = next(iter(REVIEW.thread_with(conn, job=handle.id, item=item)), None)
@@ -196,7 +197,7 @@ def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
 
 
 def _everywhere(databases: Sequence[Database], ask: Callable[[Connection], Iterable[Row]]) -> list[Row]:
-    """The answers of all databases; jobs that were reviewed together may be in several."""
+    """Query all databases and return all rows; jobs that were reviewed together may be in several."""
     rows: list[Row] = []
     for database in databases:
         with database.transaction() as conn:
@@ -205,15 +206,16 @@ def _everywhere(databases: Sequence[Database], ask: Callable[[Connection], Itera
 
 
 def _jobs(options: Mapping[str, Any]) -> list[uuid.UUID]:
-    """The jobs that were looked at together."""
+    """Return the jobs that were reviewed together."""
     return [uuid.UUID(job) for job in options["jobs"]]
 
 
 def below_parents(
     rows: Sequence[Row], own: Callable[[Row], Hashable], parent: Callable[[Row], Hashable | None]
 ) -> list[Row]:
-    """The rows, each after its parent and all rows below its earlier siblings. Siblings keep the given order, and so do
-    rows without a parent or whose parent is not among them. `own` and `parent` return a row's id and its parent's."""
+    """Return the rows, each after its parent and all rows below its earlier siblings. Siblings keep the given order,
+    and so do rows without a parent or whose parent is not among them. `own` and `parent` return a row's id and its
+    parent's."""
     there = set(map(own, rows))
     below: defaultdict[Hashable | None, list[Row]] = defaultdict(list)
     for row in rows:

@@ -1,8 +1,8 @@
-"""`make audit`: known vulnerabilities of everything in the lock (`uv audit`) and in its wheels, by OSV (https://osv.dev).
-
-Where the database cannot be reached, or does not know a vulnerability that every database knows, it prints one line and passes:
-no answer is no finding. Exit status 1 only for findings; `[tool.uv.audit]` of pyproject.toml lists those that do not concern us.
-"""
+"""`make audit`: known vulnerabilities of everything in the lock (`uv audit`) and in its wheels, by OSV
+(https://osv.dev).
+If the database cannot be reached, or does not know a vulnerability that every database knows, it prints one line and
+passes: no answer is no finding. Exit status 1 only for findings; `[tool.uv.audit]` of pyproject.toml lists those that
+do not concern us."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SECONDS = 20
 
 
 def ask(purls: list[str]) -> list[list[str]]:
-    """Ids of vulnerabilities of each; raises OSError or ValueError when there is no answer to use."""
+    """Return the ids of vulnerabilities of each package; raises OSError or ValueError if there is no usable answer."""
     body = json.dumps({"queries": [{"package": {"purl": purl}} for purl in purls]}).encode()
     request = urllib.request.Request(f"{URL}v1/querybatch", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
@@ -36,7 +36,7 @@ def ask(purls: list[str]) -> list[list[str]]:
 
 
 def main() -> int:
-    """Print what was found."""
+    """Print the findings."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     accepted = project["tool"]["uv"].get("audit", {}).get("ignore", ())
     inside: dict[str, list[str]] = {}

@@ -1,10 +1,8 @@
 """Measure what the pipeline demands, by phase and type of item, and write the shipped calibration: `make calibration`.
-
-Each job discovers a small generated corpus of one type of item with one worker of one slot, and one of all types also in many tasks
-and with many slots. What the database does is measured in larger jobs: it is the same for every item, so they differ in
-items a second only. The demands of each type, task and slot follow from the jobs' CPU accounts, calls and database counters
-(`simulate.demands.solve`). An interrupted run continues with the jobs that are missing in DIR.
-"""
+Each job discovers a small generated corpus of one type of item with one worker of one slot, and one of all types also
+in many tasks and with many slots. The database's work is measured in larger jobs: it is the same for every item, so
+they differ only in items a second. The demands of each type, task and slot follow from the jobs' CPU accounts, calls
+and database counters (`simulate.demands.solve`). An interrupted run continues with the jobs that are missing in DIR."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from typing import Self
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-# ruff: noqa: E402 - the directory above is where they are found
+# ruff: noqa: E402 - imports from the directory above
 import experiments.workloads.discovery.run_point as run_point
 import experiments.workloads.discovery.sampler as sampler
 import experiments.workloads.discovery.site as cold
@@ -44,10 +42,10 @@ _SETTLE_SECONDS = 11.0  # an idle connection of PostgreSQL reports the rows that
 # Rows of phase expand are known when connections have been idle; while a job is held for that, what its workers used is not known by
 # phase. So a job is measured for its database or for its workers.
 _OF_DATABASE, _OF_WORKERS = (DATABASE_CPU, ROWS), (CPU, WAIT)
-# Of a job's files, by the median of the reference profile: to tell items and bytes apart.
+# Sizes of a job's files, relative to the median of the reference profile: to separate the effects of items and bytes.
 _SIZES = {"small": 0.4, "large": 3.0}
 
-# Of the corpus of all types: loose files of a task, and slots.
+# Jobs over the corpus of all types: loose files of a task, and slots.
 _CREWS = {"crew-few": (500, 1), "crew-tasks": (16, 1), "crew-slots": (16, 8)}
 
 # Jobs that are measured for their database: times the loose files or messages of the job of that name, and files of a task. Fast and
@@ -95,7 +93,7 @@ def _bounded(raw: float) -> float:
 
 
 def profiles() -> dict[str, str]:
-    """The corpus profile of each job."""
+    """Return the corpus profile of each job."""
     out = {}
     for kind, formats in _TYPES.items():
         for size, factor in _SIZES.items():
@@ -124,7 +122,8 @@ def profiles() -> dict[str, str]:
 
 
 def _measure(name: str, profile: str, work: Path, times: float | None = None, batch: int = 0) -> None:
-    """Generate the corpus, run the job, keep what `solve` needs of it: of `times` the corpus for its database, else for its workers."""
+    """Generate the corpus, run the job, and keep what `solve` needs: with `times` for its database, else for its
+    workers."""
     files, slots = _CREWS.get(name, (batch or JobOptions().batch_files, 1))
     label = name if times is None else f"{name}-database-{batch}"
     kept, result = (work / f"{label}.{suffix}" for suffix in ("json", "result.json"))
@@ -152,7 +151,8 @@ def _generate(corpus: Path, profile: str, scale: float) -> None:
 
 
 class _Settling(Sampler):
-    """Waits until rows are counted: before the job those that made its tables, at the barrier into phase index those of phase expand."""
+    """A sampler that waits until rows are counted: before the job those of creating its tables, at the barrier into
+    phase index those of phase expand."""
 
     def __init__(self, handles: Sequence[JobHandle], meter: Deployment, *, at_index: object) -> None:
         super().__init__(handles, meter, at_index=self._settle)
@@ -168,7 +168,7 @@ class _Settling(Sampler):
 
 
 def _run(corpus: Path, result: Path, files: int, slots: int, settle: bool) -> None:
-    """The experiment, in this process: CPU accounts are to be read more often than a user's."""
+    """Run the experiment in this process: CPU accounts must be read more often than in a user's experiment."""
     from cli.main import main
 
     sampler.SAMPLE_SECONDS = _SAMPLE_SECONDS

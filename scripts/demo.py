@@ -23,7 +23,7 @@ SIMULATION = ("simulate", "r1", "--brief")
 
 
 def edbench(*arguments: str, quiet: bool = False) -> None:
-    """Show a command and run it; `quiet` keeps what it prints for the case that it fails."""
+    """Show a command and run it; with `quiet` its output is shown only if it fails."""
     print(f"$ edbench {' '.join(arguments)}", flush=True)
     out, err = (subprocess.PIPE, subprocess.STDOUT) if quiet else (None, None)
     done = subprocess.run([EDBENCH, *arguments], check=False, text=True, stdout=out, stderr=err)
@@ -32,12 +32,12 @@ def edbench(*arguments: str, quiet: bool = False) -> None:
 
 
 def to(name: str) -> list[str]:
-    """The options that make a command write its JSON document under this name."""
+    """Return the options that make a command write its JSON document under this name."""
     return ["-o", "json", "--output-file", str(DIRECTORY / f"{name}.json")]
 
 
 def document(name: str) -> Any:
-    """A JSON document that a command has written."""
+    """Return a JSON document that a command has written."""
     return json.loads((DIRECTORY / f"{name}.json").read_text(encoding="utf-8"))
 
 
@@ -54,7 +54,7 @@ def main() -> None:
     DIRECTORY.mkdir(exist_ok=True)
     generate(CORPUS, "reference", "0.0005")
     generate(SMALL, "many-small", "0.0005")
-    if (DIRECTORY / "job.json").exists():  # of an earlier demo: it would only take room
+    if (DIRECTORY / "job.json").exists():  # of an earlier demo: it would only use space
         subprocess.run([EDBENCH, "job", "delete", document("job")["job_id"]], check=False, capture_output=True)
     edbench("discover", str(CORPUS), "--workers", "2", *to("job"))
     edbench("verify", "last", *to("verify"), quiet=True)
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def summary(job: Any, verified: Any, study: Any) -> list[str]:
-    """What the demo showed, for a reader who sees edbench for the first time."""
+    """Return what the demo showed, for a reader who sees edbench for the first time."""
     exceptions = sum(job["exceptions"].values())
     elapsed = {point["at"]["workers"]: point["figures"]["elapsed_s"]["median"] for point in study["points"]}
     report = Path(job["storage"]) / "results" / study["run_id"] / "report.html"
@@ -95,7 +95,7 @@ def summary(job: Any, verified: Any, study: Any) -> list[str]:
 
 
 def description(study: Any) -> str:
-    """What the emulated filer is, in its profile's own words."""
+    """Return the description of the emulated filer from its profile."""
     return str(study["conditions"]["emulated_filer"]["description"])
 
 

@@ -1,10 +1,8 @@
 """Fit the seven parameters of the site `r1` to the facts of report R1 that may be used for it: `make fit-r1`.
-
-Rows A and B only, with the facts marked `fit`; row C and the facts marked `predict` are not computed here. The values that the
-site has are not used: the search begins with points spread over the ranges, each task served whole, and ends with chunks of items and
-several data sets. It makes the sum of the squared misses small, in tolerances. Writes the values into `simulate/sites/r1.toml`, with the
-shipped calibration as the one that they belong to.
-"""
+Only rows A and B are used, with the facts marked `fit`; row C and the facts marked `predict` are not computed here. The
+site's present values are not used: the search begins with points spread over the ranges, each task served whole, and
+ends with chunks of items and several data sets. It minimises the sum of the squared misses, in tolerances. Writes the
+values into `simulate/sites/r1.toml`, and the shipped calibration as the one that they belong to."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-# ruff: noqa: E402 - the directory above is where they are found
+# ruff: noqa: E402 - imports from the directory above
 from core.records import Phase
 from simulate import tasks as column
 from simulate.answer import R1_ROWS
@@ -53,13 +51,13 @@ Made = tuple[Plan, Sequence[JobLoad]]  # a data set, and its jobs for parameters
 
 
 def database_factor(values: Sequence[float], measured: Sequence[float]) -> float:
-    """All parts of the product communicate by the database, so it costs as many times what ours costs as all of them together.
-    `measured`: CPU seconds of phases expand and index of the calibration, for the data set."""
+    """Return the factor of the database's cost: all parts of the product communicate through it, so it is the mean
+    factor of the CPU. `measured`: CPU seconds of phases expand and index of the calibration, for the data set."""
     return float(np.average(values[:2], weights=measured))
 
 
 def with_values(site: Site, values: Sequence[float], measured: Sequence[float]) -> Site:
-    """The site with these parameters; finalise goes with expand's CPU, and phase walk is as it was measured."""
+    """Return the site with these parameters; finalise has expand's CPU, and phase walk is as measured."""
     expand_cpu, index_cpu, expand_ops, index_ops, fsa, fsb, io = values
     change = site.fsa.change_us / site.fsa.service_us
     return dataclasses.replace(
@@ -77,7 +75,8 @@ def with_values(site: Site, values: Sequence[float], measured: Sequence[float]) 
 
 
 def scaled(load: JobLoad, values: Sequence[float], measured: Sequence[float]) -> JobLoad:
-    """The job, made for parameters that are all 1, with these: what tasks demand is proportional to them."""
+    """Return the job, which was computed for parameters that are all 1, with these: the demands of tasks are
+    proportional to them."""
     expand_cpu, index_cpu, expand_ops, index_ops, fsa, fsb, io = values
     phases = []
     each_task, each_slot = dict(load.each_task), dict(load.each_slot)
@@ -101,7 +100,7 @@ def _scaled(task: Task, factors: Sequence[float]) -> Task:
 
 
 def fit(residuals: Residuals, start: Sequence[float], rounds: int) -> list[float]:
-    """Levenberg and Marquardt over the logarithms of the values, within their ranges; deterministic."""
+    """Minimise by Levenberg and Marquardt over the logarithms of the values, within their ranges; deterministic."""
     low, high = (np.log([parameter[n] for parameter in PARAMETERS]) for n in (2, 3))
     at, damping = np.log(start), 0.1
     (now,) = residuals([list(np.exp(at))])
@@ -128,7 +127,7 @@ def _said(values: Sequence[float]) -> str:
 
 
 def spread(points: int, dice: random.Random) -> list[list[float]]:
-    """A Latin hypercube over the logarithms of the ranges."""
+    """Return a Latin hypercube over the logarithms of the ranges."""
     columns = []
     for _, _, low, high in PARAMETERS:
         places = list(range(points))
@@ -138,7 +137,7 @@ def spread(points: int, dice: random.Random) -> list[list[float]]:
 
 
 def write(values: Sequence[float], measured: Sequence[float]) -> None:
-    """Into the site's file; four significant digits."""
+    """Write the values into the site's file, with four significant digits."""
     text = FILE.read_text(encoding="utf-8")
     also = {"cpu.finalise": values[0]} | {
         f"database_load.ghz_seconds.{phase}": database_factor(values, measured) for phase in _DATABASE
@@ -155,7 +154,8 @@ def write(values: Sequence[float], measured: Sequence[float]) -> None:
 def residuals_of(
     made: Sequence[Made], site: Site, measured: Sequence[float], chunk: float | None, processes: int
 ) -> Residuals:
-    """Misses of rows A and B, the mean over the data sets; points are computed on all processors."""
+    """Return a function that computes the misses of rows A and B, the mean over the data sets; points are computed on
+    all CPUs."""
 
     def one(values: Sequence[float]) -> Floats:
         now = with_values(site, values, measured)

@@ -16,7 +16,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def product(root: Path = ROOT) -> list[Path]:
-    """Modules that are installed: the packages of pyproject.toml and those of packages/, without their tests."""
+    """Return modules that are installed: the packages of pyproject.toml and those of packages/, without their tests."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     packages = [root / name for name in project["tool"]["uv"]["build-backend"]["module-name"]]
     found = (path for folder in (*packages, root / "packages") for path in folder.rglob("*.py"))
@@ -24,19 +24,19 @@ def product(root: Path = ROOT) -> list[Path]:
 
 
 def of_tests(root: Path) -> dict[str, list[Path]]:
-    """Modules of tests: those of each package, and all others."""
+    """Return the modules of tests: those of each package, and all others."""
     folders = sorted(root.glob("packages/*/tests"))
     own = {f"tests of {folder.parent.name}": sorted(folder.rglob("*.py")) for folder in folders}
     return own | {"tests of the pipeline": sorted((root / "tests").rglob("*.py"))}
 
 
 def lines(paths: Iterable[Path]) -> list[int]:
-    """Lines of each file."""
+    """Return the number of lines of each file."""
     return [len(path.read_text(encoding="utf-8").splitlines()) for path in paths]
 
 
 def figures(modules: list[Path], words: Any) -> dict[str, float]:
-    """The figures of these modules by name; `words` is a compiled expression that finds the words to replace."""
+    """Return the figures of these modules by name; `words` is a compiled expression that finds the words to replace."""
     nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
     functions = [node for node in nodes if isinstance(node, Function)]
     lengths = [(node.end_lineno or 0) - node.lineno + 1 for node in functions]
@@ -67,14 +67,14 @@ def figures(modules: list[Path], words: Any) -> dict[str, float]:
 
 
 def _parameters(function: Function) -> int:
-    """Number of parameters, without `self` or `cls`."""
+    """Return the number of parameters, without `self` or `cls`."""
     given = function.args
     names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg) if one]
     return len([name for name in names if name not in ("self", "cls")])
 
 
 def words_to_replace() -> Any:
-    """The expression of tests/unit/test_words.py, which lists the words."""
+    """Return the expression of tests/unit/test_words.py, which lists the words."""
     spec = importlib.util.spec_from_file_location("test_words", ROOT / "tests" / "unit" / "test_words.py")
     assert spec is not None
     assert spec.loader is not None
@@ -84,7 +84,7 @@ def words_to_replace() -> Any:
 
 
 def house() -> Iterator[tuple[str, float]]:
-    """All figures: of the product, then the lines of what is not installed."""
+    """Yield all figures: of the product, then the lines of what is not installed."""
     yield from figures(product(), words_to_replace()).items()
     for name, paths in of_tests(ROOT).items():
         yield f"{name}, lines", sum(lines(paths))

@@ -1,9 +1,8 @@
-"""`make sbom`: the bill of materials as CycloneDX 1.5 in JSON: uv's export of the lock, with licences and what is in wheels.
-
-Licences are SPDX expressions, from the packages' metadata or, where that has none, from licences.toml. The contents of a wheel
-are in the component of its package: as its own SBOM (PEP 770) lists them, if it is installed here, and as wheels.toml does.
-The same lock and installation give the same bytes. System packages and images are not listed.
-"""
+"""`make sbom`: the bill of materials as CycloneDX 1.5 in JSON: uv's export of the lock, with licences and the contents
+of wheels.
+Licences are SPDX expressions, from the packages' metadata or, if that has none, from licences.toml. The contents of a
+wheel are in the component of its package: as its own SBOM (PEP 770) lists them, if it is installed here, and as
+wheels.toml does. The same lock and installation give the same bytes. System packages and images are not listed."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ _VENDORED = REPOSITORY / "web" / "static" / "vendor" / "uPlot.iife.min.js"
 
 
 def licence_of(name: str, known: dict[str, str]) -> str:
-    """Its SPDX expression; SystemExit when neither the metadata nor licences.toml has one."""
+    """Return the package's SPDX expression; raises SystemExit if neither the metadata nor licences.toml has one."""
     if name in known:
         return known[name]
     try:
@@ -51,7 +50,7 @@ def licence_of(name: str, known: dict[str, str]) -> str:
 
 
 def exported(*options: str) -> dict[str, Any]:
-    """The lock as uv has it in CycloneDX."""
+    """Return the lock as uv exports it in CycloneDX."""
     line: list[str | Path] = [UV, "export", "--quiet", "--frozen", "--all-packages", "--all-extras", *options]
     line += ["--format", "cyclonedx1.5", "--preview-features", "sbom-export"]
     document: dict[str, Any] = json.loads(subprocess.run(line, cwd=REPOSITORY, check=True, capture_output=True).stdout)
@@ -59,7 +58,7 @@ def exported(*options: str) -> dict[str, Any]:
 
 
 def in_wheel(package: dict[str, Any], listed: dict[str, dict[str, str]]) -> Iterator[dict[str, Any]]:
-    """The components in a package's wheel, without the files that they were built from."""
+    """Yield the components in a package's wheel, without the files that they were built from."""
     for name, version in listed.get(f"{package['name']} {package['version']}", {}).items():
         yield component(f"pkg:generic/{name}@{version}")
     try:
@@ -80,7 +79,7 @@ def component(purl: str, **more: Any) -> dict[str, Any]:
 
 
 def bill() -> dict[str, Any]:
-    """The whole document."""
+    """Return the whole document."""
     known: dict[str, str] = tomllib.loads(Path(__file__).with_name("licences.toml").read_text(encoding="utf-8"))
     listed = tomllib.loads(Path(__file__).with_name("wheels.toml").read_text(encoding="utf-8"))
     document = exported()
@@ -103,7 +102,7 @@ def bill() -> dict[str, Any]:
 
 
 def main() -> int:
-    """Write it."""
+    """Write the document."""
     parser = argparse.ArgumentParser(prog="make sbom", description=__doc__)
     parser.add_argument("-o", "--output", type=Path, default=Path("sbom.json"))
     target = parser.parse_args().output

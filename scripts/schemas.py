@@ -15,7 +15,7 @@ from pydantic import ConfigDict, TypeAdapter
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-# ruff: noqa: E402 — the directory above is where they are found
+# ruff: noqa: E402 — imports from the directory above
 from controller.arrays.importing import Imported
 from controller.cluster.containers import Scaled
 from controller.doctor import Finding
@@ -60,7 +60,7 @@ class ShownItem(Document):
 
 
 class ListedItem(ItemRow):
-    """An item of `edbench review items`; of several jobs it has its database."""
+    """An item of `edbench review items`, with its database if several jobs are listed."""
 
     job: uuid.UUID | None = None  # type: ignore[assignment]
     database: str | None = None
@@ -221,7 +221,7 @@ class Custodian(Document):
 
 
 class ProfileOutline(Document):
-    """What a corpus profile generates at a scale; a total that it does not specify is 0."""
+    """Outline of what a corpus profile generates at a scale; a total that it does not specify is 0."""
 
     name: str
     version: int
@@ -247,7 +247,7 @@ class TestLine(Document):
 
 
 class Room(Document):
-    """What a storage test needs on each path, and its time."""
+    """The space that a storage test needs on each path, and its time."""
 
     bytes: int
     files: int
@@ -286,7 +286,7 @@ class ComparedResult(Document):
 
 
 class Compared(Document):
-    """Results side by side: of each point its load, and in `cells` the figures of each result there."""
+    """Results compared: the load of each point, and in `cells` the figures of each result there."""
 
     results: list[ComparedResult]
     differences: list[str]
@@ -362,7 +362,7 @@ DOCUMENTS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def written(name: str) -> str:
-    """The text of a schema's file."""
+    """Return the text of a schema's file."""
     return json.dumps(DOCUMENTS[name](), indent=1, ensure_ascii=False) + "\n"
 
 

@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-# ruff: noqa: E402 — the directory above is where they are found
+# ruff: noqa: E402 — imports from the directory above
 from experiments.report.plots import counts_on_x, drawing, from_zero, new_figure
 from experiments.report.style import FAINT, series_colour
 
@@ -47,7 +47,7 @@ COLOURS = 128  # of a palette: text and lines need no more, and the files are a 
 
 
 def main() -> int:
-    """All pictures."""
+    """Take all pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     parser.add_argument("--scale", default="0.016", help="of the corpus of the job")
@@ -59,7 +59,7 @@ def main() -> int:
         missing = "Chromium is missing; apt-get install chromium fonts-dejavu-core"
         sys.stderr.write(f"screenshots: {f'{HOME} exists; remove it' if program else missing}\n")
         return 1
-    HOME.mkdir(mode=0o700)  # of ours alone; the pictures show its name
+    HOME.mkdir(mode=0o700)  # ours alone; the pictures show its name
     os.environ |= {"EDBENCH_STORAGE": f"{HOME}/storage", "EDBENCH_SCRATCH": f"{HOME}/scratch"}
     wanted.out.mkdir(parents=True, exist_ok=True)
     try:
@@ -84,14 +84,14 @@ def main() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """Takes each picture in every look."""
+    """A browser that takes each picture in every look."""
 
     browser: Browser
     out: Path
     looks: tuple[Look, ...]
 
     def take(self, server: tuple[str, str], path: str, name: str, until: str) -> None:
-        """A page, once it shows a text or a chart; the end of the file's name says the look."""
+        """Photograph a page, once it shows a text or a chart; the end of the file's name identifies the look."""
         address, token = server
         for width, scheme, ending in self.looks:
             context = self.browser.new_context(
@@ -111,8 +111,8 @@ class Camera:
 
 
 def _jobs(camera: Camera, home: Path, scale: str) -> None:
-    """The page of a discovery in phase index, of the same job once it is over, of one that fails because its source
-    disappears, and the list of both."""
+    """Photograph the page of a discovery in phase index, of the same job once it is over, of one that fails because its
+    source disappears, and the list of both."""
     corpus = home / "storage" / "corpora" / "sample"
     _edbench("corpus", "generate", str(corpus), "--profile", "reference", "--scale", scale)
     with _served(home) as server:
@@ -136,7 +136,7 @@ def _jobs(camera: Camera, home: Path, scale: str) -> None:
 
 
 def _scale_up(home: Path, out: Path) -> None:
-    """GB/hour against workers, of a scale-up on an emulated filer; its labels are in the picture."""
+    """Draw GB/hour against workers, of a scale-up on an emulated filer, with its labels."""
     corpus = f"{home}/storage/corpora/small"
     _edbench("corpus", "generate", corpus, "--profile", "reference", "--scale", "0.0002", "--seed", "7")
     measured = f"bench scale-up --workers 1,2,4 --slots 1 --repeats 3 --filer {FILER} --corpus"
@@ -166,7 +166,7 @@ def _edbench(*words: str) -> None:
 
 @contextmanager
 def _served(home: Path) -> Iterator[tuple[str, str]]:
-    """Address and token of a server on a free port; it is ended as with Ctrl-C."""
+    """Start a server on a free port; yield its address and token; end it as with Ctrl-C."""
     server = subprocess.Popen([EDBENCH, "serve", "--port", "0"], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
@@ -179,7 +179,7 @@ def _served(home: Path) -> Iterator[tuple[str, str]]:
 
 
 def _created(address: str, token: str, name: str) -> str:
-    """The id of a new job over the corpus."""
+    """Create a job over the corpus; return its id."""
     order = {"corpus": "0:corpora/sample", "workers": 2, "name": name}
     return str(_asked(f"{address}/api/v1/jobs", token, order)["id"])
 
@@ -189,7 +189,7 @@ def _job_of(address: str, token: str, job: str) -> dict[str, Any]:
 
 
 def _asked(url: str, token: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-    """GET, or POST of a body as JSON."""
+    """Send GET, or POST of a body as JSON; return the answer."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     request = urllib.request.Request(url, None if body is None else json.dumps(body).encode(), headers)
     with urllib.request.urlopen(request) as answer:

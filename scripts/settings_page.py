@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-# ruff: noqa: E402 — the directory above is where they are found
+# ruff: noqa: E402 — imports from the directory above
 from controller.jobs.orders import DiscoveryOrder, OperatorOrder
 from core.document import bounds
 from core.variables import VARIABLES, Variable
@@ -23,7 +23,7 @@ _KINDS = {bool: "yes or no", int: "whole number", float: "number", str: "text", 
 
 
 def written() -> str:
-    """The page's text."""
+    """Return the page's text."""
     return "\n".join(_page()) + "\n"
 
 
@@ -57,7 +57,7 @@ def _option(name: str, info: FieldInfo) -> tuple[str, ...]:
 
 
 def _value(info: FieldInfo) -> str:
-    """Type and bounds."""
+    """Return type and bounds."""
     of: Any = (*get_args(info.annotation), info.annotation)[0]
     if isinstance(of, enum.EnumType):
         values: list[Any] = list(of)

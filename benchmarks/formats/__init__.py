@@ -1,1 +1,1 @@
-"""`make bench-formats`: every format's speed and text, beside Apache Tika."""
+"""`make bench-formats`: every format's speed and text, compared with Apache Tika."""

@@ -1,12 +1,10 @@
-"""`make bench-formats`: every format's speed and text, beside Apache Tika on the same files in the same run.
-
-Two sets: real files (a directory, left out where it is absent) and the reference corpus at a small scale. Both sides
-read a set once to warm up and some rounds under the clock, two at a time: we with the engine of `edbench inspect` in
-two processes, Tika with two consumers in one Java process (`benchmarks.formats.engines`). The ratio is that of files a
-second, so that it does not depend on what either side calls an item. Figures by format are of one file at a time: ours
-of one process, Tika's as it states them (whole milliseconds, mean over the rounds). What counts as found:
-`benchmarks.formats.score`. All of it is CPU throughput, local storage, cached.
-"""
+"""`make bench-formats`: every format's speed and text, compared with Apache Tika on the same files in the same run.
+Two sets: real files (a directory, skipped if it does not exist) and the reference corpus at a small scale. Both sides
+read a set once to warm up and some rounds under the clock, two files at a time: ours with the engine of `edbench
+inspect` in two processes, Tika with two consumers in one Java process (`benchmarks.formats.engines`). The ratio is that
+of files a second, so that it does not depend on what either side calls an item. Figures by format are of one file at a
+time: ours of one process, Tika's as it reports them (whole milliseconds, mean over the rounds).
+`benchmarks.formats.score` defines what counts as found. All of it is CPU throughput, local storage, cached."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ REAL_FILES = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-fil
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Of a run."""
+    """Options of a run."""
 
     rounds: int
     peer: engines.Tika | None

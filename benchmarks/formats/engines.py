@@ -1,4 +1,5 @@
-"""Our side of `make bench-formats`: the engine of `edbench inspect` over the same files, on two processes."""
+"""Both sides of `make bench-formats`: Apache Tika in batch mode, and the engine of `edbench inspect` on two
+processes."""
 
 from __future__ import annotations
 
@@ -54,12 +55,12 @@ _NO_OCR = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 class TikaAbsent(Exception):
-    """The comparison cannot be made; says why."""
+    """The comparison is not possible; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tika:
-    """A Java command and the jar."""
+    """The Java command and the jar."""
 
     java: str
     jar: Path
@@ -71,13 +72,13 @@ class TikaRun:
     """One batch run."""
 
     files_per_second: float  # after the warm-up, with two consumers
-    cpu_seconds: float  # of processor, for a file, of the same
+    cpu_seconds: float  # for a file, in the same rounds
     parse_ms: dict[str, float]  # by file: mean of what Tika says it took to parse, after the warm-up
     documents: dict[str, list[dict[str, Any]]]  # by file: what it found, of the first round; [] where it gave nothing
 
 
 def find_tika(cache: Path) -> Tika:
-    """Java and the jar (`TIKA_APP_JAR`, or from the cache, or downloaded); raises TikaAbsent."""
+    """Find Java and the jar (`TIKA_APP_JAR`, or from the cache, or downloaded); raises TikaAbsent."""
     java = shutil.which("java")
     if java is None:
         raise TikaAbsent("there is no java on the path")
@@ -110,7 +111,7 @@ def _download(jar: Path) -> None:
 
 
 def can_be_named(name: str) -> bool:
-    """Whether a file can stand in the list that Tika reads: its name is UTF-8 and one line."""
+    """Return whether a file can be in the list that Tika reads: its name is UTF-8 and one line."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -140,7 +141,7 @@ def run_tika(tika: Tika, source: Path, files: Sequence[str], rounds: int, scratc
 
 
 def batch(tika: Tika, source: Path, files: Sequence[str], rounds: int, scratch: Path) -> tuple[list[str], Path]:
-    """A command that reads them so many times and once more, and the directory where it writes what it found."""
+    """Return a command that reads the files so many times and once more, and the directory of its output."""
     view, out, listed, config = (scratch / name for name in ("in", "out", "list", "config.xml"))
     view.mkdir(parents=True)
     for number in range(rounds + 1):
@@ -152,7 +153,7 @@ def batch(tika: Tika, source: Path, files: Sequence[str], rounds: int, scratch: 
 
 
 def files_per_second(finished_ns: Sequence[int], warm: int) -> float:
-    """Of the moments at which files were done, sorted: the rate after the first `warm` of them."""
+    """Return the rate after the first `warm` files, from the sorted moments at which files were done."""
     if len(finished_ns) <= warm or finished_ns[-1] == finished_ns[warm - 1]:
         return 0.0
     return (len(finished_ns) - warm) * 1e9 / (finished_ns[-1] - finished_ns[warm - 1])
@@ -166,7 +167,7 @@ def _answers(out: Path, name: str, rounds: int) -> Iterator[Path]:
 
 
 def _documents(path: Path) -> list[dict[str, Any]]:
-    """What Tika wrote; [] where it broke off before it wrote JSON."""
+    """Return the documents that Tika wrote; [] if it failed before it wrote JSON."""
     try:
         documents = json.loads(path.read_bytes() or b"[]")
     except ValueError:
@@ -192,22 +193,22 @@ _TOGETHER = 16  # files that a process takes at a time
 
 @dataclass(frozen=True, slots=True)
 class OurRun:
-    """What we did with a set of files."""
+    """One run of our side over a set of files."""
 
     files_per_second: float  # on two processes, without their start
-    cpu_seconds: float  # of processor, for a file, of the same
+    cpu_seconds: float  # for a file, in the same rounds
     lines: list[dict[str, Any]]  # of `inspect --jsonl`, one round
     seconds: dict[str, float]  # by file: mean of one process's time; files that end their process are not in it
 
 
 def loose_files(source: Path) -> list[str]:
-    """Regular files below a directory in the order in which `inspect` takes them."""
+    """Return regular files below a directory in the order in which `inspect` takes them."""
     files = find_loose(Storage(NullRecorder()), str(source))
     return [os.fsdecode(loose.relative) for loose in files if loose.special is None]
 
 
 def shown(name: str) -> str:
-    """A file's name as it stands in the lines of `inspect`."""
+    """Return a file's name as in the lines of `inspect`."""
     return display_name(os.fsencode(name))
 
 
@@ -222,7 +223,7 @@ def run_ours(source: Path, files: Sequence[str], rounds: int) -> OurRun:
 
 
 def lines_of(source: Path) -> list[dict[str, Any]]:
-    """What `edbench inspect -o jsonl` prints."""
+    """Return what `edbench inspect -o jsonl` prints."""
     memory = (
         _MEMORY_MB + psutil.Process().memory_info().data // 1_000_000
     )  # they are forks of this one, which may be large
@@ -231,7 +232,8 @@ def lines_of(source: Path) -> list[dict[str, Any]]:
 
 
 def _rate(source: Path, files: Sequence[str], rounds: int, scratch: str) -> tuple[float, float]:
-    """Files a second on two processes, and processor seconds for a file; each writes its lines to a file of its own."""
+    """Return files a second on two processes, and CPU seconds for a file; each process writes its lines to a file of
+    its own."""
     parts = [files[at : at + _TOGETHER] for at in range(0, len(files), _TOGETHER)]
     context = multiprocessing.get_context("forkserver")
     with ProcessPool(PROCESSES, context=context) as pool:
@@ -255,7 +257,7 @@ def _inspect_all(source: str, names: Sequence[str], scratch: str) -> None:
 
 
 def _seconds_each(source: Path, files: Sequence[str], rounds: int) -> tuple[list[str], dict[str, float]]:
-    """The files that do not end their process, and seconds for each of them."""
+    """Return the files that do not end their process, and the seconds of each."""
     context = multiprocessing.get_context("forkserver")
     out: dict[str, float] = {}
     with (
@@ -272,7 +274,7 @@ def _seconds_each(source: Path, files: Sequence[str], rounds: int) -> tuple[list
 
 
 def _timed(source: str, name: str, rounds: int, scratch: str) -> float:
-    """Seconds that one file takes, mean of `rounds` after one that is not counted."""
+    """Return the seconds that one file takes, the mean of `rounds` after one that is not counted."""
     _inspect_all(source, [name], scratch)
     started = time.perf_counter()
     _inspect_all(source, [name] * rounds, scratch)
@@ -282,7 +284,7 @@ def _timed(source: str, name: str, rounds: int, scratch: str) -> float:
 
 
 def identify_us(source: Path, files: Sequence[str]) -> float:
-    """Microseconds to tell a file's media type, mean over the files, their bytes in memory."""
+    """Return microseconds for identifying a file's media type, the mean over the files, with their bytes in memory."""
     sources = [MemorySource(os.fsencode(name), (source / name).read_bytes()) for name in files]
     best = math.inf
     for _ in range(_TIMES + 1):
@@ -294,8 +296,8 @@ def identify_us(source: Path, files: Sequence[str]) -> float:
 
 
 def messages_per_second() -> tuple[float, float]:
-    """Messages of the reference corpus without attachments: how many a second one core reads (type, hashes, children, text,
-    header fields), the best of a few rounds in CPU time; and their mean size in bytes."""
+    """Return how many messages of the reference corpus without attachments one core reads in a second (type, hashes,
+    children, text, header fields), the best of a few rounds in CPU time; and their mean size in bytes."""
     messages = _messages()
     return _read_a_second(messages), sum(message.size for message in messages) / len(messages)
 

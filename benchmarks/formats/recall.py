@@ -1,9 +1,7 @@
 """`make bench-formats BENCH_ARGS="--table DIR"`: by format, what Tika found in these files, and how much of it we have.
-
-Each directory is read once by either side, without a clock. A file's format is its name's ending, whatever it holds: that
-is how a collection is sorted by those who made it. A file in which we find less **says so** where any item of it has an
-exception; else it is `ok`, and a search misses words silently.
-"""
+Each directory is read once by either side, without a clock. A file's format is the suffix of its name, whatever it
+contains: that is how collections are sorted. If we find less in a file, and an item of it has an exception, the loss is
+**reported**; without an exception the file is `ok`, and a search silently misses words."""
 
 from __future__ import annotations
 
@@ -25,18 +23,18 @@ from benchmarks.formats.score import Extract, our_extracts, peer_extract
 from search.words import apart
 from worker.items.texts import UNREAD_SHARE
 
-# What Tika writes into text and no document says: labels of messages and sheets, names of parts, placeholders, codes of fields.
+# Words that Tika adds to texts: labels of messages and sheets, names of parts, placeholders, codes of fields.
 OWN = frozenset(
     ["docprops", "footnoteref", "endnoteref", "recipients", "from", "unknown", "embed", "mergeformat", "sheet"]
 )
 _TEXT = ("text/plain", "text/html", "application/xhtml+xml")
-_NOTHING = ("", "application/octet-stream")  # we do not know what it is either
+_NOTHING = ("", "application/octet-stream")  # we cannot identify it either
 _BETWEEN = re.compile(r"[\W\d_]+")
-_CUT = "\0"  # stands where a line, a cell or a paragraph ends
+_CUT = "\0"  # marks the end of a line, a cell or a paragraph
 
 
 def misread(mine: Extract, peer: Extract) -> bool:
-    """Whether Tika did not read this file as what it is."""
+    """Return whether Tika did not read this file as its own type."""
     as_text = peer.media_type.startswith(_TEXT) and mine.media_type not in _NOTHING and not _is_text(mine.media_type)
     return as_text or peer.unread > UNREAD_SHARE * peer.characters
 
@@ -46,25 +44,26 @@ def _is_text(media_type: str) -> bool:
 
 
 def losses(missing: Iterable[str], mine: Extract, peer: Extract) -> set[str]:
-    """Those of the missing terms that are none of the above."""
+    """Return the missing terms that cannot be explained by Tika's own labels, joined words or scripts without
+    blanks."""
     left = {term for term in missing if term not in OWN | peer.endings | peer.undecoded}
     left -= _joined(left, mine.texts)
     return {term for term in left if not _in_a_row(term, mine.texts)}
 
 
 def _in_a_row(term: str, texts: Iterable[str]) -> bool:
-    """Whether it is of a script without blanks, and stands somewhere."""
+    """Return whether the term is of a script without blanks, and occurs in a text."""
     return all(apart(letter) != letter for letter in term) and any(term in text for text in texts)
 
 
 def _joined(terms: Collection[str], texts: Iterable[str]) -> set[str]:
-    """Those that are made of words with the ends of lines or cells between them, and nothing else."""
+    """Return the terms that consist of words with line or cell ends between them."""
     longest = max(map(len, terms), default=0)
     return {word for text in texts for word in _across(text, longest) if word in terms} if longest else set()
 
 
 def _across(text: str, longest: int) -> Iterator[str]:
-    """What words make that follow one another over such ends, up to so many letters."""
+    """Yield the terms that result if consecutive words are joined across such ends, up to so many letters."""
     for run in _BETWEEN.sub(lambda match: _CUT if "\n" in match[0] or "\t" in match[0] else " ", text).split():
         words = run.split(_CUT)
         for at in range(len(words) - 1):
@@ -84,8 +83,8 @@ GOAL = 0.99  # of the terms of each format
 
 @dataclass(slots=True)
 class Row:
-    """Sums over the files of one format for which Tika gave an answer. A file of which we lack only terms that are no loss
-    (`differences`) counts as whole."""
+    """Sums over the files of one format for which Tika gave an answer. A file from which only explainable terms are
+    missing (`losses`) counts as complete."""
 
     files: int = 0
     terms: int = 0  # Tika's
@@ -99,7 +98,7 @@ class Row:
     silent: list[str] = field(default_factory=list)  # of these, those without an exception
 
     def add(self, name: str, mine: Extract, peer: Extract) -> None:
-        """One file."""
+        """Add one file."""
         missing = peer.terms - mine.terms
         self.files += 1
         self.terms += len(peer.terms)
@@ -121,17 +120,17 @@ class Row:
 
     @property
     def share(self) -> float:
-        """Of its terms that we have; 1.0 where it has none."""
+        """The share of its terms that we have; 1.0 if it has none."""
         return self.found / self.terms if self.terms else 1.0
 
     @property
     def share_compared(self) -> float:
-        """The same of the terms that can be compared."""
+        """The share of the terms that can be compared."""
         return 1 - self.lost / self.compared if self.compared else 1.0
 
     @property
     def met(self) -> str:
-        """By which of the two shares the goal is met, the first that is; "NOT met" also for items that are missing."""
+        """The first of the two shares by which the goal is met; "NOT met" also if items are missing."""
         if self.items < self.peer_items:
             return "NOT met (items)"
         shares = {"met": self.share, "met as compared": self.share_compared}
@@ -139,19 +138,20 @@ class Row:
 
 
 def peer_children(mine: Extract, peer: Extract) -> int:
-    """How many Tika has: a message that begins with a From_ line is no store with a message in it, unless we say so too."""
+    """Return the number of Tika's children: a message that begins with a From_ line is not a store with a message in
+    it, unless we agree."""
     return peer.children - max(0, peer.wrappers - mine.stores)
 
 
 def format_of(name: str) -> str:
-    """One of FORMATS, or OTHER."""
+    """Return one of FORMATS, or OTHER."""
     ending = PurePath(name).suffix[1:].lower()
     ending = _ALSO.get(ending, ending)
     return ending if ending in FORMATS else OTHER
 
 
 def rows(ours: Mapping[str, Extract], peers: Mapping[str, Extract]) -> dict[str, Row]:
-    """By format, in the order of FORMATS; formats without files are left out."""
+    """Return the sums by format, in the order of FORMATS; formats without files are omitted."""
     out = {name: Row() for name in (*FORMATS, OTHER)}
     for name in sorted(peers):
         out[format_of(name)].add(name, ours.get(name, Extract()), peers[name])
@@ -159,7 +159,8 @@ def rows(ours: Mapping[str, Extract], peers: Mapping[str, Extract]) -> dict[str,
 
 
 def show_recall(sources: Iterable[Path], tika: engines.Tika, output: Path) -> None:
-    """Read the files below these directories with both, print the table, and write what is missing of each file."""
+    """Read the files below these directories with both sides, print the table, and write the missing terms of each
+    file."""
     mine: dict[str, Extract] = {}
     peers: dict[str, Extract] = {}
     for source in sources:
@@ -178,7 +179,7 @@ def show_recall(sources: Iterable[Path], tika: engines.Tika, output: Path) -> No
 
 
 def _told(mine: Extract, peer: Extract) -> dict[str, Any]:
-    """What the output file says of a file."""
+    """Return the entry of a file in the output file."""
     missing = peer.terms - mine.terms
     lost = losses(missing, mine, peer)
     return {
@@ -192,7 +193,7 @@ def _told(mine: Extract, peer: Extract) -> dict[str, Any]:
 
 
 def _read(source: Path, tika: engines.Tika) -> tuple[dict[str, Extract], dict[str, Extract]]:
-    """What either side found in the files below a directory."""
+    """Return what each side found in the files below a directory."""
     files = [name for name in engines.loose_files(source) if engines.can_be_named(name)]
     ours = our_extracts(engines.lines_of(source))
     with tempfile.TemporaryDirectory(prefix="edbench-tika-") as scratch:

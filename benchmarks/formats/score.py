@@ -1,21 +1,16 @@
-"""What two extractors found in the same files, held against each other.
-
-A **term** is a word, three letters or more (Unicode letters, no underscore), case-folded, or a number, two digits or more; a
-file's terms are the set of those in its text and in the text of everything inside it. What counts:
-
-* of Tika: `X-TIKA:content` of the file and of every embedded document, as plain text (`-t`). Its metadata does not
-  count, for either side's good: what Tika puts there it does not call text.
-* of ours, as the index reads it (`search.words`): text, metadata values and names of the file and of everything
-  inside it. Tika writes subjects, senders and
-  names of attachments into its text, for some formats; here these are metadata, and a reviewer finds both.
-
+"""Comparison of what two extractors found in the same files.
+A **term** is a word, three letters or more (Unicode letters, no underscore), case-folded, or a number, two digits or
+more; a file's terms are the set of those in its text and in the text of everything inside it. What counts:
+* of Tika: `X-TIKA:content` of the file and of every embedded document, as plain text (`-t`). Its metadata counts for
+  neither side: Tika does not call it text.
+* of ours, as the index reads it (`search.words`): text, metadata values and names of the file and of everything inside
+  it. Tika writes subjects, senders and names of attachments into its text, for some formats; here these are metadata, and
+  a reviewer finds both.
 **Recall** of a file is the share of Tika's terms that we have. Over many files it is weighted by terms, so that a long
-document counts for more than a short one. A file counts where Tika found a term at all.
-
-**Children** are all items below the file, at any depth: embedded documents of Tika, child items of ours. Tika makes
-the body of a winmail.dat a document of its own, under a name that is not in the file (`message.rtf`), and so it does with
-parts of a message that have no name: both are the text of the message, which we count as text, and no child.
-"""
+document counts for more than a short one. Files in which Tika found no term are omitted.
+**Children** are all items below the file, at any depth: embedded documents of Tika, child items of ours. Tika turns the
+body of a winmail.dat into a document of its own, under a name that is not in the file (`message.rtf`), and likewise
+parts of a message that have no name: both are the text of the message, which we count as text, and not as children."""
 
 from __future__ import annotations
 
@@ -34,7 +29,7 @@ from search.words import readings
 
 _TERM = re.compile(r"[^\W\d_]{3,}|\d{2,}")
 _MADE_UP = "message.rtf"
-_NO_NAME = re.compile(r"embedded-\d+")  # what Tika calls what has no name
+_NO_NAME = re.compile(r"embedded-\d+")  # Tika's name of a part without a name
 # Lines of base64 and hexadecimal digits, files in uuencode from their first line to their last (or whole lines of one that has
 # lost these: 61 characters), words of UTF-7; fonts in headers of workbooks. A line ends as its message has it: \n, \r\n or \r.
 _BEGINS, _ENDS = r"(?<![^\r\n])", r"(?![^\r\n])"
@@ -43,12 +38,12 @@ _UNDECODED = re.compile(
     rf"|{_BEGINS}(?:[A-Za-z0-9+/=]{{60,}}|M[ -`]{{60,61}}|begin [0-7]{{3,4}} [^\r\n]*){_ENDS}"
     r"|(?<![^\W\d_])[^\W\d_]*+(?:\+[A-Za-z0-9/]{2,}-\w*+)+|&\"[^\"\n]*\""
 )
-SAMPLE = 12  # missing terms that are shown of a file
+SAMPLE = 12  # missing terms shown for a file
 
 
 @dataclass(slots=True)
 class Extract:
-    """What one extractor found in one file."""
+    """The findings of one extractor in one file."""
 
     terms: set[str] = field(default_factory=set)
     characters: int = 0  # of text, the file's own and its children's
@@ -56,11 +51,9 @@ class Extract:
     media_type: str = ""
     codes: set[str] = field(default_factory=set)  # exceptions of the file's items; only of ours
     texts: list[str] = field(default_factory=list)  # case-folded; only of ours
-    unread: int = 0  # characters that stand for bytes which the charset lacks; only of the peer's, as what follows
-    endings: set[str] = field(default_factory=set)  # of the names of what lies in the file
-    undecoded: set[str] = field(
-        default_factory=set
-    )  # terms of bytes that it shows as they are encoded, and of codes of headers
+    unread: int = 0  # replacement characters for undecodable bytes; this and the next three only of the peer's
+    endings: set[str] = field(default_factory=set)  # suffixes of the names inside the file
+    undecoded: set[str] = field(default_factory=set)  # terms of bytes that it did not decode, and of codes of headers
     wrappers: int = 0  # mail stores of one message
     stores: int = 0  # mail stores; only of ours
 
@@ -77,7 +70,7 @@ class Shortfall:
     peer_children: int
 
     def line(self) -> str:
-        """One line for people: recall, children, and a sample of what is missing."""
+        """Return one line for people: recall, children, and a sample of the missing terms."""
         parts = []
         if self.missing:
             more = f" … {len(self.missing)} in all" if len(self.missing) > SAMPLE else ""
@@ -100,7 +93,7 @@ class Score:
 
     @property
     def recall(self) -> float:
-        """1.0 where the peer found nothing."""
+        """The share of the peer's terms that we found; 1.0 if the peer found nothing."""
         return self.found / self.terms if self.terms else 1.0
 
     @property
@@ -110,12 +103,12 @@ class Score:
 
 
 def terms_of(text: str) -> set[str]:
-    """The terms of a text."""
+    """Return the terms of a text."""
     return set(_TERM.findall(text.casefold()))
 
 
 def words_in(value: Any) -> Iterator[str]:
-    """All strings in a JSON-like value; keys of dictionaries are no words of the document."""
+    """Yield all strings in a JSON-like value; keys of dictionaries are not words of the document."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -127,7 +120,7 @@ def words_in(value: Any) -> Iterator[str]:
 
 
 def peer_extract(documents: Iterable[dict[str, Any]]) -> Extract:
-    """Of Tika's recursive JSON: the file itself first, then everything embedded in it."""
+    """Return the extract from Tika's recursive JSON: the file itself first, then everything embedded in it."""
     extract = Extract()
     known = list(documents)
     types = {_path(document): _type(document) for document in reversed(known)}  # of like names the first counts
@@ -150,13 +143,13 @@ def _path(document: dict[str, Any]) -> str:
 
 
 def _type(document: dict[str, Any]) -> str:
-    """The first that it gives of a document: it names those of a message's parts behind the message's own."""
+    """Return the first type of a document: Tika lists those of a message's parts after the message's own."""
     told = document.get("Content-Type") or ""
     return str(told if isinstance(told, str) else told[0])
 
 
 def _is_body(path: str, types: dict[str, str]) -> bool:
-    """Whether what Tika found at this path is the text of what it lies in."""
+    """Return whether Tika's document at this path is the text of the document around it."""
     around, _, name = path.rpartition("/")
     if types.get(around) == "application/vnd.ms-tnef":
         return name == _MADE_UP
@@ -165,13 +158,13 @@ def _is_body(path: str, types: dict[str, str]) -> bool:
 
 
 def _wraps(path: str, types: dict[str, str]) -> bool:
-    """Whether this is a mail store of one message: Tika takes messages for one that begin with a From_ line."""
+    """Return whether this is a mail store of one message: Tika takes messages that begin with a From_ line for one."""
     inside = [kind for other, kind in types.items() if other and other.rpartition("/")[0] == path]
     return types[path] == "application/mbox" and len(inside) == 1
 
 
 def our_extracts(lines: Iterable[dict[str, Any]]) -> dict[str, Extract]:
-    """Of the lines of `inspect --jsonl`, by the name of the loose file."""
+    """Return the extracts from the lines of `inspect --jsonl`, by the name of the loose file."""
     out: dict[str, Extract] = {}
     for line in lines:
         path = line["container_path"]
@@ -193,7 +186,8 @@ def our_extracts(lines: Iterable[dict[str, Any]]) -> dict[str, Extract]:
 
 
 def scores(ours: dict[str, Extract], peers: dict[str, Extract]) -> dict[str, Score]:
-    """By media type of the loose file; "" holds the sums of all. Files that the peer gave no answer for are left out."""
+    """Return sums by media type of the loose file; "" has the sums of all. Files without an answer of the peer are
+    omitted."""
     out: dict[str, Score] = {"": Score()}
     for name in sorted(peers):
         mine, peer = ours.get(name, Extract()), peers[name]
@@ -224,7 +218,7 @@ class Side:
     seconds: float = 0.0
 
     def add(self, extract: Extract, size: int, seconds: float | None) -> None:
-        """One file; without a time it does not count for the speed."""
+        """Add one file; without a time it does not count for the speed."""
         self.characters += extract.characters
         self.children += extract.children
         if seconds is not None:
@@ -235,7 +229,7 @@ class Side:
 
     @property
     def us_per_item(self) -> float | None:
-        """None where nothing was timed, or too short for a clock of milliseconds."""
+        """Microseconds for an item; None if no file was timed, or all were too fast for a clock of milliseconds."""
         return self.seconds / self.items * 1e6 if self.seconds else None
 
     @property
@@ -247,7 +241,7 @@ class Side:
 def by_format(
     sizes: Mapping[str, int], types: Mapping[str, str], extracts: Mapping[str, Extract], seconds: Mapping[str, float]
 ) -> dict[str, Side]:
-    """Sums by media type; `types` says the type of every file, `sizes` its bytes."""
+    """Return sums by media type; `types` has the type of every file, `sizes` its bytes."""
     out: dict[str, Side] = defaultdict(Side)
     for name, extract in extracts.items():
         if name in types:
@@ -263,7 +257,7 @@ def show_formats(
     peers: Mapping[str, Extract],
     peer_seconds: Mapping[str, float],
 ) -> None:
-    """Print the table; without peers, our columns only."""
+    """Print the table; without peers, only our columns."""
     types = {name: extract.media_type for name, extract in ours.items()}
     mine = by_format(sizes, types, ours, our_seconds)
     theirs = by_format(sizes, types, peers, peer_seconds)
@@ -301,7 +295,7 @@ def _number(value: float | None) -> str:
 
 
 def show_shortfalls(shortfalls: Iterable[Shortfall]) -> None:
-    """Each file in which we found less, with a sample of what is missing."""
+    """Print each file in which we found less, with a sample of the missing terms."""
     lines = [shortfall.line() for shortfall in shortfalls]
     print(f"less than Tika in {len(lines)} files{':' if lines else ''}")
     for line in lines:

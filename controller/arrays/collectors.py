@@ -1,4 +1,4 @@
-"""What the command line of a filer prints about its counters, as numbers (docs/filer-counters.md). All counts are cumulative."""
+"""Parsers of the counters that a filer's command line prints (docs/filer-counters.md). All counts are cumulative."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ READ, WRITTEN = "read bytes", "written bytes"
 
 
 def profile(text: str) -> dict[str, float]:
-    """Ops by name and bytes, over all bricks. Raises ValueError for another document, or one that reports a failure."""
+    """Return ops by name and bytes, over all bricks. Raises ValueError for another document, or one that reports a
+    failure."""
     from lxml import etree  # the other collectors do without
 
     try:
@@ -45,7 +46,7 @@ _BYTES = {"BytesRead": READ, "BytesWritten": WRITTEN}
 
 
 def glusterfs_mount(text: str) -> dict[str, float]:
-    """Ops by name and bytes. Raises ValueError for what is not that file, or a part of it."""
+    """Return ops by name and bytes. Raises ValueError if the text is not that file, or not all of it."""
     _, begun, rest = text.rpartition(_BEGIN)
     whole, ended, _ = rest.partition(f"\n{_END}")
     if not begun or not ended:
@@ -58,7 +59,7 @@ def glusterfs_mount(text: str) -> dict[str, float]:
         name, _, number = line.partition(":")
         if name.strip() in _BYTES:
             out[_BYTES[name.strip()]] = float(int(number))
-    for line in table.splitlines()[2:]:  # the rest of the titles, and what they are underlined with
+    for line in table.splitlines()[2:]:  # after the rest of the titles and their underline
         name, count, *_ = line.split()
         out[name.lower()] = float(int(count))
     return out
@@ -73,7 +74,8 @@ _ALL, _NO_COUNTER = "fuse_ops", "getattr-cached"
 
 
 def moosefs_mount(text: str) -> dict[str, float]:
-    """Ops by name, looking at `.stats` among them. Raises ValueError for what is not that file, or a part of it."""
+    """Return ops by name, reads of `.stats` included. Raises ValueError if the text is not that file, or not all of
+    it."""
     lines = text.splitlines()
     if not lines or lines[-1].startswith(_ALL):
         raise ValueError(f"nothing follows the lines of {_ALL}: it was cut off: {text.strip()[:200]!r}")
@@ -96,7 +98,7 @@ SEPARATOR = ","
 
 
 def operations(text: str) -> dict[str, float]:
-    """Ops by name, over all sessions. Raises ValueError for what is not that table."""
+    """Return ops by name, over all sessions. Raises ValueError if the text is not that table."""
     rows = [row for line in text.splitlines() if line.startswith(_TITLE) and (row := _row(line))]
     if not rows:
         raise ValueError(f"no line begins with {_TITLE!r}: {text.strip()[:200]!r}")
@@ -104,7 +106,7 @@ def operations(text: str) -> dict[str, float]:
 
 
 def _row(line: str) -> list[int]:
-    """The numbers of one session. Its mount point, the first field, may contain anything."""
+    """Return the numbers of one session. Its mount point, the first field, may contain anything."""
     fields = [field.strip() for field in line.rsplit(SEPARATOR, len(OPS) + 1)]
     if len(fields) != len(OPS) + 2:
         raise ValueError(f"{len(OPS) + 1} numbers are expected: {line[:200]!r}")
@@ -114,15 +116,15 @@ def _row(line: str) -> list[int]:
     return numbers[:-1]
 
 
-BYTES = "bytes"  # in a counter's name: of bytes, not of ops
+BYTES = "bytes"  # end of the name of a counter of bytes, not of ops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collector:
-    """`parse` raises ValueError, in words, for what is not such output."""
+    """A command that prints counters, and its parser. `parse` raises ValueError with a message for any other text."""
 
     about: str
-    command: str  # that prints it
+    command: str  # prints the counters
     parse: Callable[[str], Mapping[str, float]]
 
 

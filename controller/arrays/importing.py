@@ -38,7 +38,8 @@ ROWS = 2_000_000
 
 
 def read_csv(path: Path, mapping: ArrayMap) -> Readings:
-    """Every row that can be read. Raises UsageError when the file cannot be, or lacks a column of the map."""
+    """Return every row that can be parsed. Raises UsageError if the file cannot be read, or lacks a column of the
+    map."""
     form = mapping.csv
     if form is None:
         raise UsageError("the map is for a Prometheus query; give no CSV file, or give a map with [csv]")
@@ -91,7 +92,7 @@ def _cell(row: list[str], position: int, name: str) -> str:
 def _values(
     row: list[str], wanted: dict[str, int], columns: tuple[Column, ...], form: CsvForm
 ) -> Iterator[tuple[Column, float]]:
-    """The row's values; an empty cell is no value and nothing wrong."""
+    """Yield the row's values; an empty cell has no value and is no error."""
     for column in columns:
         text = _cell(row, wanted[column.origin], column.origin)
         if not text:
@@ -106,7 +107,7 @@ def _values(
 
 
 def _moment(text: str, form: CsvForm) -> float:
-    """Epoch seconds. Raises ValueError with what is wrong."""
+    """Return epoch seconds. Raises ValueError with the cause."""
     try:
         if form.format in ("unix", "unix_ms"):
             at = float(text) / (1000 if form.format == "unix_ms" else 1)
@@ -129,9 +130,8 @@ _BYTES = 64_000_000
 
 
 def ask_prometheus(mapping: ArrayMap, start: float, finish: float, env: Mapping[str, str]) -> Readings:
-    """The map's queries between two times by the array's clock; a query of several series has a column for each.
-
-    Raises UsageError when the server refuses a query or its answer is not to be used, SystemFault when it is not there.
+    """Run the map's queries between two times of the array's clock; a query with several series gets a column for each.
+    Raises UsageError if the server refuses a query or the answer is unusable, SystemFault if the server is unreachable.
     """
     form = mapping.prometheus
     if form is None:
@@ -168,7 +168,7 @@ def _ask(form: PrometheusForm, parameters: Mapping[str, str], env: Mapping[str, 
 
 
 def _said(error: urllib.error.HTTPError) -> str:
-    """Prometheus' own words for what is wrong with a query."""
+    """Return the message in Prometheus' error response."""
     try:
         return str(json.loads(error.read(10_000))["error"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -198,12 +198,12 @@ def _series(answer: Any, column: Column) -> dict[Column, list[Point]]:
     }
 
 
-MARGIN_SECONDS = 60.0  # kept before the first claim and after the end, so that the drawing shows what was before
+MARGIN_SECONDS = 60.0  # kept before the first claim and after the end, so that the chart shows the load before the job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What was stored, and what was not. Times are the database's clock, epoch seconds."""
+    """The stored and the skipped values. Times are on the database's clock, in epoch seconds."""
 
     name: str
     sources: tuple[str, ...]
@@ -219,11 +219,11 @@ class Imported:
 def import_array(
     handles: Sequence[JobHandle], mapping: ArrayMap, file: Path | None, offset_s: float, env: Mapping[str, str]
 ) -> Imported:
-    """Read, move by the offset (database's clock less the array's), keep what is near the job's time, and store.
-
-    Takes the place of what was imported under the same name. Of a group the first job has it, as the timeline is one.
-    Raises UsageError when nothing overlaps the job's time or something cannot be read, SystemFault, DatabaseFault.
-    """
+    """Read the values, move them by the offset (database's clock less the array's), and store those near the job's
+    time.
+    Replaces an earlier import of the same name. For a group they are stored with the first job: a group has one
+    timeline.
+    Raises UsageError if nothing overlaps the job's time or something cannot be read, SystemFault, DatabaseFault."""
     start, finish = job_time(handles)
     readings = read_array(mapping, file, (start, finish), offset_s, env)
     seconds = _by_second(mapping.name, readings, (start, finish), offset_s)
@@ -250,8 +250,8 @@ def import_array(
 def read_array(
     mapping: ArrayMap, file: Path | None, span: tuple[float, float], offset_s: float, env: Mapping[str, str]
 ) -> Readings:
-    """What the array counted around that time, by its own clock; `file`: None asks Prometheus. Raises UsageError when nothing
-    overlaps the time or something cannot be read, SystemFault."""
+    """Return the array's counters around that time, on its own clock; `file`: None queries Prometheus. Raises
+    UsageError if nothing overlaps the time or something cannot be read, SystemFault."""
     if not math.isfinite(offset_s):
         raise UsageError(f"--offset is a number of seconds, not {offset_s}")
     start, finish = span
@@ -265,13 +265,14 @@ def read_array(
 
 
 def forget_array(handles: Sequence[JobHandle], name: str) -> int:
-    """Remove what was imported under this name; how many seconds it had. Raises DatabaseFault."""
+    """Remove the values that were imported under this name; return how many seconds they covered. Raises
+    DatabaseFault."""
     with handles[0].database.transaction(durable=True) as conn:
         return TIMELINE.drop_array(conn, job=handles[0].id, name=name, separator=SEPARATOR)
 
 
 def job_time(handles: Sequence[JobHandle]) -> tuple[float, float]:
-    """First claim to the end or now, over all. Raises UsageError before any claim."""
+    """Return the first claim, and the end or now, over all jobs. Raises UsageError before any claim."""
     spans = []
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -283,8 +284,8 @@ def job_time(handles: Sequence[JobHandle]) -> tuple[float, float]:
 
 
 def refuse_no_overlap(readings: Readings, start: float, finish: float, offset_s: float) -> None:
-    """Raises UsageError with both times where no value is within the job's. A value stands for the interval before it,
-    so one may be that late."""
+    """Refuse readings without a value within the job's time: raise UsageError with both times. A value describes the
+    interval before it, so one may be later by an interval."""
     times = [at + offset_s for at in readings.times()]
     if not times:
         bad = f"; {readings.bad[0]}" if readings.bad else ""
@@ -297,7 +298,7 @@ def refuse_no_overlap(readings: Readings, start: float, finish: float, offset_s:
 
 
 def shown(at: float) -> str:
-    """A time for people, in UTC."""
+    """Format a time in UTC."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -308,7 +309,7 @@ def _near(at: float, start: float, finish: float) -> bool:
 def _by_second(
     name: str, readings: Readings, span: tuple[float, float], offset_s: float
 ) -> dict[tuple[int, str], dict[str, float]]:
-    """Means by second and source; columns of one unit are one source, and so one panel."""
+    """Return means by second and source. Columns of one unit share a source, and so a panel."""
     gathered: dict[tuple[int, str], dict[str, list[float]]] = {}
     for column, points in readings.points.items():
         source = source_name(name, column, offset_s)
@@ -320,7 +321,7 @@ def _by_second(
 
 
 def source_name(name: str, column: Column, offset_s: float) -> str:
-    """How the timeline names it: the array, the unit, and by how much its clock was moved."""
+    """Return the source's name in the timeline: the array, the unit, and the offset applied to its clock."""
     moved = f"clock {offset_s:+g} s" if offset_s else "clock as it was"
     return SEPARATOR.join(part for part in (name, column.unit, moved) if part)[:SOURCE_CHARACTERS]
 

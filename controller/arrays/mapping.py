@@ -31,17 +31,17 @@ class Column:
     origin: str  # the column's heading, or the query
     name: str
     unit: str
-    counter: bool  # cumulative: what is kept is its growth per second
+    counter: bool  # cumulative: its growth per second is kept
     scale: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsvForm:
-    """How the file is written. `format` is `iso`, `unix`, `unix_ms` or one of strptime's."""
+    """The format of the CSV file. `format` is `iso`, `unix`, `unix_ms` or a format of strptime."""
 
     time_column: str
     format: str
-    zone: tzinfo | None  # of times that do not say it themselves
+    zone: tzinfo | None  # for times without a time zone of their own
     delimiter: str
     decimal: str
     encoding: str
@@ -50,7 +50,7 @@ class CsvForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrometheusForm:
-    """Where to ask, how finely, and the environment variable that holds a bearer token, if any."""
+    """The server's URL, the step of queries, and the environment variable that holds a bearer token, if any."""
 
     url: str
     step_s: float
@@ -59,7 +59,7 @@ class PrometheusForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrayMap:
-    """The whole file; exactly one of `csv` and `prometheus` is there."""
+    """The whole file; exactly one of `csv` and `prometheus` is given."""
 
     name: str
     csv: CsvForm | None
@@ -68,7 +68,7 @@ class ArrayMap:
 
 
 def read_map(path: Path, name: str | None = None) -> ArrayMap:
-    """The map in this file; `name` takes the place of its own. Raises UsageError, which names the key."""
+    """Read the map in this file; `name` replaces its own. Raises UsageError, which names the key."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -92,7 +92,7 @@ def read_map(path: Path, name: str | None = None) -> ArrayMap:
 
 
 def array_name(name: str) -> str:
-    """The same, if it may be one; raises UsageError."""
+    """Return the name if it is valid; raises UsageError if it is not."""
     if not 0 < len(name) <= 80 or SEPARATOR.strip() in name or not name.isprintable():
         raise UsageError(f"an array's name has 1 to 80 characters and no {SEPARATOR.strip()}, not {name[:90]!r}")
     return name
@@ -157,7 +157,7 @@ Point = tuple[float, float]  # epoch seconds, value
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that was left out, by its line in the file, and why."""
+    """A row that was skipped, by its line in the file, and the reason."""
 
     line: int
     why: str
@@ -168,26 +168,24 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Points of each column in order of time, and the rows that gave none."""
+    """Points of each column in order of time, and the rows that could not be parsed."""
 
     points: Mapping[Column, tuple[Point, ...]]
     bad: tuple[BadRow, ...] = ()
 
     def times(self) -> list[float]:
-        """Every time at which there is a value, in order."""
+        """Return every time at which there is a value, in order."""
         return sorted({at for points in self.points.values() for at, _ in points})
 
     def interval_s(self) -> float:
-        """The usual interval between the values, at least 1; 1 where there are fewer than two."""
+        """Return the usual interval between the values, at least 1; 1 if there are fewer than two."""
         times = self.times()
         return max(1.0, median(b - a for a, b in pairwise(times))) if len(times) > 1 else 1.0
 
 
 def converted(column: Column, points: Iterable[Point]) -> tuple[Point, ...]:
-    """In the column's unit and in order; a counter as its growth per second, at the later time of each two.
-
-    Where a counter went down it was reset, and there is no value.
-    """
+    """Return the points in the column's unit and in order. A counter becomes its growth per second, at the later time
+    of each two; where it decreased it was reset, and there is no value."""
     ordered = sorted(dict(points).items())
     if not column.counter:
         return tuple((at, value * column.scale) for at, value in ordered)
@@ -213,11 +211,9 @@ def collect(
     wait: Callable[[], bool],
     say: Callable[[str], None],
 ) -> Iterator[None]:
-    """Ask until `wait` returns false; yields after each moment that was written. A moment is half-way between question
-    and answer.
-
-    A single failure is reported and left out. Raises UsageError when the first question does not work, RunFailed.
-    """
+    """Run the command until `wait` returns false; yield after each moment that was written. A moment is half-way
+    between the start of the command and its end.
+    A single failure is reported and skipped. Raises UsageError if the first run fails, RunFailed."""
     collector = COLLECTORS[kind]
     first = _asked(collector, command, now)
     _write(out, {"schema": SCHEMA, "kind": kind, "name": name, "command": list(command)})
@@ -262,7 +258,7 @@ def _write(out: IO[str], line: Mapping[str, Any]) -> None:
 
 
 def is_collected(path: Path) -> bool:
-    """Whether the file begins as one of these does."""
+    """Return whether the file begins with the schema of collected counters."""
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
             return SCHEMA in lines.readline(400)
@@ -271,7 +267,7 @@ def is_collected(path: Path) -> bool:
 
 
 def collected_map(path: Path, name: str | None = None) -> ArrayMap:
-    """What its counters mean; `name` takes the place of its own. Raises UsageError."""
+    """Return the map of a collected file's counters; `name` replaces its own. Raises UsageError."""
     header, moments, _ = _read(path)
     counters = list(dict.fromkeys(key for _, values in moments for key in values))
     if len(counters) > COLUMNS:
@@ -281,7 +277,7 @@ def collected_map(path: Path, name: str | None = None) -> ArrayMap:
 
 
 def read_collected(path: Path, mapping: ArrayMap) -> Readings:
-    """Counts as growth a second. Raises UsageError."""
+    """Return the counts as growth a second. Raises UsageError."""
     _, moments, bad = _read(path)
     points = {
         column: converted(column, [(at, values[column.origin]) for at, values in moments if column.origin in values])
@@ -291,7 +287,7 @@ def read_collected(path: Path, mapping: ArrayMap) -> Readings:
 
 
 def _collected_column(counter: str) -> Column:
-    """Bytes in MB/s, everything else in ops a second."""
+    """Return the column of a counter: bytes in MB/s, everything else in ops a second."""
     nbytes = counter.endswith(BYTES)
     return Column(
         origin=counter,
@@ -303,7 +299,7 @@ def _collected_column(counter: str) -> Column:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[tuple[float, dict[str, float]]], tuple[BadRow, ...]]:
-    """Header, moments, and lines that are none. Raises UsageError."""
+    """Return the header, the moments, and the lines that are not moments. Raises UsageError."""
     try:
         header, *lines = path.read_text(encoding="utf-8").splitlines()
         said = json.loads(header)

@@ -1,1 +1,1 @@
-"""Looking through what jobs found: items, texts, counts, searches."""
+"""The content of jobs: items, texts, counts, searches."""

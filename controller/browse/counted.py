@@ -1,4 +1,4 @@
-"""What is counted of jobs, as documents; `controller.browse.counts` counts it."""
+"""Counts of a job as documents; `controller.browse.counts` computes them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Children(Document):
 
 
 def phases_of(counts: JobCounts) -> dict[Phase, PhaseCounts]:
-    """Those with tasks."""
+    """Return the counts of the phases that have tasks."""
     return {
         phase: PhaseCounts(tasks_done=p.done, tasks_open=p.open, items=p.items, seconds=p.elapsed_s)
         for phase, p in counts.progress.phases.items()

@@ -1,4 +1,4 @@
-"""What a job holds, counted: by phase, kind, media type, text state and exception code."""
+"""Counts of a job's content: by phase, kind, media type, text state and exception code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXCEPTION_FIELDS = tuple(name for name in Failure._fields if name != "number")
 
 
 def exceptions_by(handles: Sequence[JobHandle], by: str, code: str | None = None) -> list[dict[str, Any]]:
-    """Exceptions by `code`, `type` or `custodian`, most frequent first, of one code if given."""
+    """Count exceptions by `code`, `type` or `custodian`, most frequent first, of one code if given."""
     sums: dict[str, dict[str, int]] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -31,8 +31,8 @@ def exceptions_by(handles: Sequence[JobHandle], by: str, code: str | None = None
 
 
 def stream_exceptions(handles: Sequence[JobHandle], wanted: Mapping[str, str | None]) -> Iterator[dict[str, Any]]:
-    """Every exception with the keys of EXCEPTION_FIELDS, one job after the other; `wanted` may give code, type and
-    custodian. No transaction stays open between rows that are read slowly."""
+    """Yield every exception with the keys of EXCEPTION_FIELDS, job by job; `wanted` may give code, type and custodian.
+    No transaction is open while the caller handles a row."""
     filters = {key: wanted.get(key) for key in ("code", "type", "custodian")}
     for handle in handles:
         after = -1
@@ -51,7 +51,7 @@ VIOLATIONS_SHOWN = 20  # containers whose counts do not add up; there should be 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobCounts:
-    """Everything that `edbench job show` shows."""
+    """Everything that `edbench job show` prints."""
 
     summary: JobSummary
     progress: JobProgress
@@ -67,12 +67,12 @@ class JobCounts:
 
     @property
     def violation_lines(self) -> list[str]:
-        """For people."""
+        """The violations, one printable line each."""
         return [violation.line() for violation in self.violations]
 
 
 def count_job(handle: JobHandle) -> JobCounts:
-    """All counts of a job, as of one moment. Raises DatabaseFault, UsageError when it is gone."""
+    """Return all counts of a job, as of one moment. Raises DatabaseFault, UsageError if the job is gone."""
     with handle.database.transaction() as conn:
         totals = FIGURES.count_items(conn, job=handle.id)
         return JobCounts(

@@ -1,4 +1,4 @@
-"""Which items of a job are wanted: by custodian, type, exception, and by their metadata."""
+"""Selection of a job's items: by custodian, type, exception, and by their metadata."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What one metadata key has to say. An item without the key does not pass, whatever the operator."""
+    """A condition on one metadata key. An item without the key does not pass, whatever the operator."""
 
     key: str
     op: str
@@ -40,8 +40,8 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:
-    """Which items are wanted; None: all. `exception` is a code or `any`; of duplicates, near-duplicates and system files the latest
-    finding counts, and where nothing was looked for nothing is one (`review.looked_at.check_findings`)."""
+    """The selected items; None: no restriction. `exception` is a code or `any`. Duplicates, near-duplicates and system
+    files are those of the latest finding; a job without a finding has none (`controller.findings.check_findings`)."""
 
     custodian: str | None = None
     type: str | None = None
@@ -54,7 +54,7 @@ class ItemFilter:
     system: bool | None = None
 
     def parameters(self) -> Wanted:
-        """For the queries that take in the part `wanted_items`."""
+        """Return the parameters of the queries that include the part `wanted_items`."""
         rows = [{"key": c.key, "op": c.op, "value": c.value, "kind": c.kind} for c in self.conditions]
         return Wanted(
             custodian=self.custodian,
@@ -73,9 +73,9 @@ ALL_ITEMS = ItemFilter()
 
 
 def parse_conditions(text: str) -> tuple[Condition, ...]:
-    """Conditions as people write them, joined by `and`: KEY OPERATOR VALUE with the operators = != < <= > >= and ~
-    (contains). A value that holds ` and KEY=` is written in quotes, a quote in it twice. Raises UsageError that names
-    the condition and what is wrong."""
+    """Parse conditions as people write them, joined by `and`: KEY OPERATOR VALUE with the operators = != < <= > >= and
+    ~ (contains). A value that contains ` and KEY=` must be quoted, with its quotes doubled. Raises UsageError that
+    names the condition and its fault."""
     conditions: list[Condition] = []
     at = 0
     while at < len(text.rstrip()):
@@ -91,8 +91,8 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
 
 
 def in_language(code: str | None) -> tuple[Condition, ...]:
-    """The condition that `edbench review languages` detected this language in an item's text; empty for None or an
-    empty code."""
+    """Return the condition that `edbench review languages` detected this language in an item's text; empty for None or
+    an empty code."""
     return (_condition("language", "=", code),) if code else ()
 
 
@@ -111,7 +111,7 @@ def _condition(name: str, op: str, value: str) -> Condition:
 
 
 def _checked(name: str, kind: Any, value: str) -> str:
-    """The value as it is compared."""
+    """Return the value in the form that the query compares."""
     if kind == DATE:
         if (date := asked_in_utc(value)) is None:
             meant = "as in 2001, 2001-06 or 2001-06-30T17:45, where +02:00 or Z may follow"

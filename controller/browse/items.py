@@ -30,16 +30,15 @@ FIELDS = [
     "name",
     "name_b64",
 ]
-ORIGIN = ["database", "job"]  # before the others where items of several jobs are listed together
+ORIGIN = ["database", "job"]  # first, if items of several jobs are listed together
 _ROWS_AT_ONCE = 2_000
 
 
 def stream_items(handle: JobHandle, wanted: ItemFilter = ALL_ITEMS) -> Generator[dict[str, Any], None, None]:
-    """One dict for each wanted item with the keys of FIELDS (`name_b64` only when the name's display is lossy), in path order.
-
-    Rows come through a server-side cursor: memory does not grow with the job. Close it if you do not read it to the
-    end: it holds a transaction. Raises DatabaseFault.
-    """
+    """Yield a dict for each wanted item with the keys of FIELDS (`name_b64` only if the name's display text is lossy),
+    in path order.
+    Rows come through a server-side cursor, so memory does not grow with the job. Close the generator if you do not read
+    it to the end: it holds a transaction. Raises DatabaseFault."""
     with handle.database.transaction() as conn:
         streaming = conn.streaming(_ROWS_AT_ONCE)
         for row in BROWSE.items(streaming, job=handle.id, wanted=wanted.parameters()):
@@ -47,7 +46,7 @@ def stream_items(handle: JobHandle, wanted: ItemFilter = ALL_ITEMS) -> Generator
 
 
 def stream_all(handles: Sequence[JobHandle], wanted: ItemFilter = ALL_ITEMS) -> Generator[dict[str, Any], None, None]:
-    """The wanted items of several jobs, one job after the other, each with the keys of ORIGIN too; see `stream_items`."""
+    """Yield the wanted items of several jobs, job by job, each also with the keys of ORIGIN; see `stream_items`."""
     for handle in handles:
         origin = {"database": handle.database.name, "job": str(handle.id)} if len(handles) > 1 else {}
         with closing(stream_items(handle, wanted)) as rows:
@@ -56,12 +55,12 @@ def stream_all(handles: Sequence[JobHandle], wanted: ItemFilter = ALL_ITEMS) -> 
 
 
 def fields_of(handles: Sequence[JobHandle]) -> list[str]:
-    """The keys that `stream_all` gives, in order."""
+    """Return the keys of the dicts of `stream_all`, in order."""
     return [*ORIGIN, *FIELDS] if len(handles) > 1 else FIELDS
 
 
 def item_json(row: ItemRow) -> dict[str, Any]:
-    """An item in plain data."""
+    """Return the item as plain data."""
     return {
         "id": str(row.id),
         "parent": str(row.parent) if row.parent else None,

@@ -1,4 +1,4 @@
-"""Items of a job as a person looks through them: pages, one with all that is known of it, families."""
+"""Items of a job for the item list: pages of items, the details of one, families."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _ID_DIGITS = 32
 def items_page(
     handles: Sequence[JobHandle], wanted: ItemFilter, *, after: uuid.UUID | None, limit: int
 ) -> list[dict[str, Any]]:
-    """At most `limit` items in path order, one job after the other, beginning after the item `after`; keys as in
-    `controller.browse.items.FIELDS` and `job`. Raises UsageError when `after` is no item of these jobs, DatabaseFault."""
+    """Return at most `limit` items in path order, job by job, starting after the item `after`; keys as in
+    `controller.browse.items.FIELDS` and `job`. Raises UsageError if `after` is not an item of these jobs,
+    DatabaseFault."""
     begin = 0 if after is None else _position(handles, after)
     out: list[dict[str, Any]] = []
     for number, handle in enumerate(handles[begin:]):
@@ -41,8 +42,8 @@ def items_page(
 def items_beside(
     handles: Sequence[JobHandle], wanted: ItemFilter, item: uuid.UUID
 ) -> tuple[uuid.UUID | None, uuid.UUID | None]:
-    """The wanted items before and behind this one, as `items_page` orders them; None: there is none. Raises UsageError when
-    it is no item of these jobs, DatabaseFault."""
+    """Return the wanted items before and after this one, in the order of `items_page`; None if there is none. Raises
+    UsageError if it is not an item of these jobs, DatabaseFault."""
     here = _position(handles, item)
     return (
         next(_each(handles[here::-1], wanted, item, BROWSE.item_before, last=True), None),
@@ -58,7 +59,8 @@ def _each(
     *,
     last: bool,
 ) -> Iterator[uuid.UUID]:
-    """Those of the item's own job, then of the jobs beyond it the one at the end that is nearer."""
+    """Yield the neighbours in the item's own job, then of each further job the item nearest to it: its last one with
+    `last`, else its first."""
     first, *others = handles
     with first.database.transaction() as conn:
         yield from beside(conn, job=first.id, item=item, wanted=wanted.parameters())
@@ -80,7 +82,7 @@ def _position(handles: Sequence[JobHandle], item: uuid.UUID) -> int:
 
 
 def find_item(handles: Sequence[JobHandle], item: uuid.UUID) -> tuple[JobHandle, WholeItem]:
-    """The job that has the item, and its row; raises UsageError when none has."""
+    """Return the job that has the item, and its row; raises UsageError if no job has it."""
     for handle in handles:
         with handle.database.transaction() as conn:
             row = BROWSE.item_whole(conn, job=handle.id, item=item)
@@ -90,7 +92,7 @@ def find_item(handles: Sequence[JobHandle], item: uuid.UUID) -> tuple[JobHandle,
 
 
 def item_called(handles: Sequence[JobHandle], reference: str) -> uuid.UUID:
-    """The item that an id means, or an unambiguous beginning of one, as a search prints it; raises UsageError."""
+    """Return the item with this id or unambiguous beginning of one, as a search prints it; raises UsageError."""
     digits = reference.replace("-", "").lower()
     if not 0 < len(digits) <= _ID_DIGITS or set(digits) - set("0123456789abcdef"):
         raise UsageError(
@@ -109,7 +111,7 @@ def item_called(handles: Sequence[JobHandle], reference: str) -> uuid.UUID:
 
 
 def item_details(handle: JobHandle, row: WholeItem) -> dict[str, Any]:
-    """Everything that is known of one item, in plain data."""
+    """Return everything that is recorded about one item, as plain data."""
     with handle.database.transaction() as conn:
         exceptions = BROWSE.item_exceptions(conn, job=handle.id, item=row.id)
         tags = SEARCH.item_tags(conn, job=handle.id, item=row.id)
@@ -134,8 +136,8 @@ def _hex(value: memoryview | None) -> str | None:
 
 
 def family_tree(handle: JobHandle, row: WholeItem, limit: int = FAMILY_SHOWN) -> dict[str, Any]:
-    """The containers and parents of the item (outermost first), and its family in path order; of a container outside
-    any family its direct children. At most `limit` members; `truncated`: there are more."""
+    """Return the containers and parents of the item (outermost first), and its family in path order; for a container
+    outside any family its direct children. At most `limit` members; `truncated`: there are more."""
     with handle.database.transaction() as conn:
         above = BROWSE.item_ancestors(conn, job=handle.id, item=row.id)
         below = BROWSE.items_below(conn, job=handle.id, item=row.id, family=row.family_id, limit=limit + 1)
@@ -153,7 +155,7 @@ def _member(row: Member) -> dict[str, Any]:
 
 
 def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[Counted]:
-    """Items by custodian over all jobs, most items first."""
+    """Count items by custodian over all jobs, most items first."""
     sums: dict[str, tuple[int, int]] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -165,7 +167,7 @@ def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[Counted]:
 
 
 def texts_of_jobs(handles: Sequence[JobHandle]) -> list[TextCount]:
-    """Items by text state over all jobs, most items first."""
+    """Count items by text state over all jobs, most items first."""
     sums: dict[str, TextCount] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -181,11 +183,9 @@ def texts_of_jobs(handles: Sequence[JobHandle]) -> list[TextCount]:
 
 
 def item_text(handle: JobHandle, settings: Settings, row: WholeItem) -> str | None:
-    """The text that was indexed of an item; None while it has no document.
-
-    Whoosh has no way to one document by its item, so its shard is looked through. Raises RunFailed when the shard is
-    not on the storage root, StorageFault.
-    """
+    """Return the indexed text of an item; None while it has no document.
+    Whoosh cannot look up one document by its item, so all of its shard is searched. Raises RunFailed if the shard is
+    not on the storage root, StorageFault."""
     if row.shard is None or row.owner is None:
         return None
     with opened_shards(handle, settings, only=row.shard) as readers:

@@ -1,4 +1,4 @@
-"""Worker containers of the Compose project that runs, started and stopped through the Docker API (`edbench scale`)."""
+"""Worker containers of the running Compose project, started and stopped through the Docker API (`edbench scale`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GRACE_SECONDS = 60
 _PARALLEL = 8
 _LABEL = "com.docker.compose."
 _NUMBER = _LABEL + "container-number"
-# What of a container's configuration another one takes over. The host name is left out: it is the container's own id.
+# The part of a container's configuration that is copied. The host name is not: it is the container's own id.
 _CLONED = (
     *("Image", "Cmd", "Entrypoint", "User", "WorkingDir", "Env", "Volumes", "ExposedPorts"),
     *("Healthcheck", "StopSignal", "StopTimeout", "Tty", "OpenStdin", "Labels"),
@@ -30,7 +30,7 @@ _CLONED = (
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """The worker containers of a project, and how many were started and stopped for it."""
+    """The worker containers of a project, and how many were started and stopped."""
 
     project: str
     workers: int
@@ -39,8 +39,9 @@ class Scaled:
 
 
 def scale(env: Mapping[str, str], workers: int) -> Scaled:
-    """Have so many worker containers on the engine of DOCKER_HOST in the project of COMPOSE_PROJECT_NAME; those no longer wanted
-    finish their tasks first. Raises UsageError where the project has no worker to copy, SystemFault."""
+    """Start and stop worker containers until there are `workers` of them, in the project of COMPOSE_PROJECT_NAME on the
+    engine of DOCKER_HOST. Surplus workers finish their tasks first. Raises UsageError if the project has no worker to
+    copy, SystemFault."""
     name = env.get("COMPOSE_PROJECT_NAME") or PROJECT
     with _engine_faults():
         client = docker.from_env(environment=dict(env), timeout=GRACE_SECONDS + 30)
@@ -63,12 +64,12 @@ def scale(env: Mapping[str, str], workers: int) -> Scaled:
 
 
 def number_of(container: Container) -> int:
-    """Its number within the service."""
+    """Return the container's number within the service."""
     return int(container.labels.get(_NUMBER, "0"))
 
 
 def _start(client: Any, project: str, template: Mapping[str, Any], number: int) -> None:
-    """One more container like this one, with Compose's labels, so that `docker compose` counts it as its own."""
+    """Start one more container like this one, with Compose's labels, so that `docker compose` counts it as its own."""
     name = f"{project}-{SERVICE}-{number}"
     first, *others = template["NetworkSettings"]["Networks"]
     body = like(template, number)
@@ -80,7 +81,7 @@ def _start(client: Any, project: str, template: Mapping[str, Any], number: int) 
 
 
 def like(template: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """The body of a request for another container, of what `docker inspect` shows of one; without networks."""
+    """Return the body of a request for another container, from the output of `docker inspect`; without networks."""
     config = template["Config"]
     body = {key: config[key] for key in _CLONED if config.get(key) is not None}
     body["Labels"] = {**config["Labels"], _NUMBER: str(number)}
@@ -89,7 +90,7 @@ def like(template: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def _remove(container: Container) -> None:
-    """Stop it, and remove it with its anonymous volumes."""
+    """Stop the container, and remove it with its anonymous volumes."""
     with contextlib.suppress(NotFound):
         container.stop(timeout=GRACE_SECONDS)
         container.remove(v=True, force=True)
@@ -97,7 +98,7 @@ def _remove(container: Container) -> None:
 
 @contextlib.contextmanager
 def _engine_faults() -> Iterator[None]:
-    """Errors of the engine as SystemFaults with one line."""
+    """Raise errors of the engine as SystemFaults with a message of one line."""
     try:
         yield
     except APIError as error:

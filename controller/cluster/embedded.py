@@ -1,4 +1,4 @@
-"""The embedded cluster: queue manager and workers as child processes of this one, gone when it is gone."""
+"""The embedded cluster: queue manager and workers as child processes of this one, which end with it."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ class Member:
     started: float = 0.0
     next_start: float = 0.0
     deaths: int = 0  # at once, in a row
-    kill_at: float | None = field(default=None)  # it was asked to end and is ended hard then
+    kill_at: float | None = field(default=None)  # when it is killed, once it was asked to end
 
     @property
     def running(self) -> bool:
-        """Whether the process is there now."""
+        """Whether the process runs now."""
         return self.process is not None and self.process.poll() is None
 
     @property
     def leaving(self) -> bool:
-        """Whether it was asked to end."""
+        """Whether the process was asked to end."""
         return self.kill_at is not None
 
     def tend(self, now: float) -> str | None:
-        """Start it (again) when it is not running and due. Returns why it will not stay up, if so."""
+        """Start the process (again) if it is not running and due. Returns why it will not stay up, if so."""
         if self.running:
             return None
         if self.process is not None:
@@ -73,13 +73,13 @@ class Member:
         self.next_start = now + _BACKOFF_SECONDS[min(self.deaths, len(_BACKOFF_SECONDS) - 1)]
 
     def ask_to_end(self, now: float, grace_seconds: float) -> None:
-        """SIGTERM; `see_off` does the rest."""
+        """Send SIGTERM; `see_off` does the rest."""
         self.kill_at = now + grace_seconds
         if self.process is not None and self.running:
             self.process.terminate()
 
     def see_off(self, now: float) -> bool:
-        """Whether it is gone with everything in its session; ends it hard when its time is over."""
+        """Return whether the process and everything in its session are gone; kill them once their time is over."""
         if self.process is None:
             return True
         if self.running and self.kill_at is not None and now < self.kill_at:
@@ -92,7 +92,7 @@ class Member:
 
 TEND_SECONDS = 0.1
 SCALE_GRACE_SECONDS = 60.0
-# So many workers are forked from one process. Where Prometheus is to be answered by each worker, only larger numbers.
+# The least number of workers that are forked from one process, and the least if each should answer Prometheus.
 TOGETHER_FROM, TOGETHER_ANYHOW = 2, 9
 _QUEUE_MANAGER = "queue-manager"
 _TOGETHER = re.compile(r"w1-w([0-9]+)")  # the name of a process that all workers are forked from
@@ -107,7 +107,7 @@ Commands = Callable[[str, int], Sequence[str]]
 
 
 def module_commands(name: str, slots: int) -> Sequence[str]:
-    """The command line of the process of that name."""
+    """Return the command line of the process of that name."""
     if name == _QUEUE_MANAGER:
         return (sys.executable, "-m", "queue_manager")
     if together := _TOGETHER.fullmatch(name):
@@ -127,23 +127,21 @@ def module_commands(name: str, slots: int) -> Sequence[str]:
 
 
 def together(workers: int, env: Mapping[str, str]) -> bool:
-    """Whether so many workers are best forked from one process. In a process of its own each loads everything again,
-    with a fork server of its own for its sandboxes, which takes 1.3 CPU seconds, and answers Prometheus, where `env`
-    enables it."""
+    """Return whether so many workers should be forked from one process. In a process of its own each worker imports
+    everything again and starts its own fork server for sandboxes, which takes 1.3 CPU seconds; but only then it answers
+    Prometheus, if `env` enables that."""
     return workers >= (TOGETHER_ANYHOW if read_endpoint(env).port else TOGETHER_FROM)
 
 
 class EmbeddedCluster:
     """One queue manager and `workers` workers (w1, w2, …) of `slots` slots each.
-
-    Each runs in a session of its own with its output in scratch/logs/<name>.log. A tending thread starts all of
-    them, because the kernel ends a child when the thread that started it ends, and starts again what dies.
-    With `together` the workers are forked from one process, w1-w30 say: they share its memory and are up in seconds, however many
-    they are, and have one log. Their number stays then, and none answers Prometheus. Without `managed` the queue manager is started
-    by `manage`.
-    `env` is the environment to take a child's from; `commands` gives the command line for a name. Where it has
-    EDBENCH_METRICS_PORT, the queue manager answers Prometheus one port further on, w1 at the one after that, …
-    """
+    Each runs in a session of its own with its output in scratch/logs/<name>.log. A tending thread starts all of them,
+    because the kernel ends a child when the thread that started it ends, and restarts those that die.
+    With `together` the workers are forked from one process, named w1-w30 for example: they share its memory, are up in
+    seconds however many they are, and have one log. Their number is then fixed, and none answers Prometheus. Without
+    `managed` the queue manager is started by `manage`.
+    `env` is the environment from which a child's is taken; `commands` gives the command line for a name. If `env` has
+    EDBENCH_METRICS_PORT, the queue manager answers Prometheus one port further on, w1 at the one after that, …"""
 
     def __init__(
         self,
@@ -175,7 +173,8 @@ class EmbeddedCluster:
         self._thread: threading.Thread | None = None
 
     def start(self) -> Self:
-        """Start everything; returns once the processes exist. Raises SystemFault when one cannot be started; then none is left."""
+        """Start everything; return once the processes exist. Raises SystemFault if one cannot be started; then none is
+        left."""
         self._thread = threading.Thread(target=self._tend, name="cluster", daemon=True)
         self._thread.start()
         try:
@@ -187,7 +186,7 @@ class EmbeddedCluster:
         return self
 
     def stop(self, grace_seconds: float = 30.0) -> None:
-        """Workers first, so that the queue manager sees them leave; returns when nothing is left."""
+        """Stop the workers, then the queue manager, so that it sees them leave; return when no process is left."""
         if self._thread is None:
             return
         self._stop_grace = grace_seconds
@@ -196,19 +195,19 @@ class EmbeddedCluster:
         self._thread = None
 
     def manage(self) -> None:
-        """Have the queue manager from now on; returns at once."""
+        """Run the queue manager from now on; return at once."""
         with self._lock:
             self._managed = True
         self._wake.set()
 
     def scale(self, workers: int) -> None:
-        """Have so many workers from now on; returns at once."""
+        """Run so many workers from now on; return at once."""
         with self._lock:
             self._wanted = workers
         self._wake.set()
 
     def check(self) -> None:
-        """Raises SystemFault with the last line of its log when a process will not stay up."""
+        """Raise SystemFault with the last line of its log if a process will not stay up."""
         if self._fault is not None:
             raise self._fault
         if self._thread is not None and not self._thread.is_alive():
@@ -217,7 +216,7 @@ class EmbeddedCluster:
             )
 
     def pids(self) -> dict[str, int]:
-        """Process ids by name, of those that run now."""
+        """Return the process ids, by name, of the processes that run now."""
         with self._lock:
             return {n: m.process.pid for n, m in self._members.items() if m.process is not None and m.running}
 
@@ -245,7 +244,7 @@ class EmbeddedCluster:
             self._end([name for name in self._members if name == _QUEUE_MANAGER], min(grace, _MANAGER_GRACE_SECONDS))
 
     def _turn(self) -> None:
-        """One look at everything: who is missing, who is too many, who has died."""
+        """Check every process once: add missing ones, end surplus ones, restart dead ones."""
         now = time.monotonic()
         with self._lock:
             names = [*([_QUEUE_MANAGER] if self._managed else []), *self._names()]
@@ -261,7 +260,7 @@ class EmbeddedCluster:
                 self._fault = self._tend_members(now)
 
     def _names(self) -> list[str]:
-        """Of the processes that workers are, or are forked from."""
+        """Return the names of the workers' processes, or of the one that they are forked from."""
         if self._together:
             return [f"w1-w{self._wanted}"]
         return [f"w{n}" for n in range(1, self._wanted + 1)]

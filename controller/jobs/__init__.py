@@ -1,1 +1,1 @@
-"""Jobs: created, run, steered, followed, and what came of them."""
+"""Jobs: their creation, control, progress and results."""

@@ -1,4 +1,4 @@
-"""Bounds on the figures of a job (`--fail-if`): which names there are, and what became of each."""
+"""Bounds on the figures of a job (`--fail-if`): the names of the figures, and the outcome of each bound."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _names() -> list[str]:
 
 
 def checked_bounds(texts: Iterable[str]) -> tuple[str, ...]:
-    """The bounds of an order as a job's options keep them. Raises UsageError."""
+    """Check the bounds of an order; return them in the form of a job's options. Raises UsageError."""
     given = tuple(texts)
     if given:
         parse_bounds(given, _names())
@@ -37,7 +37,7 @@ def checked_bounds(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def judged(figures: Figures, texts: Iterable[str]) -> list[Outcome]:
-    """The outcomes of a job's bounds."""
+    """Return the outcomes of a job's bounds."""
     out = []
     for bound in parse_bounds(texts, _names()):
         value = _value(figures, bound.name)
@@ -46,7 +46,7 @@ def judged(figures: Figures, texts: Iterable[str]) -> list[Outcome]:
 
 
 def _value(figures: Figures, name: str) -> float | None:
-    """None: there is no such figure of this job."""
+    """Return the figure; None if the job has no such figure."""
     if name == _EXCEPTIONS:
         return float(sum(figures.exceptions.values()))
     if (percentile := percentile_of(name)) is not None:

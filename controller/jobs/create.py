@@ -1,4 +1,4 @@
-"""Creating what was asked for: one job, or a group over several databases."""
+"""Creation of the discovery that the user ordered: one job, or a group over several databases."""
 
 from __future__ import annotations
 
@@ -36,11 +36,9 @@ _CHUNK = 1 << 20
 def copy_source(
     storage: Storage, storage_root: Path, group: uuid.UUID, database: str, source: PreparedSource
 ) -> PreparedSource:
-    """The source copied for one database, prepared like any other.
-
-    Raises UsageError for what cannot be copied (links, devices, unreadable files, names that are one on the storage root),
-    StorageFault.
-    """
+    """Copy the source for one database, and prepare the copy like any source.
+    Raises UsageError for content that cannot be copied (links, devices, unreadable files, names that are the same on
+    the storage root), StorageFault."""
     storage.keep_below(os.fsencode(storage_root), own=True)
     copies = os.path.join(os.fsencode(storage_root), copies_location(group))
     target = os.path.join(copies, database.encode())
@@ -50,7 +48,7 @@ def copy_source(
 
 
 def remove_copies(storage: Storage, storage_root: Path, group: uuid.UUID) -> None:
-    """Remove all copies of a group's source; nothing if there are none. Raises StorageFault."""
+    """Remove all copies of a group's source, if there are any. Raises StorageFault."""
     storage.keep_below(os.fsencode(storage_root), own=True)
     storage.remove_tree(os.path.join(os.fsencode(storage_root), copies_location(group)))
 
@@ -84,7 +82,7 @@ def _copy_file(storage: Storage, path: bytes, target: bytes) -> None:
 
 
 def _of_name(path: bytes, error: StorageFault) -> UsageError | StorageFault:
-    """The storage root may take two names of the source for one, and one of the two would be lost."""
+    """Refuse a copy if the storage root takes two names of the source for one: one of the two files would be lost."""
     if error.errno != errno.EEXIST:
         return error
     return _cannot_copy(f"{display_name(path)} exists already on the storage root (does its file system ignore case?)")
@@ -97,11 +95,9 @@ def _cannot_copy(why: str) -> UsageError:
 
 
 def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[PreparedSource]:
-    """The source as so many with some of its custodians each, about equally large (largest first, to the least).
-
-    Sizes are bytes of all items where there is a manifest, else entries of the custodians' first two levels. Raises
-    UsageError when there are fewer custodians than parts.
-    """
+    """Divide the source into `parts` of about equal size, each with some of its custodians (see `lpt`).
+    Sizes are bytes of all items if there is a manifest, else entries of the custodians' first two levels. Raises
+    UsageError if there are fewer custodians than parts."""
     units = len(source.directories) + bool(source.others)
     if units < parts:
         raise UsageError(
@@ -110,7 +106,7 @@ def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[P
         )
     sizes = _manifest_sizes(source) if source.manifest is not None else _entry_counts(storage, source)
     shares = lpt(sizes, source.directories, parts)
-    # Files above the directories are few: they go where the least is, as a custodian of their own.
+    # Files above the directories are few: they go to the smallest part, as a custodian of their own.
     rest = min(range(parts), key=lambda n: (sum(sizes.get(name, 0) for name in shares[n]), len(shares[n])))
     return [
         dataclasses.replace(source, directories=tuple(sorted(share)), others=source.others if n == rest else 0)
@@ -119,7 +115,7 @@ def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[P
 
 
 def lpt(sizes: Mapping[bytes, int], names: Sequence[bytes], parts: int) -> list[list[bytes]]:
-    """Longest processing time first: each name, from the largest, to the part that has the least so far."""
+    """Assign each name, the largest first, to the part that is smallest so far (longest processing time first)."""
     out: list[list[bytes]] = [[] for _ in range(parts)]
     # The number of names decides between parts of the same size, so that empty directories do not pile up in one.
     heap = [(0, 0, n) for n in range(parts)]
@@ -161,10 +157,9 @@ def create_discovery_group(
     plan: DiscoveryPlan,
     surroundings: Surroundings | None = None,
 ) -> Jobs:
-    """Jobs over `source`, one a database: all are made, and copies of the source too, before the first may start.
-
-    Raises UsageError for a plan that cannot be, StorageFault, DatabaseFault; nothing is running then.
-    """
+    """Create a job in each database over `source`. All jobs, and copies of the source, exist before the first job
+    starts.
+    Raises UsageError for an impossible plan, StorageFault, DatabaseFault; then no job is running."""
     check_plan(len(databases), shard=plan.shard, source_copies=plan.source_copies)
     identity = uuid.uuid4()
     called = plan.name or default_name(source)
@@ -198,7 +193,7 @@ def _parts(
     group: uuid.UUID,
     source: PreparedSource,
 ) -> list[PreparedSource]:
-    """What each job is over."""
+    """Return the source of each job: a part, a copy, or all of it."""
     if plan.shard:
         return split_source(storage, source, len(databases))
     if not plan.source_copies:
@@ -229,7 +224,7 @@ def _enter(
 
 
 def release_group(group: Jobs) -> None:
-    """Have all its paused jobs run from the same moment: the commits come one right after the other."""
+    """Release all paused jobs of a group at the same moment: the commits come one right after the other."""
     with contextlib.ExitStack() as commits:
         for handle in group.each:
             conn = commits.enter_context(handle.database.transaction(durable=True))
@@ -238,10 +233,8 @@ def release_group(group: Jobs) -> None:
 
 
 def resume_all(jobs: Jobs, *, attach: bool) -> JobState:
-    """Have a job, or what is not over of a group, run again; its state afterwards. See `resume_job` for `attach`.
-
-    Raises UsageError when nothing of it is in a state for that.
-    """
+    """Resume a job, or the unfinished jobs of a group; return the state afterwards. See `resume_job` for `attach`.
+    Raises UsageError if no job can be resumed."""
     if jobs.group is None:
         return resume_job(jobs.each[0], attach=attach)
     open_jobs = [handle for handle in refresh(jobs).each if not handle.job.state.over]
@@ -251,7 +244,7 @@ def resume_all(jobs: Jobs, *, attach: bool) -> JobState:
 
 
 def refuse_member(databases: Sequence[Database], jobs: Jobs) -> None:
-    """Raises UsageError for a single job of a group: it goes with the others."""
+    """Raise UsageError for a single job of a group: it can only be deleted with the others."""
     if jobs.group is not None:
         return
     with jobs.home.transaction() as conn:
@@ -267,9 +260,9 @@ def clean_copies(jobs: Jobs, storage: Storage, storage_root: Path) -> None:
 
 
 def delete_all(jobs: Jobs, storage: Storage, storage_root: Path) -> list[str]:
-    """Delete a job with what it wrote; of a group all of them, the copies of the source, and its row. A repeated call
-    continues where the first one stopped. Returns a line for each job whose output directory keeps files, because no
-    job wrote them. Raises UsageError while a job may still change, StorageFault, DatabaseFault."""
+    """Delete a job with everything it wrote; for a group all jobs, the copies of the source, and the group's row. A
+    repeated call continues where the first one stopped. Return a line for each job whose output directory keeps files,
+    because no job wrote them. Raises UsageError while a job may still change, StorageFault, DatabaseFault."""
     if jobs.group is None:
         return list(filter(None, [delete_job(jobs.each[0], storage, storage_root)]))
     for handle in refresh(jobs).each:
@@ -292,10 +285,9 @@ def create_discovery(
     workers: int,
     slots: int,
 ) -> Jobs:
-    """The job, or with several databases the group of jobs; `workers` and `slots` (of each) are what is planned.
-
-    Raises UsageError, StorageFault, DatabaseFault.
-    """
+    """Create the job, or with several databases the group of jobs; `workers` and `slots` (of each) are the planned
+    numbers.
+    Raises UsageError, StorageFault, DatabaseFault."""
     refuse_experiment(databases[0])
     plan = dataclasses.replace(plan, workers=workers, slots=slots)
     around = surroundings_of(settings, source.path)

@@ -1,4 +1,4 @@
-"""Whom the directory of a new job or a result belongs to, where the workers are not the user who creates it."""
+"""Owner of the directory of a new job or result, if the workers do not run as the user who creates it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from core.storage.layer import Storage
 
 
 def hand_over(directory: bytes, storage_root: Path) -> None:
-    """Where we are root, give a job's directory to the owner of the storage root: workers in containers are he.
-
-    The directories between the two go with it where they are root's. No link is followed: the owner could have put one
-    there since, to be given what it leads to. Raises StorageFault when the filer refuses (an export that squashes root
-    gives it away itself).
-    """
+    """Give a job's directory to the owner of the storage root, if this process is root: workers in containers run as
+    that owner.
+    The directories between the two are given too, if they belong to root. No link is followed: the owner could have
+    created one meanwhile, to be given its target. Raises StorageFault if the filer refuses (an export that squashes
+    root sets the owner itself)."""
     if os.geteuid() != 0:
         return
     try:
@@ -41,7 +40,7 @@ def hand_over(directory: bytes, storage_root: Path) -> None:
 
 
 def hand_over_tree(directory: Path, storage_root: Path) -> None:
-    """The same of a directory that is complete, with everything in it. Raises StorageFault."""
+    """Give a complete directory, with everything in it, like `hand_over`. Raises StorageFault."""
     hand_over(os.fsencode(directory.absolute()), storage_root)
     owner = os.stat(storage_root)
     if os.geteuid() != 0 or not owner.st_uid:
@@ -75,7 +74,7 @@ def _give(root: int, relative: bytes) -> None:
 
 
 def store_bank(storage_root: Path, job: uuid.UUID, bank: PasswordBank) -> BankNote:
-    """Write the bank, readable by its owner only; returns what may be shown of it. Raises StorageFault."""
+    """Write the bank, readable by its owner only; return the part of it that may be shown. Raises StorageFault."""
     note = bank.note
     path = _path(storage_root, job, note)
     _storage(storage_root).write_file(path, [bank.to_bytes()], private=True)
@@ -84,7 +83,7 @@ def store_bank(storage_root: Path, job: uuid.UUID, bank: PasswordBank) -> BankNo
 
 
 def stored_bank(storage_root: Path, job: Job) -> PasswordBank | None:
-    """The bank that the job has; None when it has none. Raises UsageError when it cannot be read."""
+    """Return the job's password bank; None if it has none. Raises UsageError if it cannot be read."""
     note = job.options.passwords
     if not note.count:
         return None

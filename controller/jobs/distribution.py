@@ -1,4 +1,5 @@
-"""How a job's tasks are cut and distributed over the slots: options for users who tune it to their number of workers."""
+"""Options for how a job's work is divided into tasks and distributed over the slots, to tune it to the number of
+workers."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class Metavar:
 
 
 class Distribution(Order):
-    """The options, with their defaults."""
+    """The options of division and distribution, with their defaults."""
 
     batch_mb: Annotated[int, Field(ge=1, le=100_000, description="Give a task at most this many MB of files.")] = (
         _USUAL.batch_bytes // _MB
@@ -78,7 +79,7 @@ class Distribution(Order):
     ] = None
 
     def distributed(self, options: JobOptions) -> JobOptions:
-        """The options of a job with these. Raises UsageError."""
+        """Return the options of a job with these set. Raises UsageError."""
         return dataclasses.replace(
             options,
             batch_bytes=self.batch_mb * _MB,
@@ -94,7 +95,7 @@ class Distribution(Order):
 
     @classmethod
     def of(cls, options: JobOptions) -> Distribution:
-        """How a job's tasks were cut and distributed, in the words of the options."""
+        """Return the division and distribution of a job, from its options."""
         alike = ("batch_files", "task_order", "window_factor", "index_streams", "most_tasks", "reserve_slots")
         return cls(
             batch_mb=max(1, options.batch_bytes // _MB),
@@ -115,7 +116,7 @@ class Distribution(Order):
 
 
 def parse_phase_slots(text: str) -> dict[Phase, int]:
-    """`walk=2,expand=8` by phase. Raises UsageError."""
+    """Parse `walk=2,expand=8` into numbers by phase. Raises UsageError."""
     out: dict[Phase, int] = {}
     for part in filter(None, (one.strip() for one in text.split(","))):
         match = _PHASE_SLOTS.fullmatch(part)

@@ -1,4 +1,4 @@
-"""What `edbench job list -o json` and `edbench job show -o json` print."""
+"""Documents that `edbench job list -o json` and `edbench job show -o json` print."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class JobLine(Document):
     workers: int
     slots: int
     passes: int
-    time_zone: str  # of dates that note none
+    time_zone: str  # of dates without one
     storage: str  # type, source and path of the storage under test when it was created
     created_at: Moment
     finished_at: Moment | None
 
 
 class ListedJob(JobLine):
-    """The same in a list of all databases' jobs, with what is known of its work without counting its items."""
+    """One job in a list of all databases' jobs, with the figures that need no counting of its items."""
 
     database: str
     items: int
@@ -62,7 +62,7 @@ class ListedJob(JobLine):
 
 
 class JobHolds(JobLine):
-    """One job with what it holds, counted."""
+    """One job with counts of its content."""
 
     elapsed_s: Milli
     waiting: tuple[str, ...]
@@ -84,7 +84,7 @@ class JobHolds(JobLine):
 
 
 class JobDocument(JobHolds):
-    """The same with what was read over the wire."""
+    """One job with counts of its content and the bytes read over the wire."""
 
     wire: WireShares | None
     bounds: Bounds = []  # noqa: RUF012  # pydantic copies it
@@ -123,7 +123,7 @@ class GroupDocument(Document):
 
 
 def line_of(summary: JobSummary, database: str, done: JobProgress) -> ListedJob:
-    """A job's."""
+    """Return the document of a job for the list."""
     return ListedJob(
         **_line(summary),
         database=database,
@@ -135,21 +135,21 @@ def line_of(summary: JobSummary, database: str, done: JobProgress) -> ListedJob:
 
 
 def holds_of(counts: JobCounts, database: str) -> JobHolds:
-    """Of a group's job."""
+    """Return the document of a job of a group."""
     return JobHolds(**_line(counts.summary), **_holds(counts), database=database)
 
 
 def document_of(
     counts: JobCounts, wire: WireShares | None, bounds: list[Outcome], own: Mapping[str, Any]
 ) -> JobDocument:
-    """A job's; `own`: the fields of its type (core.job_types)."""
+    """Return the document of a job; `own`: the fields of its type (core.job_types)."""
     return JobDocument(**_line(counts.summary), **_holds(counts), wire=wire, bounds=bounds, **own)
 
 
 def group_document(
     row: GroupRow, wire: WireShares | None, bounds: list[Outcome], jobs: list[JobHolds]
 ) -> GroupDocument:
-    """A group's."""
+    """Return the document of a group."""
     return GroupDocument(
         group_id=row.id,
         name=row.name,
@@ -166,7 +166,7 @@ def group_document(
 
 
 def sum_of(jobs: Sequence[JobHolds]) -> GroupSum:
-    """Of the jobs of a group."""
+    """Return the sums over the jobs of a group."""
     names = ("items", "containers", "loose_files", "raw_bytes", "discovered_bytes")
     sums = {name: sum(getattr(job, name) for job in jobs) for name in names}
     elapsed = max((job.elapsed_s for job in jobs), default=0.0)

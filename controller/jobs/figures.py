@@ -1,4 +1,4 @@
-"""A job's figures: what `discover --json` writes, its summary shows, and an experiment keeps of each of its runs."""
+"""A job's figures: `discover --json` writes them, its summary shows them, an experiment keeps them for each run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Calls(Document):
     p50_us: Milli
     p99_us: Milli
     max_us: Milli
-    processor: tuple[str, ...] = ()  # its percentiles that waiting for a CPU dominates
+    processor: tuple[str, ...] = ()  # the percentiles that waiting for a CPU dominates
     # By class (core.operations); calls that moved nothing are in none.
     sizes: dict[str, SizedCalls] = Field(default={}, exclude_if=operator.not_)
 
@@ -61,11 +61,11 @@ class Station(Document):
     utilisation: float
     mean_wait_us: float
     calls: int
-    filer_ops: Annotated[float | None, NotNone] = None  # what the calls came to there; older ones have none
+    filer_ops: Annotated[float | None, NotNone] = None  # that the calls caused there; absent in older results
 
 
 class FilerFigures(Document):
-    """The emulated filer, with figures of its stations where these were observed (controller.filer)."""
+    """The emulated filer, with figures of its stations if these were observed (controller.filer)."""
 
     name: str
     scale: float
@@ -97,7 +97,7 @@ class ProducedFiles(Document):
 
 
 class ProductionFigures(Document):
-    """Of a job that takes the items of others; `discovered_bytes` of such a job are what it has written."""
+    """Figures of a job that takes the items of others; its `discovered_bytes` are the bytes that it wrote."""
 
     out: str
     sources: list[uuid.UUID]
@@ -128,7 +128,8 @@ class ProductionFigures(Document):
 
 
 def production_lines(made: ProductionFigures) -> list[tuple[str, str]]:
-    """Items that it chose and did not take, with the reason, and then the warnings; each line with a label."""
+    """Return the numbers of items that the production chose and did not take, with the reason, then the warnings; each
+    line with a label."""
     withheld = f"{made.withheld:,} items: tag {', '.join(made.withhold)}, with families"
     known = (
         ("chosen", made.chosen, f"{made.chosen or 0:,} items, of which {made.items:,} are taken"),
@@ -141,7 +142,7 @@ def production_lines(made: ProductionFigures) -> list[tuple[str, str]]:
 
 
 def production_warnings(made: ProductionFigures) -> list[tuple[str, str]]:
-    """The lines that a user must look at before the production is handed out."""
+    """Return the lines that a user must read before handing out the production."""
     known = (
         ("left out", made.left_out, f"{made.left_out:,} copies without pages, whose original is withheld"),
         (
@@ -155,7 +156,7 @@ def production_warnings(made: ProductionFigures) -> list[tuple[str, str]]:
 
 
 class Figures(Document):
-    """Of a job, or of a group's jobs together; bytes are whole, times seconds, GB 10⁹ bytes."""
+    """Figures of a job, or of a group's jobs together; bytes are whole, times seconds, GB 10⁹ bytes."""
 
     job_id: uuid.UUID
     name: str
@@ -208,15 +209,15 @@ class Figures(Document):
     @property
     @abstractmethod
     def each(self) -> Sequence[JobFigures]:
-        """Those of each job."""
+        """The figures of each job."""
 
     def beside(self, seen: Mapping[str, Any]) -> Self:
-        """The same with what was seen from outside: `filer`, of a job its `trace`."""
+        """Return these figures with those observed from outside: `filer`, and for a job its `trace`."""
         return type(self).model_validate({**dict(self), **seen})
 
 
 class JobFigures(Figures):
-    """Of one job."""
+    """Figures of one job."""
 
     span_s: tuple[float | None, float | None]  # first claim and end on its database's clock, since the epoch
     held_s: tuple[float, float] | None  # at a barrier
@@ -227,13 +228,14 @@ class JobFigures(Figures):
 
     @property
     def each(self) -> Sequence[JobFigures]:
-        """Its own."""
+        """The figures of this job alone."""
         return (self,)
 
 
 class GroupFigures(Figures):
-    """Of a group. `elapsed_s` is from the first claim of the first job to the end of the last, pauses included, less
-    the time in which all were held at a barrier; rates are over that. The longest job's are those of report R1."""
+    """Figures of a group. `elapsed_s` is from the first claim of the first job to the end of the last, pauses included,
+    less the time in which all were held at a barrier; rates are over that. Rates over the longest job's time are those
+    of report R1."""
 
     group_id: uuid.UUID
     kind: GroupKind
@@ -245,12 +247,12 @@ class GroupFigures(Figures):
 
     @property
     def each(self) -> Sequence[JobFigures]:
-        """Of every job, in order."""
+        """The figures of every job, in order."""
         return self.jobs
 
 
 def rates(*, raw_bytes: int, discovered_bytes: int, items: int, seconds: float) -> dict[str, Any]:
-    """The fields of Figures that follow from these."""
+    """Return the fields of Figures that follow from these sums."""
     return {
         "elapsed_s": seconds,
         "expansion": round(discovered_bytes / raw_bytes, 4) if raw_bytes else None,
@@ -262,8 +264,9 @@ def rates(*, raw_bytes: int, discovered_bytes: int, items: int, seconds: float) 
 
 
 def merge(jobs: Sequence[JobFigures], **own: Any) -> GroupFigures:
-    """A group's figures, from those of its jobs. `own`: what cannot be computed from theirs — who the group is, its
-    calls (whose histograms are merged), its wire reads, and the labels of all its jobs together."""
+    """Compute a group's figures from those of its jobs. `own` are the fields that do not follow from theirs: the
+    group's identity, its calls (whose histograms are merged), its wire reads, and the labels of all its jobs together.
+    """
     total = {key: sum(getattr(job, key) for job in jobs) for key in _SUMMED}
     longest = max(job.elapsed_s for job in jobs)
     sizes = {key: total[key] for key in ("raw_bytes", "discovered_bytes", "items")}
@@ -297,7 +300,8 @@ def merge(jobs: Sequence[JobFigures], **own: Any) -> GroupFigures:
 
 
 def _start_to_end(jobs: Sequence[JobFigures]) -> float | None:
-    """Seconds; None while a job has not ended."""
+    """Return the seconds from first claim to last end, less the time in which all were held; None while a job has not
+    ended."""
     starts, ends = [job.span_s[0] for job in jobs], [job.span_s[1] for job in jobs]
     if None in starts or None in ends:
         return None

@@ -1,4 +1,4 @@
-"""Groups of simultaneous jobs: how they are found, their state and progress."""
+"""Groups of simultaneous jobs: finding them, their state and progress."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from sql.session import Database
 
 
 class OtherType(UsageError):
-    """The job that is meant is there, and is no discovery."""
+    """The job exists, and is not a discovery."""
 
 
 def find_group(databases: Sequence[Database], reference: str) -> Jobs | None:
-    """The group with this id or beginning of one; None when there is none. Raises UsageError when several are meant."""
+    """Return the group with this id or beginning of one; None if there is none. Raises UsageError if it is
+    ambiguous."""
     digits = reference.strip().replace("-", "").lower()
     if not digits or len(digits) > 32 or not all(c in "0123456789abcdef" for c in digits):
         return None
@@ -35,7 +36,7 @@ def find_group(databases: Sequence[Database], reference: str) -> Jobs | None:
 
 
 def load_group(databases: Sequence[Database], row: GroupRow) -> Jobs:
-    """The group with those of its jobs that are there (a deletion may have been cut short); UsageError when a
+    """Return the group with those of its jobs that exist (a deletion may have been cut short). Raises UsageError if a
     database is not among those of this installation."""
     by_name = {database.name: database for database in databases}
     jobs: list[JobHandle] = []
@@ -52,14 +53,14 @@ def load_group(databases: Sequence[Database], row: GroupRow) -> Jobs:
 
 
 def list_groups(databases: Sequence[Database]) -> list[GroupRow]:
-    """All groups of this installation, newest first."""
+    """Return all groups of this installation, newest first."""
     with databases[0].transaction() as conn:
         return JOBS.list_groups(conn)
 
 
 def find(databases: Sequence[Database], reference: str) -> Jobs:
-    """The job or group meant by an id, an unambiguous beginning of one, or `last`: the newest job's group if it has
-    one. Raises UsageError."""
+    """Return the job or group with this id or unambiguous beginning of one; for `last` the newest job's group if it has
+    one, else that job. Raises UsageError."""
     if reference.strip().lower() == LAST:
         newest = newest_jobs(databases, 1)
         group_id = newest[0][1].group_id if newest else None
@@ -77,8 +78,8 @@ def find(databases: Sequence[Database], reference: str) -> Jobs:
 
 
 def find_discovered(databases: Sequence[Database], reference: str) -> Jobs:
-    """As `find`, of discoveries alone: `last` is the newest of them. Raises OtherType for a job of another type, UsageError for
-    a group none of whose jobs is there any more."""
+    """Return the discovery, job or group, with this id, as `find`; for `last` the newest discovery. Raises OtherType
+    for a job of another type, UsageError for a group whose jobs are all deleted."""
     if reference.strip().lower() == LAST:
         newest = (s.job.id for _, s in newest_jobs(databases) if s.job.options.type is JobType.DISCOVERY)
         job = next(newest, None)
@@ -96,7 +97,8 @@ def find_discovered(databases: Sequence[Database], reference: str) -> Jobs:
 
 
 def those_there(found: Jobs) -> tuple[JobHandle, ...]:
-    """The jobs, at least one. Raises UsageError for a group whose deletion was cut short behind the last of them."""
+    """Return the jobs, at least one. Raises UsageError for a group whose deletion was cut short after the last of
+    them."""
     if not found.each:
         raise UsageError(f"all jobs of group {found.id} were deleted; delete the group too")
     return found.each
@@ -108,7 +110,7 @@ def _group_of(handle: JobHandle) -> uuid.UUID | None:
 
 
 def refresh(selected: Jobs) -> Jobs:
-    """The jobs as they are now."""
+    """Return the jobs as they are now."""
     jobs = []
     for handle in selected.each:
         with handle.database.transaction() as conn:
@@ -116,7 +118,7 @@ def refresh(selected: Jobs) -> Jobs:
     return dataclasses.replace(selected, each=tuple(jobs))
 
 
-# What the group is: the first of these that any of its jobs is.
+# The state of a group: the first of these that any of its jobs has.
 _STATES = (
     JobState.RUNNING,
     JobState.PAUSING,
@@ -132,12 +134,12 @@ _STATES = (
 
 
 def group_state(states: Sequence[JobState]) -> JobState:
-    """One state for several jobs: what still runs first, then what is wrong, then what is done."""
+    """Return one state for several jobs: running ones first, then faulty, then ended ones."""
     return min(states, key=_STATES.index)
 
 
 def combined(snapshots: Sequence[Snapshot]) -> Snapshot:
-    """Sums of counts and rates; shares, phases and times of the job that is furthest behind."""
+    """Sum counts and rates over the jobs; shares, phases and times are those of the job that is furthest behind."""
     if len(snapshots) == 1:
         return snapshots[0]
     behind = min((s for s in snapshots if not s.state.over), key=_how_far, default=snapshots[0])
@@ -171,11 +173,11 @@ def _how_far(snapshot: Snapshot) -> tuple[int, float]:
 
 
 def _longest(seconds: Sequence[float | None]) -> float | None:
-    """None when one of them is not known."""
+    """Return the longest time; None if one of them is not known."""
     known = [value for value in seconds if value is not None]
     return max(known, default=None) if len(known) == len(seconds) else None
 
 
 def _over_longest(snapshots: Sequence[Snapshot], rate: Callable[[Snapshot], float], elapsed: float) -> float:
-    """Bytes of all jobs over the longest job's time, from each job's rate over its own time."""
+    """Return the bytes of all jobs over the longest job's time, from each job's rate over its own time."""
     return sum(rate(s) * s.elapsed_s for s in snapshots) / elapsed if elapsed > 0 else 0.0

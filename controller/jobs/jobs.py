@@ -41,7 +41,7 @@ from sql.requeue import TAKEN, requeue
 from sql.session import Database
 from sql.workers import LIVE_SECONDS, WORKERS
 
-SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out
+SETTLE_SECONDS = 45.0  # longer than a lease, so that those of a killed worker have expired
 _POLL_SECONDS = 0.2
 
 __all__ = [
@@ -71,11 +71,9 @@ def create_discovery_job(
     group: uuid.UUID | None = None,
     surroundings: Surroundings | None = None,
 ) -> uuid.UUID:
-    """Create a running job with its custodians and first walk tasks, in one durable transaction; returns its id.
-
-    Its folder on the storage root is made first, so that workers can detect an unmounted storage root. A job of a
-    `group` is held until the group is released. Raises StorageFault, DatabaseFault.
-    """
+    """Create a running job with its custodians and first walk tasks, in one durable transaction; return its id.
+    Its folder on the storage root is created first, so that workers can detect an unmounted storage root. A job of a
+    `group` is held until the group is released. Raises StorageFault, DatabaseFault."""
     job, options = uuid.uuid4(), dataclasses.replace(plan.options, load_file=source.imported)
     storage.keep_below(os.fsencode(storage_root), own=True)
     storage.mkdir(job_directory(storage_root, job))
@@ -107,31 +105,30 @@ def create_discovery_job(
 
 
 def default_name(source: PreparedSource) -> str:
-    """The name of a job over this source where the user gave none."""
+    """Return the name of a job over this source, if the user gave none."""
     directory = os.path.dirname(source.path) if source.corpus else source.path
     return display_name(os.path.basename(directory) or directory)
 
 
 def pause_job(handle: JobHandle) -> JobState:
-    """Ask it to pause; `pausing` while something still runs. Raises UsageError when it does not run."""
+    """Request a pause of the job; return its state, `pausing` while tasks still run. Raises UsageError if it is not
+    running."""
     with handle.database.transaction(durable=True) as conn:
         note(conn, handle.id, PAUSED)
         return ledger_jobs.request_pause(conn, handle.id)
 
 
 def cancel_job(handle: JobHandle) -> JobState:
-    """End it for good; `cancelling` while something still runs. Raises UsageError when it is over."""
+    """Cancel the job; return its state, `cancelling` while tasks still run. Raises UsageError if it is over."""
     with handle.database.transaction(durable=True) as conn:
         note_end_of_suspension(conn, handle.id, CANCELLED)
         return ledger_jobs.request_cancel(conn, handle.id)
 
 
 def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
-    """Have it run again; its state afterwards.
-
-    `attach`: the caller brings workers, so a job that is running on paper while no worker lives (its command was
-    killed) is simply taken up again. Raises UsageError when the job is in no state for that, or an experiment has the system.
-    """
+    """Resume the job; return its state afterwards.
+    `attach`: the caller brings workers. A job whose state is running while no worker lives (its command was killed) is
+    then taken over. Raises UsageError if the job is in no state for that, or an experiment uses the system."""
     refuse_experiment(handle.database)
     with handle.database.transaction(durable=True) as conn:
         state = ledger_jobs.get_job(conn, handle.id).state
@@ -147,17 +144,15 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
 
 
 def _return_orphans(conn: Connection, handle: JobHandle) -> None:
-    """Give back what a killed command's slots had, if no worker lives; the job's row is locked first, as always."""
+    """Return the tasks of a killed command's slots, if no worker lives. The job's row is locked first, as always."""
     FIGURES.lock_job(conn, job=handle.id)
     if not WORKERS.live_slots(conn):
         FIGURES.return_orphans(conn, job=handle.id)
 
 
 def wait_for_orphan(handle: JobHandle, clock: Clock) -> None:
-    """Wait until the workers of a command that was just killed no longer look alive, which takes some seconds.
-
-    Returns at once for a job that is at rest. Raises nothing when the workers stay: `resume_job` reports it then.
-    """
+    """Wait until the workers of a command that was just killed no longer count as alive, which takes some seconds.
+    Returns at once for a job that is at rest. Raises nothing if the workers stay: `resume_job` reports it then."""
     deadline = clock.monotonic_ns() + int((LIVE_SECONDS + 2) * 1e9)
     while clock.monotonic_ns() < deadline:
         with handle.database.transaction() as conn:
@@ -168,11 +163,9 @@ def wait_for_orphan(handle: JobHandle, clock: Clock) -> None:
 
 
 def settle_job(handle: JobHandle, clock: Clock, seconds: float = SETTLE_SECONDS) -> JobState:
-    """Wait until a job that is pausing or cancelling has come to rest; its state then, or when the time is over.
-
-    Where a queue manager lives it does this by itself; where its command was killed, this does it, once the
-    workers are known to be dead.
-    """
+    """Wait until a job that is pausing or cancelling is at rest; return its state then, or when the time is over.
+    A live queue manager does this by itself; if its command was killed, this function does it, once the workers are
+    known to be dead."""
     deadline = clock.monotonic_ns() + int(seconds * 1e9)
     while True:
         with handle.database.transaction(durable=True) as conn:
@@ -184,17 +177,15 @@ def settle_job(handle: JobHandle, clock: Clock, seconds: float = SETTLE_SECONDS)
 
 
 def job_directory(storage_root: Path, job: uuid.UUID) -> bytes:
-    """The directory of everything that the job writes on the filer."""
+    """Return the directory of everything that the job writes on the filer."""
     return os.path.join(os.fsencode(storage_root), job_location(job))
 
 
 def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:
     """Remove the job's files on the filer, then its rows; a repeated call continues where the first one stopped.
-    Returns one line about what stays in its output directory because the job did not write it, or an empty string.
-
-    Until the end its state is `deleting`, and no transaction is open while files are removed. Raises UsageError while
-    the job may still change or where its files are under another storage root, StorageFault, DatabaseFault.
-    """
+    Returns one line about files in its output directory that stay because the job did not write them, or an empty
+    string. Until the end its state is `deleting`, and no transaction is open while files are removed. Raises UsageError
+    while the job may still change or if its files are under another storage root, StorageFault, DatabaseFault."""
     storage.keep_below(os.fsencode(storage_root), own=True)
     refuse_other_storage(handle, storage, storage_root)
     with handle.database.transaction(durable=True) as conn:
@@ -206,9 +197,9 @@ def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:
 
 
 def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
-    """Once, whatever goes wrong behind it: its own actions go with it, so that this one is written down with the jobs whose
-    items it took, and with those that took its items, and with it what a production wrote. All are locked in one order,
-    whichever of them is deleted."""
+    """Set the state once, whatever fails afterwards. The job's own list of actions is deleted with it, so the deletion
+    is recorded with the jobs whose items it took and with those that took its items, including what a production wrote.
+    All are locked in one order, whichever of them is deleted."""
     kin = kin_of(conn, handle.id)
     for job in sorted((handle.id, *kin)):
         FIGURES.lock_whole_job(conn, job=job)
@@ -226,7 +217,8 @@ def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
 
 
 def refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
-    """A root that has the job's folder is the job's, whatever it is called here (another mount point, a container)."""
+    """Raise UsageError if this storage root does not have the job's folder. A root that has it is the job's, whatever
+    its path (another mount point, a container)."""
     theirs, ours = handle.job.storage, os.fsencode(storage_root)
     if theirs is None or os.path.realpath(theirs) == os.path.realpath(ours):
         return
@@ -240,8 +232,8 @@ def refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path
 
 
 def ask_all(jobs: Jobs, ask: Callable[[JobHandle], JobState]) -> JobState:
-    """Ask the jobs to end; the state of all together afterwards. Of a group, jobs that cannot be asked any more keep
-    their state; raises UsageError when none can, DatabaseFault."""
+    """Ask the jobs to end; return the state of all together. In a group, jobs that cannot be asked keep their state;
+    raises UsageError if none can be asked, DatabaseFault."""
     refused: UsageError | None = None
     states: list[JobState] = []
     asked = 0
@@ -261,13 +253,11 @@ def ask_all(jobs: Jobs, ask: Callable[[JobHandle], JobState]) -> JobState:
 def requeue_exceptions(
     jobs: Jobs, code: str | None = None, *, storage_root: Path, passwords: PasswordBank | None = None
 ) -> int:
-    """Have the loose files with exceptions (of one code, if given), and everything inside them, processed again; how
-    many they are. The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks.
-
-    Of a group, jobs without such exceptions stay as they are. Raises UsageError when there is nothing to requeue, another
-    job takes items of one of them, they read copies of their source, which are gone, or an experiment has the system;
-    DatabaseFault.
-    """
+    """Process the loose files with exceptions (of one code, if given), and everything inside them, again; return their
+    number. The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks.
+    In a group, jobs without such exceptions stay as they are. Raises UsageError if there is nothing to requeue, another
+    job takes items of one of them, they read copies of their source, which are gone, or an experiment uses the system;
+    DatabaseFault."""
     refuse_experiment(jobs.each[0].database)  # also here: the resume that follows would be refused with the job changed
     if jobs.group is None:
         return _requeue(jobs.each[0], code, storage_root, passwords)

@@ -1,4 +1,4 @@
-"""Directories of jobs on the storage root that no database has a row of: the databases were removed, the filer was not."""
+"""Job directories on the storage root without a row in any database: the databases were removed, the filer was not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HEX = re.compile(rb"[0-9a-f]{32}")
 
 
 class Leftover(Document):
-    """A directory that no database knows."""
+    """A directory without a row in any database."""
 
     path: str
     job: uuid.UUID  # or the group whose copies of a source it contains
@@ -40,7 +40,8 @@ class _Found:
 
 
 def leftovers(root: Path, databases: Sequence[Database]) -> list[Leftover]:
-    """Directories of jobs, and copies of sources, that no database knows; oldest change first. Raises StorageFault, DatabaseFault."""
+    """Return directories of jobs, and copies of sources, without a row in any database; oldest change first. Raises
+    StorageFault, DatabaseFault."""
     found = [
         *_named(root, job_location),
         *_named(root, copies_location),
@@ -57,19 +58,19 @@ def leftovers(root: Path, databases: Sequence[Database]) -> list[Leftover]:
 
 
 def remove(root: Path, leftover: Leftover) -> None:
-    """Remove it with everything in it; links are not followed. Raises StorageFault."""
+    """Remove the directory with everything in it; links are not followed. Raises StorageFault."""
     storage = Storage(NullRecorder())
     storage.keep_below(os.fsencode(root), own=True)
     storage.remove_tree(os.fsencode(leftover.path))
 
 
 def rests(leftover: Leftover, now: datetime) -> bool:
-    """Whether it has not changed for so long that no job writes to it."""
+    """Return whether the directory has not changed for so long that no job writes to it."""
     return (now - leftover.changed).total_seconds() > REST_SECONDS
 
 
 def _named(root: Path, location: Callable[[uuid.UUID], bytes]) -> Iterator[_Found]:
-    """Directories that are called as `location` calls the directory of an id."""
+    """Yield the directories whose name has the form that `location` gives the directory of an id."""
     parent, name = os.path.split(location(uuid.UUID(int=0)))
     prefix = name.removesuffix(b"0" * 32)
     try:
@@ -94,7 +95,8 @@ def _known(databases: Sequence[Database], ids: Sequence[uuid.UUID]) -> set[uuid.
 
 
 def _changed(root: Path, found: _Found) -> datetime:
-    """The latest change of the directory and of those one and two levels below it, in which a job creates its files."""
+    """Return the latest change of the directory and of those one and two levels below it, in which a job creates its
+    files."""
     newest, level = 0.0, [os.path.join(os.fsencode(root), found.location)]
     for _ in range(3):
         below: list[bytes] = []

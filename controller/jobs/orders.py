@@ -1,9 +1,7 @@
-"""What a person may order of a discovery. Nothing here needs a database: a command's options are made from it.
-
-`DiscoveryOrder` is where an option is named, typed, bounded and explained: the options of `discover` and of the
-experiments (cli.taking), the body of POST /jobs and its OpenAPI document, the form of the web UI (web.pages.form) and
-docs/settings.md are made from its fields. Another option is a field here, and where it acts.
-"""
+"""Options of a discovery. This module needs no database: the options of commands are generated from it.
+`DiscoveryOrder` names, types, bounds and explains each option. The options of `discover` and of the experiments
+(cli.taking), the body of POST /jobs and its OpenAPI document, the form of the web UI (web.pages.form) and
+docs/settings.md are generated from its fields. To add an option, add a field here and the code that uses it."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ class DiscoveryPlan:
     name: str = ""  # empty: the source's
     client: str = ""
     project: str = ""
-    shard: bool = False  # the custodians are dealt out to the databases
+    shard: bool = False  # divide the custodians among the databases
     source_copies: bool = False  # each job reads a copy of its own
     passwords: PasswordBank | None = None  # tried on encrypted items
     workers: int = 0  # planned; recorded in the result
@@ -46,7 +44,7 @@ class DiscoveryPlan:
 
 
 def check_plan(databases: int, *, shard: bool, source_copies: bool) -> None:
-    """Of a group. Raises UsageError for a plan that cannot be."""
+    """Check the plan of a group. Raises UsageError for an impossible plan."""
     if databases < 2:
         raise UsageError("a group needs at least two databases", field="databases")
     if shard and source_copies:
@@ -123,12 +121,10 @@ class DiscoveryOrder(Distribution):
     fail_if: FailIf = None
 
     def job_options(self, settings: Settings) -> JobOptions:
-        """What the job is created with: fields of one name are one thing, `settings` have the engine and the filer.
-
-        Raises UsageError.
-        """
+        """Return the options of the job; those of the index engine and the filer come from `settings`. Raises
+        UsageError."""
         alike = {field.name for field in dataclasses.fields(JobOptions)} & OperatorOrder.model_fields.keys()
-        alike &= type(self).model_fields.keys()  # not of subclasses: the API's `passwords` are others than a job's note
+        alike &= type(self).model_fields.keys()  # not of subclasses: the API's `passwords` differ from a job's note
         alike -= Distribution.model_fields.keys()
         given: dict[str, Any] = {name: getattr(self, name) for name in alike}
         given |= {"index_engine": settings.index_engine, "filer": filer_choice(settings)}
@@ -137,7 +133,8 @@ class DiscoveryOrder(Distribution):
         return self.distributed(JobOptions(**given | {"ocr": ocr_choice(self.ocr, self.ocr_languages)}))
 
     def plan(self, settings: Settings, passwords: PasswordBank | None = None) -> DiscoveryPlan:
-        """Raises UsageError for options that do not go together, before anything is started."""
+        """Return the plan of the discovery, before anything is started. Raises UsageError for options that exclude each
+        other."""
         options = self.job_options(settings)
         if self.databases > 1:
             check_plan(self.databases, shard=self.shard, source_copies=self.source_copies)
@@ -153,7 +150,7 @@ class DiscoveryOrder(Distribution):
 
 
 class OperatorOrder(DiscoveryOrder):
-    """And what is for the command line alone."""
+    """The options of every user and those that only the command line has."""
 
     trace: Traced = False
     max_depth: Annotated[int, Field(ge=1, le=100, description="Open nested containers down to this depth.")] = (
@@ -187,7 +184,7 @@ class OperatorOrder(DiscoveryOrder):
     ] = _OPTIONS.dispatch_seconds
 
     def job_options(self, settings: Settings) -> JobOptions:
-        """With limits. Raises UsageError."""
+        """Return the options of the job, with its limits. Raises UsageError."""
         limits = dataclasses.replace(
             _LIMITS,
             depth=self.max_depth,

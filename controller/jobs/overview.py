@@ -1,4 +1,4 @@
-"""Jobs and groups as rows of a list: state, progress and rates at one moment, cheap enough to be asked for often."""
+"""Jobs and groups as rows of a list: state, progress and rates at one moment, cheap enough to be requested often."""
 
 from __future__ import annotations
 
@@ -77,14 +77,16 @@ class JobRow(Document):
 
 
 class Overview:
-    """Makes rows; of jobs that are over it remembers them, for they change no more, of others their labels for a while."""
+    """Maker of rows. It keeps the rows of ended jobs, which no longer change, and for a while the labels of other
+    jobs."""
 
     def __init__(
         self,
         settings: Settings | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings`: the storage of jobs that an earlier version created; `monotonic`: seconds."""
+        """Create an overview. `settings` give the storage of jobs that an earlier version created; `monotonic` returns
+        seconds."""
         self._labels = KeptLabels(settings or Settings(), monotonic)
         self._lock = threading.Lock()
         self._over: dict[uuid.UUID, JobRow] = {}
@@ -98,8 +100,8 @@ class Overview:
         offset: int = 0,
         of: Collection[uuid.UUID] | None = None,
     ) -> tuple[list[JobRow], int]:
-        """Single jobs, newest first, and how many there are: those in `state` if one is given, and, where jobs are given in `of`,
-        those that take items of one of them. Raises DatabaseFault."""
+        """Return single jobs, newest first, and their number. `state` selects those in that state, `of` those that take
+        items of one of these jobs. Raises DatabaseFault."""
         pairs = [
             (database, summary)
             for database, summary in newest_jobs(databases, _MOST_JOBS)
@@ -110,8 +112,8 @@ class Overview:
     def listed(
         self, databases: Sequence[Database], *, state: JobState | None, limit: int, offset: int = 0
     ) -> tuple[list[JobRow], int]:
-        """Jobs and groups, newest first, and how many there are. A group is one row, in the place of its newest job. Raises
-        DatabaseFault, UsageError for a group of a database that is not among these."""
+        """Return jobs and groups, newest first, and their number. A group is one row, in the place of its newest job.
+        Raises DatabaseFault, UsageError for a group of a database that is not among these."""
         pairs = newest_jobs(databases, _MOST_JOBS)
         groups = {row.id: row for row in list_groups(databases)} if any(s.group_id for _, s in pairs) else {}
         members: dict[uuid.UUID, list[tuple[Database, JobSummary]]] = {}
@@ -130,7 +132,7 @@ class Overview:
         return rows, len(chosen)
 
     def row(self, database: Database, summary: JobSummary) -> JobRow:
-        """One job."""
+        """Return the row of one job."""
         job = summary.job
         known = self._over.get(job.id)
         if known is not None and (known.state, known.finished) == (job.state, summary.finished_at):
@@ -144,7 +146,7 @@ class Overview:
         return row
 
     def row_of(self, jobs: Jobs) -> JobRow:
-        """A job, or a group as one with its jobs in `jobs`. Raises UsageError when it is gone."""
+        """Return the row of a job, or of a group with its jobs in `jobs`. Raises UsageError if the job is gone."""
         rows = [self._of(handle) for handle in jobs.each]
         if jobs.group is None:
             return rows[0]
@@ -163,14 +165,14 @@ def _sources(summary: JobSummary) -> tuple[uuid.UUID, ...]:
 
 
 def allowed(row: JobRow) -> list[str]:
-    """What may be done with a job as it is; only a discovery's exceptions can be processed again."""
+    """Return the actions that the job's state permits; only a discovery's exceptions can be processed again."""
     out = [action for action, states in _ACTIONS.items() if row.state in states]
     again = row.type is JobType.DISCOVERY and row.state is JobState.COMPLETED_WITH_EXCEPTIONS
     return [*out, "requeue"] if again else out
 
 
 def waiting_text(waiting: Sequence[str]) -> str | None:
-    """What a job waits for, as one line; None when it does not."""
+    """Return what a job waits for, as one line; None if it does not wait."""
     return "waiting: " + "; ".join(waiting) if waiting else None
 
 
@@ -214,7 +216,8 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
 
 
 def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow:
-    """Sums over the jobs; rates over the longest job's elapsed time, progress of the one furthest behind."""
+    """Return the row of a group: sums over the jobs, rates over the longest job's elapsed time, progress of the job
+    furthest behind."""
     own: dict[str, Any] = {
         "id": group.id,
         "name": group.name,

@@ -1,7 +1,5 @@
-"""The progress of a job that runs: what is done of what is known, how fast, and when it may end.
-
-The arithmetic of rates, shares and times never promises more than is known.
-"""
+"""The progress of a running job: the share of the known work that is done, the pace, and the expected end.
+Rates, shares and times never promise more than is known."""
 
 from __future__ import annotations
 
@@ -17,17 +15,17 @@ _EVIDENCE_SHARE = 0.02  # … and so much of its work
 
 
 def gb_per_hour(nbytes: int, seconds: float) -> float:
-    """10⁹ bytes an hour; 0.0 when no time has passed."""
+    """Return 10⁹ bytes an hour; 0.0 if no time has passed."""
     return nbytes / GB / seconds * 3600 if seconds > 0 else 0.0
 
 
 def per_second(count: int, seconds: float) -> float:
-    """A rate; 0.0 when no time has passed."""
+    """Return a rate; 0.0 if no time has passed."""
     return count / seconds if seconds > 0 else 0.0
 
 
 def share_done(done: int, left: int, *, over: bool) -> float:
-    """How much of the known work is done, 0.0 to 1.0: 1.0 only when it is over, at most 0.99 while it is not."""
+    """Return the share of the known work that is done, 0.0 to 1.0: 1.0 only if the job is over, at most 0.99 before."""
     if over:
         return 1.0
     total = done + left
@@ -35,19 +33,20 @@ def share_done(done: int, left: int, *, over: bool) -> float:
 
 
 def seconds_left(done: int, left: int, seconds: float) -> float | None:
-    """When `left` is done at the pace of the first `done`; None while there is too little to go by."""
+    """Return the seconds that `left` takes at the pace of `done` so far; None while there is too little to estimate
+    from."""
     if done <= 0 or seconds < _EVIDENCE_SECONDS or done < _EVIDENCE_SHARE * (done + left):
         return None
     return left * seconds / done
 
 
 def percent(share: float) -> str:
-    """`share_done` for people: rounded down, so that only what is over is shown as 100 %."""
+    """Format `share_done`, rounded down, so that only a job that is over shows 100 %."""
     return f"{int(share * 100)} %"
 
 
 def duration(seconds: float) -> str:
-    """`1 h 02 min`, `3 min 20 s`, `12 s`, `3.5 s`."""
+    """Format seconds: `1 h 02 min`, `3 min 20 s`, `12 s`, `3.5 s`."""
     whole = max(0, round(seconds))
     if whole < 10:
         return f"{max(0.0, seconds):.1f} s"
@@ -60,7 +59,7 @@ def duration(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A growing number at some moment."""
+    """A growing number at one moment."""
 
     at: float  # seconds on any clock that always advances
     value: int
@@ -74,7 +73,7 @@ class Window:
         self._readings: deque[Reading] = deque()
 
     def add(self, at: float, value: int) -> None:
-        """Add a reading. A value below the last one (another thing is counted now) starts a new series."""
+        """Add a reading. A value below the last one (something else is counted now) starts a new series."""
         if self._readings and value < self._readings[-1].value:
             self._readings.clear()
         self._readings.append(Reading(at, value))
@@ -82,7 +81,7 @@ class Window:
             self._readings.popleft()
 
     def growth(self) -> tuple[int, float]:
-        """How much it grew, and in how many seconds; (0, 0.0) before there are two readings."""
+        """Return the growth, and in how many seconds; (0, 0.0) before there are two readings."""
         if len(self._readings) < 2:
             return 0, 0.0
         first, last = self._readings[0], self._readings[-1]
@@ -90,7 +89,7 @@ class Window:
 
 
 NOW_SECONDS = 10.0  # "now" is the mean of so many seconds
-# Phases that go through items that are known, and count those that they have done.
+# Phases that process known items, and count the processed ones.
 _SECOND = frozenset((Phase.INDEX, Phase.OCR, Phase.EXTRACT, Phase.RENDER, Phase.STAMP, Phase.EXPORT))
 
 
@@ -101,14 +100,14 @@ class Snapshot:
     state: JobState
     phase: Phase
     reason: str | None
-    items_done: int  # of this phase: rows written, or from the index phase on texts taken
-    items_known: int | None  # None while more may turn up
+    items_done: int  # of this phase: rows written, or from the index phase on texts extracted
+    items_known: int | None  # None while more may be found
     share: float | None  # of this phase's known work; None while that still grows without end
     tasks_done: int
     tasks_known: int
     raw_gb_per_hour: float  # since the start
     discovered_gb_per_hour: float
-    raw_gb_per_hour_now: float  # in the index phase 0: no loose file is met for the first time
+    raw_gb_per_hour_now: float  # 0 in the index phase: it finds no new loose file
     discovered_gb_per_hour_now: float  # in the index phase: bytes of tasks done, which read all of it again
     calls_per_second: float
     exceptions: int
@@ -116,12 +115,12 @@ class Snapshot:
     phase_left_s: float | None  # None: too little to go by
     left_s: float | None  # of the whole job; None while it cannot be known
     then: Phase = Phase.INDEX  # what comes next that takes time
-    waiting: tuple[str, ...] = ()  # what slots have been doing for so long that it is to be reported
-    producing: bool = False  # it takes items of another job: what it writes stands for discovered
+    waiting: tuple[str, ...] = ()  # what slots have been doing for too long
+    producing: bool = False  # it takes items of another job: bytes written are shown in place of discovered
 
 
 class Pace:
-    """Turns successive looks into snapshots; keeps what the rates of now need."""
+    """Makes snapshots of successive progress rows; keeps the readings that the current rates need."""
 
     def __init__(self, options: JobOptions) -> None:
         not_timed = {Phase.FINALISE, Phase.INDEX} if options.single_pass else {Phase.FINALISE}
@@ -132,7 +131,7 @@ class Pace:
         self._phase: Phase | None = None
 
     def snapshot(self, look: JobProgress, calls_per_second: float, at: float) -> Snapshot:
-        """`look` was taken at second `at` of a monotonic clock."""
+        """Return the snapshot of `look`, which was taken at second `at` of a monotonic clock."""
         part = look.phases.get(look.phase)
         if look.phase is not self._phase:
             self._raw, self._discovered = Window(NOW_SECONDS), Window(NOW_SECONDS)
@@ -166,7 +165,8 @@ class Pace:
         )
 
     def _after(self, phase: Phase) -> Phase:
-        """The next phase that takes time; after the last of them only deleting leftovers and the sync come."""
+        """Return the next phase that takes time; after the last of them come only the deletion of leftovers and the
+        sync."""
         behind = self._working[self._working.index(phase) + 1 :] if phase in self._working else []
         return behind[0] if behind else Phase.FINALISE
 
@@ -186,7 +186,7 @@ def _phase_left(part: PhaseProgress | None, phase: Phase) -> float | None:
 
 
 def one_line(snapshot: Snapshot) -> str:
-    """The snapshot as one plain line, for logs and pipes."""
+    """Format the snapshot as one plain line, for logs and pipes."""
     parts = [
         f"{snapshot.phase} {'' if snapshot.share is None else percent(snapshot.share)}".strip(),
         items_text(snapshot),
@@ -204,14 +204,14 @@ def one_line(snapshot: Snapshot) -> str:
 
 
 def items_text(snapshot: Snapshot) -> str:
-    """`1,200 of 3,400 items`, or `1,200 items so far` while more may turn up."""
+    """Format the number of items: `1,200 of 3,400 items`, or `1,200 items so far` while more may be found."""
     if snapshot.items_known is None:
         return f"{snapshot.items_done:,} items so far"
     return f"{snapshot.items_done:,} of {snapshot.items_known:,} items"
 
 
 def left_text(snapshot: Snapshot) -> str:
-    """The remaining time, in words, as far as it can be estimated."""
+    """Describe the remaining time, as far as it can be estimated."""
     if snapshot.state.over:
         return "over"
     if snapshot.left_s is not None:

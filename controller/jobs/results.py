@@ -1,4 +1,4 @@
-"""A job's figures, read out of its database."""
+"""A job's figures, computed from its database."""
 
 from __future__ import annotations
 
@@ -46,11 +46,9 @@ _POLL_SECONDS = 0.1
 
 
 def wait_for_frames(handle: JobHandle, clock: Clock, seconds: float = FRAMES_SECONDS) -> bool:
-    """Wait until every worker that can still send has its calls stored up to the job's end; False when not in time.
-
-    Call it while the workers still live: their last second of calls travels after the job's end. One that falls silent
-    meanwhile had some to send.
-    """
+    """Wait until every worker that can still send has its calls stored up to the job's end; return False on a time-out.
+    Call it while the workers live: their last second of calls arrives after the job's end. A worker that stops
+    reporting meanwhile had some to send."""
     deadline = clock.monotonic_ns() + int(seconds * 1e9)
     awaited: set[uuid.UUID] = set()
     while True:
@@ -72,8 +70,8 @@ def _workers(conn: Connection, job: uuid.UUID) -> Sequence[Worker]:
 def job_result(
     handle: JobHandle, settings: Settings, *, calls_complete: bool | None = None, copies: int = 1
 ) -> JobFigures:
-    """Everything about a job. `calls_complete`: whether `wait_for_frames` was in time, None where nothing waited; `copies` of the source were made
-    for its group. Raises DatabaseFault, UsageError when the job is gone."""
+    """Return all figures of a job. `calls_complete`: whether `wait_for_frames` was in time, None if the caller did not
+    wait; `copies` of the source were made for its group. Raises DatabaseFault, UsageError if the job is gone."""
     counts = count_job(handle)
     options = handle.job.options
     with handle.database.transaction() as conn:
@@ -121,7 +119,7 @@ def job_result(
 
 
 def _filer(choice: FilerChoice) -> FilerFigures | None:
-    """What was emulated, if anything."""
+    """Return the emulated filer, if there was one."""
     if not choice.digest:
         return None
     return FilerFigures(name=choice.name, scale=choice.scale)
@@ -155,7 +153,7 @@ def _counted(counts: JobCounts) -> dict[str, Any]:
 
 
 def calls_figures(calls: Mapping[str, CallTotals], times: CallTimeFigures | None) -> dict[str, Calls]:
-    """By op."""
+    """Return the figures of calls by op."""
     dominated = {} if times is None else times.dominated
     return {op: Calls(count=c.calls, bytes=c.bytes, errors=c.errors, p50_us=c.p50_us, p99_us=c.p99_us, max_us=c.max_us,
                       processor=tuple(dominated.get(op, ())), sizes=_sized(c))
@@ -174,23 +172,23 @@ def _versions(engine: str, server: str) -> dict[str, str]:
 
 
 def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | None = None) -> JobFigures | GroupFigures:
-    """Everything about a job or group. Of a group `job_id` is the group's id, which every command takes where it takes a job's.
-
-    Raises DatabaseFault, UsageError when a job is gone.
-    """
+    """Return all figures of a job or group. The `job_id` of a group is the group's id, which every command accepts in
+    place of a job's.
+    Raises DatabaseFault, UsageError if a job is gone."""
     found = _figures(selected, settings, calls_complete)
     bounds = _bounds(selected)
     return found.beside({"bounds": judged(found, bounds)}) if bounds else found
 
 
 def outcomes_of(selected: Jobs, settings: Settings) -> list[Outcome]:
-    """Outcomes of the bounds (--fail-if) of a job or group that has ended; empty before. Raises as `figures_of` does."""
+    """Return the outcomes of the bounds (--fail-if) of a job or group that has ended; empty before. Raises as
+    `figures_of` does."""
     ended = all(handle.job.state.over for handle in selected.each)
     return figures_of(selected, settings).bounds if ended and _bounds(selected) else []
 
 
 def bound_rows(selected: Jobs, settings: Settings) -> list[tuple[str, ...]]:
-    """A row of `BOUND_COLUMNS` for each bound of a job or group; before it has ended nothing is measured."""
+    """Return a row of `BOUND_COLUMNS` for each bound of a job or group; before the end no outcome is known."""
     outcomes = outcomes_of(selected, settings)
     if not outcomes:
         return [(text, "when the job ends", "open") for text in _bounds(selected)]

@@ -1,4 +1,5 @@
-"""Runs a job to rest: brings workers where they are ours to bring, follows it, and leaves it resumable whatever comes."""
+"""Runs a job until it is at rest: starts its own workers if it should, follows the job, and leaves it resumable
+whatever happens."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from sql.workers import WORKERS, WorkerRow
 
 
 def refuse_other_versions(workers: Iterable[WorkerRow], own: str) -> None:
-    """Raises UsageError, naming one, when a live worker is of another version than `own`."""
+    """Raise UsageError, which names the worker, if a live worker is of another version than `own`."""
     for worker in workers:
         if worker.live and worker.version != own:
             raise UsageError(
@@ -45,15 +46,15 @@ _LAST_SETTLE_SECONDS = 3.0  # the workers are gone by then and have given their 
 
 
 class Tended(Protocol):
-    """Something that is kept running."""
+    """A set of processes that is kept running."""
 
     def check(self) -> None:
-        """Raises SystemFault with the reason when a part of it will not stay up."""
+        """Raise SystemFault with the reason if a process of it will not stay up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How the waiting for a job ended."""
+    """The job's state and its circumstances when the wait for it ended."""
 
     state: JobState
     reason: str | None
@@ -70,13 +71,12 @@ def run_all_to_rest(
     say: Callable[[str], None],
     every: float = 0.0,
 ) -> list[Outcome]:
-    """Follow jobs that run at the same time, with workers at them, until each is over, paused or suspended. `settings`: with services
-    attached; `workers`: entered for as long as they are wanted, such as `processes`; None: others run them.
-
-    The outcome of each. `show` gets one snapshot for all of them, at least `every` seconds after the one before. The
-    first interruption pauses them. Raises SystemFault (the jobs are left suspended or paused) when workers will not stay
-    up or the database is gone.
-    """
+    """Follow simultaneous jobs, with workers, until each is over, paused or suspended; return the outcome of each.
+    `settings` have the attached services. `workers` is entered for as long as they are needed, such as `processes`;
+    None: others run them.
+    `show` gets one snapshot for all jobs, at least `every` seconds after the one before. The first interruption pauses
+    the jobs. Raises SystemFault (the jobs are left suspended or paused) if workers will not stay up or the database is
+    gone."""
     snapshots: list[Snapshot] = []
     interrupted = False
     complete = True
@@ -96,7 +96,7 @@ def run_all_to_rest(
                 pause_all(handles, clock)
     except KeyboardInterrupt:
         if interrupted:
-            raise  # the second time: leave it as it is, `resume` takes it up all the same
+            raise  # the second time: leave it as it is, `resume` takes it over all the same
         interrupted = True  # while the workers were starting or leaving
         pause_all(handles, clock, _LAST_SETTLE_SECONDS)
     except DatabaseFault:
@@ -116,10 +116,9 @@ def run_all_to_rest(
 
 
 def crew_of(database: Database) -> tuple[int, int]:
-    """Workers that live now, and slots of each (the most any has); for jobs whose workers others run.
-
-    Raises UsageError when one of them is of another version.
-    """
+    """Return the number of live workers, and the slots of each (the most that any has), for jobs whose workers others
+    run.
+    Raises UsageError if one of them is of another version."""
     with database.transaction() as conn:
         live = [worker for worker in WORKERS.list_workers(conn) if worker.live]
     refuse_other_versions(live, installed_version())
@@ -128,8 +127,8 @@ def crew_of(database: Database) -> tuple[int, int]:
 
 @contextmanager
 def processes(settings: Settings, workers: int, slots: int, env: Mapping[str, str]) -> Iterator[Tended]:
-    """So many workers, as children of this process. Of many, nothing is dispatched before all are there: the first would have begun
-    alone. Raises UsageError."""
+    """Run so many workers as children of this process. With _MANY or more, nothing is dispatched until all are up: the
+    first would start alone. Raises UsageError."""
     together = best_together(workers, env)
     with EmbeddedCluster(settings, workers, slots, env=env, together=together, managed=not together) as cluster:
         if together:
@@ -140,7 +139,7 @@ def processes(settings: Settings, workers: int, slots: int, env: Mapping[str, st
 
 
 def _wait_for_all(settings: Settings, slots: int, cluster: EmbeddedCluster) -> None:
-    """Until every slot's worker has registered with every database, or the time is over. Raises SystemFault."""
+    """Wait until every slot's worker has registered with every database, or the time is over. Raises SystemFault."""
     until = time.monotonic() + _ALL_UP_SECONDS
     databases = open_databases(settings)
     try:
@@ -155,7 +154,7 @@ def _wait_for_all(settings: Settings, slots: int, cluster: EmbeddedCluster) -> N
 
 
 def slots_of(database: Database) -> int:
-    """Of all workers that live now. Raises DatabaseFault."""
+    """Return the slots of all live workers. Raises DatabaseFault."""
     with database.transaction() as conn:
         return WORKERS.live_slots(conn)
 
@@ -163,7 +162,8 @@ def slots_of(database: Database) -> int:
 def _checks(
     handles: Sequence[JobHandle], settings: Settings, tended: Tended | None, clock: Clock, say: Callable[[str], None]
 ) -> Callable[[], None]:
-    """Those of the workers and of embedded services; where others run the workers, one remark when there are none."""
+    """Return the check of our workers and embedded services; if others run the workers, one that reports once that
+    there are none."""
     if tended is not None:
 
         def ours() -> None:
@@ -191,7 +191,8 @@ def _checks(
 
 
 def _suspend(handle: JobHandle, reason: str) -> None:
-    """Leave the job resumable; where even that fails its leases run out and `resume` takes it up all the same."""
+    """Suspend the job, so that it can be resumed. If that fails, its leases expire and `resume` takes it over all the
+    same."""
     try:
         with handle.database.transaction(durable=True) as conn:
             states.suspend(conn, handle.id, reason)
@@ -200,10 +201,9 @@ def _suspend(handle: JobHandle, reason: str) -> None:
 
 
 def judge(outcome: Outcome, job: str, violations: int) -> str | None:
-    """A line for a job that another command paused; raises RunFailed for one that failed or that another command cancelled.
-
-    A job that completed, with exceptions or without, is good when its counts add up.
-    """
+    """Return a line for a job that another command paused; raise RunFailed for one that failed or that another command
+    cancelled.
+    A job that completed, with exceptions or without, is good if its counts add up."""
     if outcome.state is JobState.SUSPENDED:
         raise RunFailed(
             f"job {job} is suspended: {outcome.reason}; fix that, then continue with `edbench job resume {job}`"
@@ -222,14 +222,14 @@ def judge(outcome: Outcome, job: str, violations: int) -> str | None:
 
 
 LOOK_SECONDS = 0.5
-LOST_SECONDS = 120.0  # a database that is away for longer than this ends the waiting, not the job
+LOST_SECONDS = 120.0  # a database that is unreachable for longer ends the wait, not the job
 PAUSE_SECONDS = 20.0
 
 AT_REST = frozenset(state for state in JobState if state.over) | {JobState.PAUSED, JobState.SUSPENDED}
 
 
 class Watch:
-    """Looks at one job, and reports when its database goes away or comes back."""
+    """Reads the progress of one job, and reports when its database becomes unreachable or answers again."""
 
     def __init__(self, handle: JobHandle, say: Callable[[str], None], every: float) -> None:
         self._handle = handle
@@ -241,12 +241,12 @@ class Watch:
 
     @property
     def at_rest(self) -> bool:
-        """Whether the job is over, paused or suspended; False while its database is away."""
+        """Whether the job is over, paused or suspended; False while its database is unreachable."""
         return self.latest is not None and self._lost_at is None and self.latest.state in AT_REST
 
     def look(self, at: float) -> bool:
-        """Whether there is a new snapshot, at monotonic second `at`: one is due, or the job has another state. Raises
-        DatabaseFault when the database stays away, UsageError when the job was deleted."""
+        """Return whether there is a new snapshot at monotonic second `at`: one is due, or the job's state has changed.
+        Raises DatabaseFault if the database stays unreachable, UsageError if the job was deleted."""
         try:
             if at < self._due and self._lost_at is None and self.latest is not None and not self._changed(self.latest):
                 return False
@@ -277,12 +277,11 @@ def wait_all(
     say: Callable[[str], None],
     every: float = 0.0,
 ) -> Iterator[list[Snapshot]]:
-    """A snapshot of each job, in order, until all are over, paused or suspended; the last ones have those states. It looks
-    whether that is so every LOOK_SECONDS; a snapshot takes more, and is at least `every` seconds old when the next is made.
-
-    `check` is called at each look and may raise (the cluster's); `say` gets a line when the database went away or came
-    back. Raises DatabaseFault when it stays away, UsageError when a job was deleted.
-    """
+    """Yield a snapshot of each job, in order, until all are over, paused or suspended; the last ones have those states.
+    The states are read every LOOK_SECONDS; a snapshot costs more, and is at least `every` seconds old when the next is
+    made.
+    `check` is called each time and may raise (the cluster's does); `say` gets a line when the database becomes
+    unreachable or answers again. Raises DatabaseFault if it stays unreachable, UsageError if a job was deleted."""
     watches = [Watch(handle, say, every) for handle in handles]
     while True:
         check()
@@ -297,17 +296,15 @@ def wait_all(
 
 
 def look(handle: JobHandle, pace: Pace, at: float) -> Snapshot:
-    """One snapshot, of one moment. Raises DatabaseFault, UsageError when the job is gone."""
+    """Return a snapshot of one moment. Raises DatabaseFault, UsageError if the job is gone."""
     with handle.database.transaction() as conn:
         progress = ledger_jobs.progress(conn, handle.id)
         return pace.snapshot(progress, rate_now(conn, handle.id), at)
 
 
 def pause_all(handles: Sequence[JobHandle], clock: Clock, seconds: float = PAUSE_SECONDS) -> list[JobState]:
-    """Ask all to pause, then wait until they have, or until the time is over; their states then.
-
-    A job that came to rest meanwhile keeps its state. Raises DatabaseFault.
-    """
+    """Request a pause of all jobs, and wait until they are paused or the time is over; return their states then.
+    A job that came to rest meanwhile keeps its state. Raises DatabaseFault."""
     asked = [ask_to_pause(handle) for handle in handles]
     deadline = clock.monotonic_ns() + int(seconds * 1e9)
     return [
@@ -319,7 +316,7 @@ def pause_all(handles: Sequence[JobHandle], clock: Clock, seconds: float = PAUSE
 
 
 def ask_to_pause(handle: JobHandle) -> JobState:
-    """Ask the job to pause if it can be asked; its state afterwards. Raises DatabaseFault."""
+    """Request a pause of the job, if its state permits; return the state afterwards. Raises DatabaseFault."""
     try:
         return pause_job(handle)
     except UsageError:

@@ -1,4 +1,4 @@
-"""Looks at a source before anything is created: a job over it must be able to start."""
+"""Checks of a source before anything is created: a job over it must be able to start."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from core.storage.layer import EntryKind, Storage
 from core.storage.whole import lies_in, parts_below
 
 MANIFEST = "manifest.parquet"
-_DESCRIPTION = "dataset.json"  # next to it, of a corpus that is whole
+_DESCRIPTION = "dataset.json"  # next to it in a complete corpus
 MOST_CUSTODIANS = 100_000  # every slot reads their names with each task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedSource:
-    """A source that exists and can be listed, counted at its first level."""
+    """A source that exists and can be listed, with the entries of its first level."""
 
     path: bytes  # absolute
     device: int
@@ -34,15 +34,13 @@ class PreparedSource:
     manifest: Path | None  # the corpus's
     directories: tuple[bytes, ...]  # first-level directories, sorted by bytes
     others: int  # first-level entries that are no directories
-    imported: bool = False  # a load file was taken into it
+    imported: bool = False  # a load file was imported into it
 
 
 def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSource:
-    """Validate a source directory; a corpus's source is its `data`.
-
-    Raises UsageError when it does not exist, is no directory, cannot be listed, holds no file or has too many directories, or when
-    the import of a load file into it did not end.
-    """
+    """Validate a source directory; the source of a corpus is its `data`.
+    Raises UsageError if it does not exist, is no directory, cannot be listed, contains no file or has too many
+    directories, or if the import of a load file into it was not completed."""
     root = os.path.abspath(os.fsencode(path))
     storage.keep_below(root)
     directories, others = _first_level(storage, root)
@@ -68,8 +66,8 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
 
 
 def _refuse_empty(storage: Storage, root: bytes, directories: Collection[bytes]) -> None:
-    """Raises UsageError where no file is below any of the directories: nothing would be measured. One that cannot be listed becomes
-    an item of the job, and so does whatever is no directory."""
+    """Raise UsageError if no file is below any of the directories: nothing would be measured. A directory that cannot
+    be listed becomes an item of the job, and so does everything that is no directory."""
     ahead = [os.path.join(root, name) for name in directories]
     while ahead:
         path = ahead.pop()
@@ -87,8 +85,8 @@ def _refuse_empty(storage: Storage, root: bytes, directories: Collection[bytes])
 
 
 def _is_corpus(root: bytes, directories: Collection[bytes]) -> bool:
-    """Whether the generator wrote it. Raises UsageError where it has another directory next to its data, which no job
-    would read."""
+    """Return whether the generator wrote the directory. Raises UsageError if it has another directory next to `data`,
+    which no job would read."""
     if not _has_manifest(Path(os.fsdecode(root))):
         return False
     if others := sorted(name for name in directories if name != b"data" and not name.startswith(b".edbench")):
@@ -100,8 +98,8 @@ def _is_corpus(root: bytes, directories: Collection[bytes]) -> bool:
 
 
 def _whole(storage: Storage, root: bytes) -> tuple[int, int]:
-    """Its device and inode. Raises UsageError where a part of its file system is not available: no listing would show
-    its files."""
+    """Return the root's device and inode. Raises UsageError if a part of its file system is not available: no listing
+    would show its files."""
     try:
         identity = storage.root_identity(root)
         parts = parts_below(root, identity[0])
@@ -115,7 +113,7 @@ def _whole(storage: Storage, root: bytes) -> tuple[int, int]:
 
 
 def find_manifest(source: bytes) -> Path | None:
-    """The manifest of the corpus whose `data` this source is; None when it is any other directory."""
+    """Return the manifest of the corpus whose `data` this source is; None for any other directory."""
     beside = Path(os.fsdecode(os.path.dirname(source)))
     return beside / MANIFEST if os.path.basename(source) == b"data" and _has_manifest(beside) else None
 
@@ -155,7 +153,7 @@ def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:
 
 
 def refuse_own_output(source: PreparedSource, settings: Settings) -> None:
-    """Raises UsageError when the job would find what it writes: storage root or scratch is inside the source."""
+    """Raise UsageError if the job would find its own output: storage root or scratch is inside the source."""
     for path, variable in ((settings.storage, "EDBENCH_STORAGE"), (settings.scratch, "EDBENCH_SCRATCH")):
         if lies_in(path, os.fsdecode(source.path)):
             raise UsageError(
@@ -165,7 +163,7 @@ def refuse_own_output(source: PreparedSource, settings: Settings) -> None:
 
 
 def custodians_of(source: PreparedSource) -> list[Custodian]:
-    """One for each first-level directory, in order, and `_root` last when anything is above them."""
+    """Return a custodian for each first-level directory, in order, and `_root` last if there are files above them."""
     names = list(source.directories)
     if source.others and ROOT_CUSTODIAN not in names:
         names.append(ROOT_CUSTODIAN)
@@ -173,7 +171,7 @@ def custodians_of(source: PreparedSource) -> list[Custodian]:
 
 
 def first_tasks(source: PreparedSource) -> list[NewTask]:
-    """The walk tasks a job begins with: one for each custodian's directory, one for the files above them."""
+    """Return the first walk tasks of a job: one for each custodian's directory, one for the files above them."""
     numbers = {custodian.name: custodian.number for custodian in custodians_of(source)}
     tasks = [_walk(numbers[name], name, files_only=False) for name in source.directories]
     if source.others:

@@ -1,4 +1,4 @@
-"""The labels of a job: what its result is not, what happened while it ran, and how labels are stored."""
+"""The labels of a job: limits of its result, disturbances while it ran, and the storing of labels."""
 
 from __future__ import annotations
 
@@ -43,13 +43,14 @@ from sql.workers import LIVE_SECONDS
 if TYPE_CHECKING:
     from sql.jobs import GroupRow
 
-BEGIN_SECONDS = 4  # after the first claim: a worker that has reported nothing by then came later, its counters with it
+BEGIN_SECONDS = 4  # after the first claim: a worker that reported nothing by then started later, with new counters
 _LATEST_SECONDS = 60  # before the end or now: workers that were gone by then are not counted
 _AFTER_SECONDS = 3  # after the end of a job: its last state is observed within that
 
 
 def read_labels(handles: Sequence[JobHandle], cache: FilerCache) -> list[str]:
-    """Those of a job, or of all jobs of a group, now. Raises DatabaseFault, UsageError when a job is gone."""
+    """Return the present labels of a job, or of all jobs of a group. Raises DatabaseFault, UsageError if a job is
+    gone."""
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]
         statuses = [read_status(conn, job) for conn, job in jobs]
@@ -60,7 +61,7 @@ def read_labels(handles: Sequence[JobHandle], cache: FilerCache) -> list[str]:
 def labels_of_jobs(
     jobs: Sequence[JobAt], statuses: Sequence[JobStatus], done: Sequence[JobProgress], cache: FilerCache
 ) -> list[str]:
-    """The same of jobs that were looked at already."""
+    """Return the labels of jobs whose status and progress were read already."""
     started = min((s.started for s in statuses if s.started is not None), default=None)
     if started is None:
         return labels_of(statuses, done, {}, {}, None, cache)
@@ -81,8 +82,8 @@ def labels_of(
     unique: float | None,
     cache: FilerCache,
 ) -> list[str]:
-    """`last`: the latest readings of workers, `first`: those of workers that were there when the jobs began; `unique`:
-    different bytes that the jobs touch, None while that is not known."""
+    """Return the labels. `last`: the latest readings of workers, `first`: those of workers that were there when the
+    jobs began; `unique`: distinct bytes that the jobs access, None while unknown."""
     memory, processors = (
         sum(capacities(last.values(), what, "host").values()) for what in ("memory_bytes", "processors")
     )
@@ -126,27 +127,26 @@ def _grown(key: str, last: Mapping[str, Values], first: Mapping[str, Values]) ->
 
 
 def _value(values: Values, key: str) -> float:
-    """A number, or one of each slot."""
+    """Return a number, or the sum over the slots."""
     value = values.get(key, 0.0)
     return sum(value) if isinstance(value, list) else float(value)
 
 
-SETTLE_SECONDS = 30.0  # after the end: call records that have not come by then are missing
+SETTLE_SECONDS = 30.0  # after the end: call records that have not arrived by then are missing
 
 
 class Labels(NamedTuple):
-    """Of a job or a group."""
+    """Labels of a job or a group."""
 
     lines: list[str]
     final: bool  # they are stored, and change no more
 
 
 def job_labels(handle: JobHandle, settings: Settings, *, calls_complete: bool | None = None) -> Labels:
-    """The labels of one job. `calls_complete`: whether all its call records were stored, where the caller waited for
-    them; None: read from the database. Labels are not stored before the records have come or will not come any more.
-
-    Raises DatabaseFault, UsageError when the job is gone.
-    """
+    """Return the labels of one job. `calls_complete`: whether all its call records were stored, if the caller waited
+    for them; None: read from the database. Labels are stored only after the records have arrived or can no longer
+    arrive.
+    Raises DatabaseFault, UsageError if the job is gone."""
     with handle.database.transaction() as conn:
         stored = FIGURES.job_labels(conn, job=handle.id, settle=SETTLE_SECONDS)
         if stored is not None and stored.labels is not None:
@@ -164,7 +164,8 @@ def job_labels(handle: JobHandle, settings: Settings, *, calls_complete: bool | 
 
 
 def group_labels(selected: Jobs, settings: Settings) -> Labels:
-    """Labels of all jobs of a group together, those of any job once each, and what the jobs read; of a job alone its own."""
+    """Return the labels of all jobs of a group together, those of single jobs once each, and which source the jobs
+    read; for a single job its own."""
     jobs = [job_labels(handle, settings) for handle in selected.each]
     group = selected.group
     if group is None or not jobs:
@@ -177,7 +178,7 @@ def group_labels(selected: Jobs, settings: Settings) -> Labels:
 
 
 def surroundings_of_job(conn: Connection, handle: JobHandle, settings: Settings) -> Surroundings:
-    """What the job was created on."""
+    """Return the surroundings in which the job was created."""
     stored = FIGURES.job_labels(conn, job=handle.id, settle=SETTLE_SECONDS)
     return noted(None if stored is None else stored.surroundings, settings)
 
@@ -195,7 +196,7 @@ def _computed(handle: JobHandle, settings: Settings, *, calls_complete: bool) ->
         labels.append("storage calls were not recorded: EDBENCH_OBSERVE was off")
     elif not calls_complete or any(worker.frames_lost for worker in workers):
         labels.append("some call records are missing: the calls are a lower bound")
-    labels += sandbox_labels(worker.box for worker in workers)
+    labels += sandbox_labels(worker.sandbox for worker in workers)
     if handle.job.options.ocr.asked:
         labels.append("the time of phase ocr is in elapsed and GB/hour")
     if again:
@@ -204,8 +205,8 @@ def _computed(handle: JobHandle, settings: Settings, *, calls_complete: bool) ->
 
 
 def sandbox_labels(lacking: Iterable[str]) -> list[str]:
-    """What a job's workers lacked to keep parsers from the rest of the machine (worker.sandbox); nothing where they had
-    all of it."""
+    """Return a label for each restriction that the sandbox of a job's workers lacked (worker.sandbox); empty if it was
+    complete."""
     return [
         "files were parsed in the slots themselves: EDBENCH_BOX was off"
         if what == "off"
@@ -220,7 +221,7 @@ def _read(group: GroupRow) -> str:
     return "all jobs read one source" if group.kind is GroupKind.SIMULTANEOUS else "one source, shared out"
 
 
-KEEP_SECONDS = 5.0  # what labels are computed from grows for minutes
+KEEP_SECONDS = 5.0  # the data behind labels grow for minutes
 
 StateAndEnd = tuple[JobState, datetime.datetime | None]  # of a job: when it ended, if it did
 
@@ -233,18 +234,18 @@ class _Kept:
 
 
 class KeptLabels:
-    """Safe for several threads; two that ask at once may both look."""
+    """Cache of labels. Safe for several threads; two that call at once may both compute them."""
 
     def __init__(self, settings: Settings, monotonic: Callable[[], float]) -> None:
-        """`monotonic`: seconds."""
+        """Create an empty cache; `monotonic` returns seconds."""
         self._settings = settings
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._kept: dict[uuid.UUID, _Kept] = {}  # by job or group
 
     def of(self, identity: uuid.UUID, jobs: Jobs, states: Sequence[StateAndEnd]) -> Labels:
-        """Those of a job or a group; `states`: of its jobs, a change of which is seen at once. Raises DatabaseFault, and
-        UsageError when a job that has to be looked at is gone."""
+        """Return the labels of a job or a group; a change of its jobs' `states` takes effect at once. Raises
+        DatabaseFault, and UsageError if a job that must be read is gone."""
         now = self._monotonic()
         with self._lock:
             kept = self._kept.get(identity)
@@ -258,13 +259,13 @@ class KeptLabels:
 
 
 PAUSED, SUSPENDED, WORKERS_CHANGED, DATABASE_AWAY = "PAUSED", "SUSPENDED", "WORKERS CHANGED", "DATABASE AWAY"
-_LEAST_AWAY_S = 1.0  # a connection that was lost and made again at once is no outage
+_LEAST_AWAY_S = 1.0  # a connection that was lost and restored at once is no outage
 _AGAIN = "run it again to measure"
 
 
 def disturbances(conn: Connection, job: uuid.UUID) -> list[str]:
-    """A label for each kind, what it means and what to do; empty when nothing happened. The time between a job's end
-    and its requeue is no pause."""
+    """Return a label for each kind of disturbance, with its meaning and what to do; empty if there was none. The time
+    between a job's end and its requeue is not a pause."""
     stops = FIGURES.stops_of_job(conn, job=job)
     # Labels are kept for some seconds: they would give another duration than `elapsed_note` while the job is stopped.
     lasting = {stop.state for stop in stops if stop.lasting}
@@ -284,7 +285,8 @@ def disturbances(conn: Connection, job: uuid.UUID) -> list[str]:
 
 
 def elapsed_note(conn: Connection, job: uuid.UUID) -> str:
-    """What was taken off a job's elapsed time and what was not; empty where it did not stop."""
+    """Describe the pauses subtracted from a job's elapsed time and the suspensions included in it; empty if it did not
+    stop."""
     stops = FIGURES.stops_of_job(conn, job=job)
     paused, suspended = _seconds(stops, "paused"), _seconds(stops, "suspended")
     off = f"less {duration(paused)} of pauses" if paused else ""

@@ -1,8 +1,6 @@
-"""Labels: the thresholds and the one rule by which each is given, the surroundings of a job that decide it, and what to do about it.
-
-The rules are those of jobs, the live view, and experiments with discoveries and replays (design §4). Surroundings are stored with the
-job: its labels must not change when the system gets another configuration.
-"""
+"""Labels: the thresholds and the one rule for each, the surroundings of a job that decide it, and what to do about it.
+The rules apply to jobs, the live view, and experiments with discoveries and replays (design §4). Surroundings are
+stored with the job: its labels must not change when the system gets another configuration."""
 
 from __future__ import annotations
 
@@ -19,26 +17,26 @@ from core.options import FILER
 from core.records import GroupKind
 from core.settings import Settings
 
-# Labels of results and of what runs.
+# Labels of results and of running jobs.
 CPU_SHARE = 0.80  # of all CPUs, by the workers
 RUN_QUEUE_SHARE = 0.10  # of the time inside storage calls
 STORAGE_SHARE = 0.23  # of elapsed, 1 − null ÷ elapsed: under it (elapsed under 1.3 x null) the storage hardly mattered
 CACHE_FACTOR = 3  # discovered bytes under so many times what caches can hold
 CACHED = "CACHED: not a storage result"
 LIMITED = "GENERATOR-LIMITED"
-DOMINATED_MARK = "†"  # of a percentile that waiting for a core dominates
+DOMINATED_MARK = "†"  # marks a percentile that waiting for a core dominates
 SHORT = "SHORT: not a storage result"
 UNSTEADY = "NOT STEADY: not a storage result"
 
-# What limits a run now.
-WINDOW_SECONDS = 10.0  # that is looked back over
+# Thresholds of the present limit of a run.
+WINDOW_SECONDS = 10.0  # the recent time that is evaluated
 EVIDENCE_SECONDS = 5.0  # of the present phase, before a limit is named
 ENDED_SECONDS = 2.0  # the same of a phase that is over, all of which is known
 CPU_LIMIT = 0.90  # of a host's CPUs, by its workers
 CPU_LOW = 0.70  # above it the storage is never named
 CORE_WAIT = 0.25  # of busy slot time waiting for a CPU: too few of them, whichever programs use the others
 BUSY_SLOTS = 0.75  # from here on slots have enough to do
-MOST_OF_TIME = 0.50  # of busy slot time in storage calls, or in transactions: that is what slots wait for
+MOST_OF_TIME = 0.50  # of busy slot time in storage calls, or in transactions: the slots wait for these
 
 
 NO_BASELINE = "NO BASELINE"  # no run of a point has a null baseline
@@ -48,35 +46,35 @@ LOWERED = "LEAST LENGTH LOWERED"  # by the operator, below that of the rule
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilerCache:
-    """What the filer itself can cache."""
+    """The capacity of the filer's own cache."""
 
     declared: int | None = None  # bytes; None: not declared
-    possible: bool = False  # there may be one: network storage, or of unknown kind
+    possible: bool = False  # there may be one: network storage, or storage of unknown kind
 
     @property
     def bytes(self) -> int:
-        """That are known of."""
+        """The declared bytes; 0 if none were declared."""
         return self.declared or 0
 
     @property
     def undeclared(self) -> bool:
-        """Whether there may be one of undeclared size, which `is_cached` does not count."""
+        """Whether there may be a cache of undeclared size, which `is_cached` does not count."""
         return self.possible and self.declared is None
 
 
 def filer_cache(path: str | os.PathLike[str], declared: int | None) -> FilerCache:
-    """The cache of the storage that holds `path`."""
+    """Return the cache of the storage that has `path`."""
     return FilerCache(declared=declared, possible=caches_itself(path, read_mountinfo()))
 
 
 def unique_bytes(discovered: float, *, kind: str | None, jobs: int, source_copies: int) -> float:
-    """Discovered bytes of all jobs, once for those that read the same source: what one of them read the others find
-    cached. `kind`: of their group, None for a job alone."""
+    """Return the discovered bytes of all jobs, once for jobs that read the same source: what one of them reads is
+    cached for the others. `kind`: of their group, None for a single job."""
     return discovered * source_copies / jobs if kind == GroupKind.SIMULTANEOUS.value else discovered
 
 
 def is_cached(unique: float, caches: float) -> bool:
-    """Whether so many different bytes may have come from caches that hold so many."""
+    """Return whether so many distinct bytes may have come from caches of this size."""
     return unique < CACHE_FACTOR * caches
 
 
@@ -90,11 +88,9 @@ class Effort:
 
 
 def short_of_processors(effort: Effort, makers: str = "workers") -> tuple[str, ...]:
-    """Why a run without a null baseline shows nothing about the storage, one line each; empty where it may.
-
-    Waits for a CPU do not make it the generator's where slots spend most of their time in storage calls even without
-    those waits: 0.2 s for each second of calls, of a job that is in calls nearly always, is not what it waits for.
-    """
+    """Explain why a run without a null baseline shows nothing about the storage, one line each; empty if it may.
+    Waits for a CPU count only if slots spend less than most of their time in storage calls, those waits subtracted. A
+    job that is in calls nearly always is not limited by waits of 0.2 s for each second of calls."""
     out = []
     if effort.cpu is not None and effort.cpu > CPU_SHARE:
         out.append(f"the {makers} used {effort.cpu:.0%} of the CPU (over {CPU_SHARE:.0%})")
@@ -106,13 +102,14 @@ def short_of_processors(effort: Effort, makers: str = "workers") -> tuple[str, .
 
 
 def rule_labels(*, emulated: Sequence[str], cached: bool, undeclared: bool, limited: bool) -> list[str]:
-    """Of a job, or of a group's jobs together: what is known of it by itself. It has no null baseline, and so no NO BASELINE."""
+    """Return the labels of a job, or of a group's jobs together, that need no other run. A job has no null baseline,
+    and so no NO BASELINE."""
     given = ((CACHED, cached), (UNDECLARED, undeclared), (LIMITED, limited))
     return [*dict.fromkeys(filter(None, emulated)), *(label for label, holds in given if holds)]
 
 
 def ruled(label: str) -> bool:
-    """Whether it is one of `rule_labels`; those of a group are computed from its jobs together."""
+    """Return whether the label is one of `rule_labels`; those of a group are computed from its jobs together."""
     return label.startswith((FILER, CACHED, UNDECLARED, LIMITED))
 
 
@@ -127,8 +124,8 @@ def study_labels(
     unsteady: int = 0,
     lowered: str = "",
 ) -> tuple[str, ...]:
-    """Labels of an experiment. `emulated`: the emulated filer's own label of each point. Integers are numbers of
-    points. `lowered`: what the least length of a run was lowered to."""
+    """Return the labels of an experiment. `emulated`: the emulated filer's own label of each point. Integers are
+    numbers of points. `lowered`: the least length of a run that the operator set."""
     every = len(emulated)
     out = [_at(label, emulated.count(label), every) for label in dict.fromkeys(emulated) if label is not None]
     if cached:
@@ -153,7 +150,7 @@ ELSEWHERE = "SOURCE NOT ON THE STORAGE UNDER TEST"
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one job."""
+    """The surroundings of one job: its storage, and whether calls were recorded."""
 
     storage: Place  # the storage under test: that of the storage root
     source: Place | None  # what the source is on, where that is another file system
@@ -163,7 +160,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cache(self) -> FilerCache:
-        """What the filer could cache."""
+        """The cache of the filer."""
         return FilerCache(declared=self.cache_declared, possible=self.cache_possible)
 
     @property
@@ -183,7 +180,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def surroundings_of(settings: Settings, source: bytes) -> Surroundings:
-    """Of a job that is created now."""
+    """Return the surroundings of a job that is created now."""
     mounts, root = read_mountinfo(), settings.storage
     cache = filer_cache(root, settings.filer_cache)
     same = on_one_storage(os.fsdecode(source), settings.storage, mounts)
@@ -197,8 +194,8 @@ def surroundings_of(settings: Settings, source: bytes) -> Surroundings:
 
 
 def storage_text(data: Mapping[str, Any] | None) -> str:
-    """The storage of a job by its stored surroundings, and what its source is on where that is another; empty where an earlier
-    version created it."""
+    """Describe the storage of a job from its stored surroundings, and its source's if that is another; empty if an
+    earlier version created the job."""
     if data is None:
         return ""
     source = "" if data["source"] is None else f"; source on {Place(**data['source'])}"
@@ -206,7 +203,7 @@ def storage_text(data: Mapping[str, Any] | None) -> str:
 
 
 def noted(data: Any, settings: Settings) -> Surroundings:
-    """As they were stored; those of a job that an earlier version created are taken to be the present ones."""
+    """Return the surroundings that were stored; a job that an earlier version created gets the present ones."""
     if data is None:
         return surroundings_of(settings, os.fsencode(settings.storage))
     return msgspec.convert(data, Surroundings)
@@ -229,6 +226,6 @@ _ADVICE = {
 
 
 def advice_on(labels: Iterable[str]) -> list[str]:
-    """`LABEL: what to do`, of those labels that have it, each once."""
+    """Return `LABEL: what to do` for the labels that have it, each once."""
     given = [label for label in labels if label]
     return [f"{name}: {what}" for name, what in _ADVICE.items() if any(label.startswith(name) for label in given)]

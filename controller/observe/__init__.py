@@ -1,1 +1,1 @@
-"""What is observed alongside the jobs: metrics, wire counters, places, traces."""
+"""Observation of jobs: metrics, wire counters, places, traces."""

@@ -1,10 +1,8 @@
-"""What the time inside storage calls was: service, the emulated filer's queues, waiting for a CPU.
-
-Calls of a real storage are not measured one by one. Each slot's run-queue delay is read once a second (what its threads
-waited for a CPU). What of it fell into its calls is not known, and estimated: the share that calls had of its time in
-tasks. Calls of an emulated filer know when they were booked to end: what they took beyond that is their overshoot,
-which is waiting for a CPU, and the local storage beneath where that was slower than the filer.
-"""
+"""Composition of the time inside storage calls: service, the emulated filer's queues, waiting for a CPU.
+The calls of a real storage are not measured one by one. Each slot's run-queue delay (its threads' waits for a CPU) is
+read once a second. How much of it fell into calls is estimated: the share that calls had of the slot's time in tasks. A
+call of an emulated filer has a planned end; the time beyond it is its overshoot: waiting for a CPU, or for the local
+storage beneath, if that is slower than the filer."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from monitoring.aggregate import CallSum, step_for
 from monitoring.observations import WORKER
 from sql.timeline import TIMELINE, Values
 
-DOMINATED = 0.5  # of the time in calls, from where on a percentile is the CPU's
+DOMINATED = 0.5  # share of waiting from which on the CPU dominates a percentile
 PERCENTS = (50, 95, 99)
 ALL = "all"  # in place of an op's label: all calls together
 _POINTS = 600
@@ -33,7 +31,7 @@ Steps = Mapping[int, Mapping[int, CallSum]]  # first second of a step → op →
 
 
 class CallTimeFigures(Document):
-    """Of a job or a group's jobs; seconds summed over slots."""
+    """The time inside calls of a job or a group's jobs; seconds summed over slots."""
 
     call_s: Milli  # inside calls
     service_s: Milli  # the rest of it
@@ -45,7 +43,7 @@ class CallTimeFigures(Document):
 
 
 def call_time(handles: Sequence[JobHandle]) -> CallTimeFigures | None:
-    """The time of the jobs' calls; None where no call was recorded, or no worker reported readings. Raises
+    """Return the time of the jobs' calls; None if no call was recorded, or no worker reported readings. Raises
     DatabaseFault."""
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]
@@ -62,7 +60,7 @@ def call_time(handles: Sequence[JobHandle]) -> CallTimeFigures | None:
 
 
 def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTimeFigures | None:
-    """The same of what was read: calls by step of so many seconds, and readings of workers."""
+    """Divide the time of calls, given by step of so many seconds, with the readings of workers; see `call_time`."""
     counters = {key: [_counter(readings, key) for readings in workers.values()] for key in ("wait", "over", "queued")}
     counters["busy"] = [counter(readings, number("busy_s"), by_second=True) for readings in workers.values()]
     exact = any("slot_over_s" in values for readings in workers.values() for _, values in readings)
@@ -75,7 +73,7 @@ def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTimeF
         return sum(one.grown(low, high)[0] for one in counters[key])
 
     low, high = min(inside), max(inside) + step
-    if exact:  # over all steps: where CPUs are short, readings come seconds after the calls that they are of
+    if exact:  # over all steps: if CPUs are short, readings come seconds after their calls
         processor_s = min(grown("over", low, high), call_s)
     else:
         processor_s = sum(
@@ -96,13 +94,14 @@ def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTimeF
 
 
 def _within_calls(wait: float, inside: float, busy: float) -> float:
-    """What of a step's waits fell into calls, taken to be spread evenly over the time at tasks."""
+    """Estimate the part of a step's waits that fell into calls, as if spread evenly over the time in tasks."""
     return wait * min(1.0, inside / busy) if busy else wait
 
 
 def _dominated(steps: Steps, over: Over) -> dict[str, list[str]]:
-    """For each op its percentiles that waiting for a CPU dominates: of the calls as long as it, by octave, or longer,
-    most are mostly waiting. Calls of real storage do not show that: an fsync next to slots that waited did not wait."""
+    """Return, for each op, the percentiles that waiting for a CPU dominates: most calls as long as it (by octave) or
+    longer are mostly waiting. Calls of real storage cannot show that: an fsync next to slots that waited did not wait.
+    """
     of: dict[str, list[CallSum]] = {}
     for by_op in steps.values():
         for op, sums in by_op.items():
@@ -126,7 +125,7 @@ def _measured(whole: CallSum, over: Mapping[int, int]) -> list[str]:
 
 
 def _mostly_over(workers: Mapping[str, Readings]) -> dict[str, dict[int, int]]:
-    """Calls that were mostly overshoot, between the first and the last reading of each worker."""
+    """Count the calls that were mostly overshoot, between the first and the last reading of each worker."""
     out: dict[str, dict[int, int]] = {ALL: {}}
     for readings in workers.values():
         before, after = (readings[at][1].get("mostly_over", {}) for at in (0, -1))
@@ -165,5 +164,5 @@ def _workers(job: JobAt, step: int, low: int, high: int) -> dict[str, Readings]:
 
 
 def _counter(readings: Readings, key: str) -> Counter:
-    """A worker's, all slots together."""
+    """Return a worker's counter, all slots together."""
     return Counter((second, sum(values.get(f"slot_{key}_s", ()))) for second, values in readings)

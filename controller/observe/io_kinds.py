@@ -1,9 +1,6 @@
-"""Every kind of I/O of a job: what is recorded, what is not, and what the related counters show.
-
-Bytes are None where nothing counts them. The kernel's counters of a disk or a mount include all programs on that host,
-and no counter includes what its caches answer: so these are shown next to the kinds and not subtracted from one
-another.
-"""
+"""Every kind of I/O of a job: the recorded kinds, the others, and the related counters.
+Bytes are None if nothing counts them. The kernel's counters of a disk or a mount include all programs on that host, and
+no counter includes what its caches answer: so they are shown next to the kinds and not subtracted from one another."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ _COUNTERS = {BLOCK: ("read_bytes", "write_bytes"), WIRE: ("read_bytes", "written
 
 
 class IoKind(Document):
-    """One kind; `when` and `counted_by` are for people."""
+    """One kind of I/O; `when` and `counted_by` are text for people."""
 
     kind: str
     recorded: bool  # by the storage layer: in rates, latencies and traces, and delayed by an emulated filer
@@ -42,12 +39,12 @@ class IoKind(Document):
 
     @property
     def bytes(self) -> int:
-        """Of both directions, as far as they are known."""
+        """The bytes of both directions, as far as they are known."""
         return (self.read_bytes or 0) + (self.written_bytes or 0)
 
 
 class IoCounter(Document):
-    """What the kernel counted of a disk or a mount."""
+    """The kernel's counter of a disk or a mount."""
 
     kind: str
     source: str
@@ -56,7 +53,7 @@ class IoCounter(Document):
 
 
 class IoFigures(Document):
-    """All kinds of a job's I/O; the share is of the bytes that are known, None where none are."""
+    """All kinds of a job's I/O; the share is of the known bytes, None if there are none."""
 
     kinds: list[IoKind]
     counters: list[IoCounter]
@@ -64,10 +61,8 @@ class IoFigures(Document):
 
 
 def io_of(handles: Sequence[JobHandle], calls: Mapping[str, CallTotals], *, raw_bytes: int, copies: int) -> IoFigures:
-    """Of a job, or of a group's jobs together.
-
-    `copies` of the source were made for them, of `raw_bytes` in all. Raises DatabaseFault.
-    """
+    """Return the I/O of a job, or of a group's jobs together.
+    `copies` of the source were made for them, of `raw_bytes` in all. Raises DatabaseFault."""
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle) for handle in handles]
         databases = [_grown(conn, handle, [DATABASE]) for conn, handle in jobs]
@@ -92,7 +87,7 @@ def io_of(handles: Sequence[JobHandle], calls: Mapping[str, CallTotals], *, raw_
 
 
 def unrecorded_share(kinds: Iterable[IoKind]) -> float | None:
-    """Unrecorded bytes ÷ all bytes, of those that are known; None where there are none."""
+    """Return unrecorded bytes ÷ all bytes, of those that are known; None if there are none."""
     all_kinds = list(kinds)
     every = sum(kind.bytes for kind in all_kinds)
     return round(sum(kind.bytes for kind in all_kinds if not kind.recorded) / every, 4) if every else None
@@ -145,7 +140,8 @@ def _uncounted(*, traced: bool, indexed: bool) -> list[IoKind]:
 
 
 def _longest(of_jobs: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:
-    """The largest readings of each source. Every database has those of the hosts; the job that ran longest has most."""
+    """Return the largest readings of each source. Every database has those of the hosts; the job that ran longest has
+    most."""
     out: dict[Source, Moved] = {}
     for one in of_jobs:
         for source, moved in one.items():
@@ -154,8 +150,8 @@ def _longest(of_jobs: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:
 
 
 def _grown(conn: Connection, handle: JobHandle, kinds: list[str]) -> dict[Source, Moved]:
-    """By kind and source what was read and written between a job's first claim and its end. Sources with fewer than two
-    readings, or older ones that have not these counters, are left out."""
+    """Return the bytes read and written between a job's first claim and its end, by kind and source. Sources with fewer
+    than two readings, or with older readings that lack these counters, are omitted."""
     times = TIMELINE.timeline_job(conn, job=handle.id)
     if times.started is None:
         return {}

@@ -1,4 +1,4 @@
-"""What the controller shows to Prometheus: jobs by type and state, who answers, how far the collector is behind, results."""
+"""Prometheus metrics of the controller: jobs by type and state, services that answer, the collector's lag, results."""
 
 from __future__ import annotations
 
@@ -41,18 +41,19 @@ def read_backlog(client: redis.Redis) -> Backlog:
     frames, first, (seconds, microseconds) = pipeline.execute()
     if not first:
         return Backlog(0, 0.0)
-    milliseconds = int(first[0][0].partition(b"-")[0])  # an entry's id begins with when it was added
+    milliseconds = int(first[0][0].partition(b"-")[0])  # an entry's id begins with its time
     return Backlog(frames, max(0.0, seconds + microseconds / 1e6 - milliseconds / 1e3))
 
 
 EVERY_SECONDS = 2.0
-RESULTS_SECONDS = 60.0  # results are on the filer under test, which is not to be asked often
+RESULTS_SECONDS = 60.0  # results are on the filer under test, which should get few requests
 
 log = logging.getLogger(__name__)
 
 
 class _Watch(threading.Thread):
-    """Looks at one thing again and again, so that a scrape waits for nothing; None while it does not answer."""
+    """A thread that reads one value repeatedly, so that a scrape waits for nothing; the value is None while its source
+    does not answer."""
 
     def __init__(
         self, name: str, stop: threading.Event, look: Callable[[], object], every: float = EVERY_SECONDS
@@ -64,7 +65,7 @@ class _Watch(threading.Thread):
         self.seen: object | None = None
 
     def run(self) -> None:
-        """Until stopped."""
+        """Read the value until stopped."""
         while not self._halt.is_set():
             try:
                 self.seen = self._look()
@@ -75,12 +76,13 @@ class _Watch(threading.Thread):
 
 
 class ControllerMetrics(Collector):
-    """Looks at the services every few seconds, each in a thread of its own, from `start` to `stop`."""
+    """Metrics that threads, one for each service, read every few seconds from `start` to `stop`."""
 
     def __init__(
         self, databases: Sequence[Database], broker_url: str | None, results: Callable[[], int] | None = None
     ) -> None:
-        """`databases`: these threads share them with others; `results`: returns how many are kept."""
+        """Create the metrics. The threads share `databases` with others; `results` returns the number of kept
+        results."""
         self._stop = threading.Event()
         self._databases = {d.name: _Watch(d.name, self._stop, partial(_jobs, d)) for d in databases}
         self._broker: _Watch | None = None
@@ -92,12 +94,12 @@ class ControllerMetrics(Collector):
             self._results = _Watch("results", self._stop, results, RESULTS_SECONDS)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the threads."""
         for watch in self._watches():
             watch.start()
 
     def stop(self) -> None:
-        """End it; returns at once, a look that hangs ends by itself."""
+        """Stop the threads. Returns at once; a read that hangs ends by itself."""
         self._stop.set()
 
     def _watches(self) -> Iterator[_Watch]:
@@ -105,7 +107,7 @@ class ControllerMetrics(Collector):
         yield from (watch for watch in (self._broker, self._results) if watch is not None)
 
     def collect(self) -> Iterator[Metric]:
-        """The families."""
+        """Yield the metric families."""
         seen = {name: watch.seen for name, watch in self._databases.items()}
         yield family(
             "edbench_jobs",
@@ -138,9 +140,7 @@ def _backlog(seen: object | None) -> Iterator[Metric]:
 @contextmanager
 def metrics_served(settings: Settings, endpoint: Endpoint, results: Callable[[], int] | None = None) -> Iterator[None]:
     """Answer Prometheus for the controller while the block lasts, with database connections of its own.
-
-    `results` counts those that are kept. Does nothing for port 0; a port that is taken is only logged.
-    """
+    `results` counts the kept results. Does nothing for port 0; a port in use is only logged."""
     if not endpoint.port:
         yield
         return

@@ -1,4 +1,4 @@
-"""The kind of file system that holds a path, from the kernel's mount table."""
+"""The kind of file system that has a path, from the kernel's mount table."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from core.storage.whole import lies_in
 
 
 def caches_itself(path: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> bool:
-    """Whether the storage of `path` may have a cache beyond this host's memory: network storage, or of unknown kind."""
+    """Return whether the storage of `path` may have a cache beyond this host's memory: network storage, or of unknown
+    kind."""
     mount = mounted_at(path, mounts)
     return mount is None or mount.reach in (Reach.NETWORK, Reach.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What a path was on."""
+    """The file system that a path is on."""
 
     label: str  # as `storage_label` returns it
     source: str  # of the mount: device, server and export
@@ -33,7 +34,7 @@ class Place:
 
 
 def place_of(path: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> Place:
-    """What `path` is on."""
+    """Return the file system that `path` is on."""
     mount = mounted_at(path, mounts)
     return Place(
         label=storage_label(path, mounts),
@@ -43,7 +44,8 @@ def place_of(path: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> Plac
 
 
 def on_one_storage(path: str | os.PathLike[str], other: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> bool:
-    """Whether two paths are on one file system; one that is mounted twice over a network is known by its source."""
+    """Return whether two paths are on one file system; one that is mounted twice over a network is identified by its
+    source."""
     one, two = mounted_at(path, mounts), mounted_at(other, mounts)
     if one is None or two is None or one.device == two.device:
         return True
@@ -51,8 +53,8 @@ def on_one_storage(path: str | os.PathLike[str], other: str | os.PathLike[str], 
 
 
 def refuse_off_storage(output: Path, settings: Settings) -> None:
-    """Raises UsageError for an output that is not on the storage under test of a system whose workers run by themselves: inside a
-    container a relative path is in local scratch, and a job over it would measure that."""
+    """Raise UsageError for an output outside the storage under test, if the workers run apart from this command: inside
+    a container a relative path is in local scratch, and a job over it would measure that."""
     if settings.embedded:
         return
     mounts, real = read_mountinfo(), os.path.realpath(output)

@@ -1,4 +1,4 @@
-"""Brings together what workers recorded for a job's trace, once the job is over (docs/dev/trace-format.md)."""
+"""Gathers the records of a job's workers into one trace, once the job is over (docs/dev/trace-format.md)."""
 
 from __future__ import annotations
 
@@ -28,19 +28,17 @@ from sql.runs import RUNS, recorders
 from traces.gather import Gathered, Gathering, gather_trace
 from traces.parts import SUFFIX, deliver_left_behind, done_until, parts_directory
 
-WAIT_SECONDS = 120.0  # for workers that live on to bring what they recorded
+WAIT_SECONDS = 120.0  # for live workers to deliver their records
 _POLL_SECONDS = 0.2
 
 
 def collect_trace(
     handle: JobHandle, settings: Settings, clock: Clock, *, labels: list[str], ours: bool, seconds: float = WAIT_SECONDS
 ) -> Gathered:
-    """The trace of a job that is over, in one file in the job's folder on the storage root.
-
-    Workers that live on are waited for; `ours`: they are gone, and worked on our scratch. `labels` are the result's.
-    Calls are not recorded while this reads and writes. Doing it again gives the same trace, or a longer one. Raises
-    UsageError when it cannot be written, DatabaseFault.
-    """
+    """Write the trace of a job that is over, in one file in the job's folder on the storage root.
+    Waits for workers that are still alive; `ours`: they have ended, and used our scratch. `labels` are the result's.
+    These reads and writes are not recorded. A repeated call gives the same trace, or a longer one. Raises UsageError if
+    it cannot be written, DatabaseFault."""
     if ours:
         deliver_left_behind(settings.scratch, settings.storage)
     _wait_for_parts(handle, settings.storage, clock, seconds)
@@ -67,13 +65,13 @@ def collect_trace(
 
 
 def trace_figures(gathered: Gathered) -> TraceFigures:
-    """As `discover --json` has it."""
+    """Return the trace's figures for `discover --json`."""
     return TraceFigures(**asdict(gathered) | {"path": str(gathered.path)})
 
 
 def _wait_for_parts(handle: JobHandle, storage_root: Path, clock: Clock, seconds: float) -> None:
-    """Wait until every live worker that did tasks of the job has reported that all its parts are there. One that dies
-    meanwhile is waited for no longer; what is missing after all is counted."""
+    """Wait until every live worker that ran tasks of the job has reported that all its parts are written. Workers that
+    die meanwhile are not awaited; missing calls are counted in the end."""
     deadline = clock.monotonic_ns() + int(seconds * 1e9)
     while clock.monotonic_ns() < deadline:
         with handle.database.transaction() as conn:
@@ -84,7 +82,8 @@ def _wait_for_parts(handle: JobHandle, storage_root: Path, clock: Clock, seconds
 
 
 def _roots(conn: Connection, job: Job) -> Iterator[bytes]:
-    """Where a job read and wrote outside the storage root. One whose items or pages it took may be deleted by now."""
+    """Yield the directories outside the storage root that a job read and wrote. A job whose items or pages it took may
+    be deleted by now."""
     yield job.source
     if (given := job.options.of_type) is None:
         return
@@ -96,7 +95,7 @@ def _roots(conn: Connection, job: Job) -> Iterator[bytes]:
 
 
 def _origin(handle: JobHandle, labels: list[str]) -> dict[str, Any]:
-    """The description of its job in a trace. No names: the trace is passed on."""
+    """Return the description of the job for a trace, without names: traces are passed on."""
     given = handle.job.options
     options = dataclasses.replace(given, of_type=None).to_json()
     if given.of_type is not None:

@@ -1,10 +1,8 @@
 """Wire-read ÷ call-read by phase: how much of what a job read came from the filer, and not from a client's cache.
-
-Calls are counted by phase, exactly. Wire counters are each host's own, once a second, and know nothing of phases: a
-phase's share is what they grew by between its start and its end, with the growth within a second divided evenly. So a
-phase of less than two seconds has no ratio, and neither has one that overlaps another phase of its group. What other
-programs read over the same mount is in the wire's bytes; `other_jobs` counts the other jobs of ours at that time.
-"""
+Calls are counted by phase, exactly. Wire counters are each host's own, once a second, and do not know phases: a phase's
+share is their growth between its start and its end, with the growth within a second divided evenly. So a phase of less
+than two seconds has no ratio, nor has one that overlaps another phase of its group. Reads of other programs over the
+same mount are included in the wire's bytes; `other_jobs` counts our other jobs at that time."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ SHORTEST_SECONDS = 2.0
 
 
 class WireShare(Document):
-    """Bytes of one phase, or of the whole job; `ratio` is None where it is not known, and `why` is the reason."""
+    """Bytes of one phase, or of the whole job; `ratio` is None if it is unknown, and `why` is the reason."""
 
     seconds: Milli
     call_read_bytes: int
@@ -46,17 +44,17 @@ class WireShares(Document):
 
 @dataclass(slots=True)
 class WireReads:
-    """What was read over the wire by the mounts that hold the storage root or a source."""
+    """Wire reads of the mounts that have the storage root or a source."""
 
     counters: Mapping[str, Counter]  # by source
 
     def between(self, start: float, finish: float) -> float:
-        """Bytes in that time (epoch seconds), over all hosts."""
+        """Return the bytes read in that time (epoch seconds), over all hosts."""
         return sum(counter.grown(start, finish)[0] for counter in self.counters.values())
 
 
 def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireReads:
-    """What the mounts under these jobs read around that time; empty where nothing is mounted over NFS."""
+    """Return the wire reads of the mounts under these jobs around that time; empty if nothing is mounted over NFS."""
     places = [os.fsdecode(handle.job.source) for handle in handles]
     rows: dict[tuple[str, int], WireReading] = {}
     for handle in handles:
@@ -71,12 +69,12 @@ def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireR
     for (source, second), row in sorted(rows.items()):
         if source in wanted:
             readings.setdefault(source, []).append((second, row.read_bytes))
-    # Taken some time in its second: the middle is the least wrong for spans that may last a few seconds only.
+    # A reading is from some moment of its second: for spans of a few seconds the middle gives the smallest error.
     return WireReads({source: Counter(observed, taken=0.5) for source, observed in readings.items()})
 
 
 def _under(path: str, points: set[tuple[str, str]]) -> set[str]:
-    """Sources that hold a path: on each host that of the longest mount point above it."""
+    """Return the sources that have a path: on each host that of the longest mount point above it."""
     best: dict[str, tuple[int, str]] = {}
     for source, point in points:
         if path == point or path.startswith(point.rstrip("/") + "/"):
@@ -86,10 +84,8 @@ def _under(path: str, points: set[tuple[str, str]]) -> set[str]:
 
 
 def wire_shares(handles: Sequence[JobHandle]) -> WireShares | None:
-    """Wire-read ÷ call-read of a job or of a group's jobs together; None where nothing was read over NFS mounts.
-
-    Raises DatabaseFault.
-    """
+    """Return wire-read ÷ call-read of a job or of a group's jobs together; None if nothing was read over NFS mounts.
+    Raises DatabaseFault."""
     windows: dict[Phase, list[tuple[float, float]]] = {}
     calls = dict.fromkeys(PHASES, 0)
     for handle in handles:

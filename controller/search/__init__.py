@@ -1,1 +1,1 @@
-"""Searches over a job's index and ledger together: exact sets of items, hit reports, tags, searches that are kept."""
+"""Searches over a job's index and ledger together: exact sets of items, hit reports, tags, saved searches."""

@@ -1,4 +1,4 @@
-"""Answers to queries of every kind, those included that the ledger has a part in."""
+"""Answers to queries of every kind, including those that the ledger evaluates in part."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Part = tuple[JobHandle, list[FoundItem], Ids]  # the first items, and all
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is searched for; `families`: everything in the families of what matches, in path order."""
+    """A query and its options; `families`: include the whole families of the matching items, in path order."""
 
     query: str
     limit: int
@@ -31,21 +31,21 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The best items, and all that match."""
+    """The best items, and counts of all that match."""
 
     hits: list[FoundItem]
     facets: Facets
 
 
 def count_all(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tuple[list[FoundItem], int]:
-    """The best `limit` items of several jobs, and how many match: best first, or in path order where the ledger was asked
-    or families are wanted. Raises UsageError for a query that cannot be read, RunFailed, faults."""
+    """Return the best `limit` items of several jobs, and how many match: best first, or in path order if the ledger is
+    queried or families are wanted. Raises UsageError for a query with a syntax error, RunFailed, faults."""
     parts, by_path = _parts(handles, opened, wanted)
     return _hits(handles, parts, wanted, by_path=by_path), sum(len(ids) for _, _, ids in parts)
 
 
 def answer_all(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> Answer:
-    """The same, with everything that matches counted by media type and custodian."""
+    """Return the best `limit` items, as `count_all`, with all matching items counted by media type and custodian."""
     parts, by_path = _parts(handles, opened, wanted)
     facets = count_facets([(handle, ids) for handle, _, ids in parts])
     return Answer(_hits(handles, parts, wanted, by_path=by_path), facets)
@@ -57,8 +57,8 @@ def _hits(handles: Sequence[JobHandle], parts: Sequence[_Part], wanted: Wanted, 
 
 
 def _parts(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tuple[list[_Part], bool]:
-    """The first items and all items of each job; whether they are in path order, as those of all jobs are where the ledger of
-    one is asked. Raises UsageError for a custodian that there is not, too."""
+    """Return the first items and all items of each job, and whether they are in path order: those of all jobs are if
+    the ledger of one is queried. Raises UsageError also for an unknown custodian."""
     refuse_unknown_custodian(handles, wanted.custodian)
     nodes = [meaning(handle, wanted.query, custodian=wanted.custodian) for handle in handles]
     refuse_unknown_names(handles, nodes)
@@ -74,7 +74,8 @@ def _parts(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tupl
 
 
 def _by_ledger(index: OpenIndex, node: Node, wanted: Wanted) -> tuple[list[FoundItem], Ids]:
-    """Items of which the ledger was asked have no score; their snippets are made of their texts."""
+    """Return the items of a query that the ledger evaluates in part. They have no score; their snippets are made from
+    their texts."""
     handle, items = index.handle, index.items
     mask = Evaluation(index).mask(node)
     ids = items.ids[items.with_families(mask) if wanted.families else mask]
@@ -94,12 +95,13 @@ def _text(index: OpenIndex, row: FoundRow) -> str:
     return "" if reader is None or row.owner is None else reader.body(row.id, row.owner) or ""
 
 
-FACET_ITEMS = 20_000  # of a job; the database is asked for each
+FACET_ITEMS = 20_000  # of a job; the database looks up each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facets:
-    """Items that match, all of them; where a job has more than FACET_ITEMS, types and custodians are counted over so many."""
+    """Counts of all matching items; in a job with more than FACET_ITEMS of them, types and custodians are counted over
+    that many."""
 
     items: int
     complete: bool
@@ -108,7 +110,7 @@ class Facets:
 
 
 def count_facets(found: Sequence[tuple[JobHandle, Ids]]) -> Facets:
-    """The items of each job, counted. Raises DatabaseFault."""
+    """Count the items of each job. Raises DatabaseFault."""
     types: Counter[str] = Counter()
     custodians: Counter[str] = Counter()
     for handle, ids in found:

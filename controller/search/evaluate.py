@@ -1,4 +1,5 @@
-"""What a query finds, exactly: its index part from every shard, its ledger part from the database, put together."""
+"""The exact set of items that a query finds: its index part from every shard, its ledger part from the database,
+combined."""
 
 from __future__ import annotations
 
@@ -25,17 +26,17 @@ _FOREVER = 1 << 62  # bytes
 
 @dataclass(slots=True)
 class Evaluation:
-    """Sets of one job's items."""
+    """Sets of items of one job."""
 
     index: OpenIndex
 
     @property
     def items(self) -> JobItems:
-        """All of them."""
+        """All items of the job."""
         return self.index.items
 
     def mask(self, node: Node) -> Mask:
-        """The items that a query finds. Raises UsageError, StorageFault, DatabaseFault."""
+        """Return the items that a query finds. Raises UsageError, StorageFault, DatabaseFault."""
         if not asks_ledger(node):
             return self._mask(true_items(self.index, node))
         match node:
@@ -60,20 +61,20 @@ class Evaluation:
 
 
 def true_items(index: OpenIndex, node: Node) -> Ids:
-    """Items whose valid document matches; for what an index alone can answer."""
+    """Return the items whose valid document matches a query that the index alone can answer."""
     return np.concatenate(
         [np.zeros((0, 2), dtype=np.uint64), *(true_items_of(index, shard, node) for shard in index.readers)]
     )
 
 
 def true_items_of(index: OpenIndex, shard: uuid.UUID, node: Node) -> Ids:
-    """Those of one shard."""
+    """Return the items of one shard whose valid document matches."""
     found = index.readers[shard].found(node)
     return found.items if shard in index.clean else _owned(index.handle, shard, found)
 
 
 def _owned(handle: JobHandle, shard: uuid.UUID, found: Found) -> Ids:
-    """Those whose document in this shard is the one that the database names."""
+    """Return the found items whose document in this shard is the one that the database names."""
     with handle.database.transaction() as conn:
         rows = SEARCH.shard_owners(conn, job=handle.id, shard=shard)
     marks = {owner: owner_mark(owner) for owner in {row.owner for row in rows}}

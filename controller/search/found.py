@@ -1,4 +1,4 @@
-"""Searches all shards of a job and keeps what the database vouches for (design §3.9)."""
+"""Searches all shards of a job and keeps the documents that the database confirms (design §3.9)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _unmarked(snippet: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundItem:
-    """One item that matches."""
+    """An item that matches."""
 
     item: uuid.UUID
     score: float
@@ -37,12 +37,13 @@ class FoundItem:
     kind: str
     media_type: str
     snippet: str  # matches between \\x02 and \\x03
-    database: str | None = None  # that its job lives in, where several jobs were searched
+    database: str | None = None  # of its job, if several jobs were searched
     job: uuid.UUID | None = None
-    hit: bool | None = None  # whether it matches itself, where families were wanted
+    hit: bool | None = None  # whether it matches itself, if families were wanted
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; the snippet without marks, the score short, and what is not known of one job alone left out."""
+        """Return plain data: the snippet without marks, the score rounded, without the fields that only several jobs
+        have."""
         plain = asdict(self) | {
             "item": str(self.item),
             "score": round(self.score, 4),
@@ -55,8 +56,8 @@ class FoundItem:
 
 
 def search_all(handles: Sequence[JobHandle], opened: Opened, query: str, limit: int) -> tuple[list[FoundItem], int]:
-    """The best `limit` items of the jobs, best first, and how many match; where there are several jobs, each item has its database and
-    job. Raises UsageError for a query that cannot be read or that needs the ledger, RunFailed, faults."""
+    """Return the best `limit` items of the jobs, best first, and how many match; with several jobs, each item has its
+    database and job. Raises UsageError for a query that has a syntax error or needs the ledger, RunFailed, faults."""
     hits: list[FoundItem] = []
     number, node = 0, parse(query)
     for handle in handles:
@@ -68,23 +69,23 @@ def search_all(handles: Sequence[JobHandle], opened: Opened, query: str, limit: 
 
 
 def of_several(handle: JobHandle, hits: list[FoundItem], handles: Sequence[JobHandle]) -> list[FoundItem]:
-    """Hits of a job; with its database and id where it is one of several."""
+    """Return the hits of a job, with its database and id if it is one of several."""
     if len(handles) == 1:
         return hits
     return [replace(hit, database=handle.database.name, job=handle.id) for hit in hits]
 
 
 def best_of(hits: list[FoundItem], limit: int, *, by_path: bool = False) -> list[FoundItem]:
-    """So many, best first, those of one score by their ids: the first of many are the same as the first of few. `by_path`:
-    without scores, in path order."""
+    """Return the first `limit` hits, best first, those with the same score by id, so that a larger limit keeps the
+    order. `by_path`: in path order, without scores."""
     if by_path:
         return sorted(hits, key=lambda hit: (hit.container_path, hit.item))[:limit]
     return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]
 
 
 def scored_hits(index: OpenIndex, node: Node, limit: int) -> tuple[list[FoundItem], int]:
-    """The best of a job's items, and how many match; for what an index alone can answer. Shards are asked side by side,
-    and of all shards' best documents only those are read that are among the best of all."""
+    """Return the best of a job's items, and how many match, for a query that the index alone can answer. Shards are
+    searched in parallel, and only the best documents of all shards together are read."""
     job = index.handle.id
     clean = [shard for shard in index.readers if shard in index.clean]
     with ThreadPoolExecutor(max(1, min(len(clean), os.cpu_count() or 1))) as pool:
@@ -116,7 +117,7 @@ def _count_true(index: OpenIndex, shard: uuid.UUID, node: Node) -> int:
 def search_shard(
     conn: Connection, job: uuid.UUID, shard: uuid.UUID, reader: IndexReader, query: str | Node, limit: int
 ) -> list[FoundItem]:
-    """The best `limit` items that this shard owns; asks further down while ghosts take up places."""
+    """Return the best `limit` items that this shard owns; ask for more hits while ghosts are among them."""
     asked = limit
     while True:
         hits = reader.search(query, asked)
@@ -130,20 +131,20 @@ def search_shard(
 
 
 def true_owners(conn: Connection, job: uuid.UUID, items: Sequence[uuid.UUID]) -> dict[uuid.UUID, FoundRow]:
-    """For each item that has one, the row with the shard and owner of its valid document."""
+    """Return, for each item that has one, the row with the shard and owner of its valid document."""
     if not items:
         return {}
     return {row.id: row for row in BROWSE.true_owners(conn, job=job, items=list(items))}
 
 
 def is_true(hit: Hit, shard: uuid.UUID, owners: Mapping[uuid.UUID, FoundRow]) -> bool:
-    """Whether the database names exactly this document."""
+    """Return whether the database names exactly this document."""
     row = owners.get(hit.item)
     return row is not None and row.shard == shard and row.owner == hit.owner
 
 
 def found_item(row: FoundRow, snippet: str, *, score: float = 0.0, hit: bool | None = None) -> FoundItem:
-    """The item of a row."""
+    """Return the item of a row."""
     return FoundItem(
         item=row.id,
         score=score,

@@ -20,7 +20,7 @@ NO_FAMILY = _NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class JobItems:
-    """A job's items in the order of their ids; an item's place there is its position."""
+    """A job's items in the order of their ids; an item's index is its position."""
 
     ids: Ids
     families: npt.NDArray[np.int64]  # position of the family's topmost item, NO_FAMILY outside any
@@ -31,13 +31,13 @@ class JobItems:
         return len(self.ids)
 
     def positions(self, ids: Ids) -> Positions:
-        """Where these items are; those that the job has not are left out."""
+        """Return the positions of these items, without those that the job does not have."""
         at = _positions(self.ids, ids)
         known: Positions = at[at != _NOWHERE]
         return known
 
     def with_families(self, mask: Mask) -> Mask:
-        """These items and everything in their families."""
+        """Return these items and everything in their families."""
         out = mask.copy()
         families = np.unique(self.families[mask])
         whole = np.zeros(len(self), dtype=np.bool_)
@@ -48,7 +48,8 @@ class JobItems:
 
 
 def _positions(known: Ids, ids: Ids) -> Positions:
-    """Where each is, or _NOWHERE. By the upper halves; where two items have the same one, the lower half decides."""
+    """Return the position of each id, or _NOWHERE. The upper halves are searched; if two items have the same one, the
+    lower half decides."""
     if not len(known) or not len(ids):
         return np.full(len(ids), _NOWHERE, dtype=np.int64)
     at = np.searchsorted(known[:, 0], ids[:, 0])
@@ -64,7 +65,7 @@ def _positions(known: Ids, ids: Ids) -> Positions:
 
 
 def load_items(handle: JobHandle) -> JobItems:
-    """All items of a job. Raises DatabaseFault."""
+    """Read all items of a job. Raises DatabaseFault."""
     items: list[bytes] = []
     families: list[bytes] = []
     custodians: list[int] = []
@@ -83,5 +84,5 @@ def load_items(handle: JobHandle) -> JobItems:
 
 
 def streaming(conn: Connection) -> Connection:
-    """The same, its rows read as they are asked for."""
+    """Return a connection that streams its rows."""
     return conn.streaming(_ROWS_AT_ONCE)

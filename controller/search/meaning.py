@@ -1,4 +1,4 @@
-"""What a query means for one job: read, with the searches that are kept there put in."""
+"""The meaning of a query for one job: parsed, with the job's saved searches expanded."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from search.query import All, Asked, Either, Node, asked_in, values_of
 from sql.browse import SEARCH
 from sql.review import REVIEW
 
-_DEEPEST = 10  # searches that are kept inside each other
-_MOST = 1_000  # that one query comes to, each as often as it is named
+_DEEPEST = 10  # saved searches nested in each other
+_MOST = 1_000  # saved searches in one query, each counted as often as it is named
 
 
 def meaning(handle: JobHandle, query: str, *, custodian: str | None = None) -> Node:
-    """The query read, with searches that are kept put in, and of one custodian if given. Raises UsageError."""
+    """Parse the query, with saved searches expanded, for one custodian if given. Raises UsageError."""
     return of_custodian(_Reading(handle).put_in(parse(query), 0), custodian)
 
 
 def of_custodian(node: Node, custodian: str | None) -> Node:
-    """The same of this custodian's items alone; None: of all."""
+    """Restrict the query to this custodian's items; None: no restriction."""
     return node if custodian is None else All((node, Asked(CUSTODIAN_IS, "=", custodian)))
 
 
 class _Reading:
-    """One query, and how many searches that are kept were put into it: ten that each name the next twice are 2,000."""
+    """Expansion of one query, with the number of saved searches so far: ten searches that each name the next twice are
+    2,000."""
 
     def __init__(self, handle: JobHandle) -> None:
         self._handle = handle
@@ -38,7 +39,7 @@ class _Reading:
         self._kept: dict[str, str] | None = None
 
     def put_in(self, node: Node, depth: int) -> Node:
-        """The node with what its searches mean."""
+        """Return the node with its saved searches expanded."""
         match node:
             case Asked(field, _, name) if field == SAVED:
                 return self.put_in(parse(self._saved(name, depth)), depth + 1)
@@ -64,23 +65,23 @@ class _Reading:
         return self._kept[name]
 
 
-_SHOWN = 20  # names, where one is unknown
+_SHOWN = 20  # names listed if one is unknown
 _LANGUAGE, _LANGUAGES = "language", "languages"  # the key, and the finding that has it (review.kinds, above this layer)
 
 
 def tags_in(nodes: Iterable[Node]) -> set[str]:
-    """Those that queries ask for."""
+    """Return the tags that queries ask for."""
     return _values(nodes, TAG)
 
 
 def refuse_unknown(handles: Sequence[JobHandle], nodes: Sequence[Node]) -> None:
-    """Raises UsageError where queries that decide over items ask for a tag or another name that none of the jobs has."""
+    """Raise UsageError if queries that decide over items ask for a tag or another name that none of the jobs has."""
     refuse_unknown_tags(handles, tags_in(nodes), "query")
     refuse_unknown_names(handles, nodes)
 
 
 def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], field: str) -> None:
-    """Raises UsageError where no item of the jobs has one of these tags."""
+    """Raise UsageError if no item of the jobs has one of these tags."""
     if not (asked := set(wanted)):
         return
     known: set[str] = set()
@@ -93,8 +94,8 @@ def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], fie
 
 
 def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node], field: str = "query") -> None:
-    """Raises UsageError where queries ask for a custodian or a field of load files that none of the jobs has, for a
-    media type that nothing is, or for languages that were not detected."""
+    """Raise UsageError if queries ask for a custodian or a field of load files that none of the jobs has, for a media
+    type that no item has, or for languages that were not detected."""
     if custodians := _values(nodes, CUSTODIAN_IS):
         for custodian in sorted(custodians.difference(custodians_of(handles)))[:1]:
             refuse_unknown_custodian(handles, custodian, field)
@@ -105,7 +106,8 @@ def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node], fi
 
 
 def refuse_unknown_filter(handles: Sequence[JobHandle], wanted: ItemFilter) -> None:
-    """The same of a filter of items; raises UsageError at custodian, type or where, of languages at none."""
+    """Raise UsageError for an unknown name in a filter of items, as `refuse_unknown_names`; its field is custodian,
+    type or where, and none for languages."""
     refuse_unknown_custodian(handles, wanted.custodian)
     _refuse_types(handles, () if wanted.type is None else (wanted.type,), "type")
     keys = {condition.key for condition in wanted.conditions}
@@ -129,8 +131,7 @@ def _refuse_keys(handles: Sequence[JobHandle], asked: Iterable[str], field: str)
 
 
 def _refuse_unlooked(handles: Sequence[JobHandle], asked: Collection[str], field: str = "") -> None:
-    """Raises UsageError where languages were not detected in one of the jobs, or its items were processed again
-    since."""
+    """Raise UsageError if languages were not detected in one of the jobs, or its items were processed again since."""
     for handle in handles if _LANGUAGE in asked else ():
         with handle.database.transaction() as conn:
             found = REVIEW.get_review(conn, job=handle.id, kind=_LANGUAGES)
@@ -142,7 +143,7 @@ def _refuse_unlooked(handles: Sequence[JobHandle], asked: Collection[str], field
 
 
 def custodians_of(handles: Sequence[JobHandle]) -> list[str]:
-    """Their names over all jobs, as a search takes them."""
+    """Return the names of the custodians of all jobs, as a search accepts them."""
     names: set[str] = set()
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -151,7 +152,7 @@ def custodians_of(handles: Sequence[JobHandle]) -> list[str]:
 
 
 def refuse_unknown_custodian(handles: Sequence[JobHandle], custodian: str | None, field: str = "custodian") -> None:
-    """Raises UsageError where no job has this custodian."""
+    """Raise UsageError if no job has this custodian."""
     if custodian is None or custodian in (known := custodians_of(handles)):
         return
     raise UsageError(f"there is no custodian {custodian[:120]!r}; the custodians are {_some(known)}", field=field)

@@ -1,4 +1,4 @@
-"""Tags of items and searches that are kept by name; every change is written down with who made it and when."""
+"""Tags of items, and searches saved by name; every change is recorded with its user and time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tag(Document):
 
 
 class Search(Document):
-    """A search that is kept."""
+    """A saved search."""
 
     name: str
     query: str
@@ -43,7 +43,7 @@ class Search(Document):
 
 
 class TagChange(Document):
-    """What came of tagging."""
+    """The outcome of tagging."""
 
     tag: str
     found: int = Field(description="Items that the query found, with their families if requested.")
@@ -62,8 +62,8 @@ def tag_found(
     families: bool = False,
     remove: bool = False,
 ) -> TagChange:
-    """Give what the query finds the tag, or take it away; with whole families if wanted. One durable transaction for
-    each job. Raises UsageError, for a tag in the query that no item has, too; RunFailed, faults."""
+    """Add the tag to the items that the query finds, or remove it; with whole families if wanted. One durable
+    transaction for each job. Raises UsageError, also for a tag in the query that no item has; RunFailed, faults."""
     checked_name(tag, "a tag")
     meant = [meaning(handle, query) for handle in handles]
     refuse_unknown(handles, meant)
@@ -86,7 +86,8 @@ def tag_items(
     families: bool = False,
     remove: bool = False,
 ) -> TagChange:
-    """The same of these items; raises UsageError, too, where one of them is in none of the jobs."""
+    """Add the tag to these items, or remove it, as `tag_found`; raises UsageError also if none of the jobs has one of
+    them."""
     checked_name(tag, "a tag")
     found = changed = 0
     for handle, there in _there(handles, items):
@@ -110,7 +111,7 @@ def _changed(handles: Sequence[JobHandle], tag: str, found: int, changed: int) -
 
 
 def _there(handles: Sequence[JobHandle], items: Sequence[uuid.UUID]) -> list[tuple[JobHandle, list[uuid.UUID]]]:
-    """The jobs that have some of the items, with those. Raises UsageError where one of them is in none."""
+    """Return the jobs that have some of the items, with those items. Raises UsageError if none has one of them."""
     out = []
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -144,7 +145,7 @@ def _found(handle: JobHandle, opened: Opened, node: Node, *, families: bool) -> 
 
 
 def save_search(handles: Sequence[JobHandle], name: str, query: str) -> None:
-    """Keep a query under a name, in every job; it has to be readable. Raises UsageError, DatabaseFault."""
+    """Save a query under a name, in every job. Raises UsageError for a query with a syntax error, DatabaseFault."""
     checked_name(name, "a saved search")
     parse(query)
     for handle in handles:
@@ -154,7 +155,7 @@ def save_search(handles: Sequence[JobHandle], name: str, query: str) -> None:
 
 
 def forget_search(handles: Sequence[JobHandle], name: str) -> None:
-    """The opposite; raises UsageError when no job has it."""
+    """Delete a saved search from every job; raises UsageError if no job has it."""
     gone = 0
     for handle in handles:
         with handle.database.transaction(durable=True) as conn:
@@ -167,7 +168,7 @@ def forget_search(handles: Sequence[JobHandle], name: str) -> None:
 
 
 def tags_of(handles: Sequence[JobHandle]) -> list[Tag]:
-    """Tags over all jobs, by name."""
+    """Return the tags of all jobs, by name."""
     out: dict[str, Tag] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -183,7 +184,7 @@ def tags_of(handles: Sequence[JobHandle]) -> list[Tag]:
 
 
 def searches_of(handles: Sequence[JobHandle]) -> list[Search]:
-    """Searches that are kept, by name; jobs of a group have the same ones."""
+    """Return the saved searches, by name; jobs of a group have the same ones."""
     out: dict[str, Search] = {}
     for handle in handles:
         with handle.database.transaction() as conn:

@@ -1,4 +1,4 @@
-"""A job's index, open to be searched, and which of its documents count (design §3.9)."""
+"""A job's index, opened for searches, and which of its documents are valid (design §3.9)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def shards_of(conn: Connection, job: uuid.UUID) -> list[Shard]:
-    """The shards that the database knows of."""
+    """Return the job's shards in the database."""
     return [
         Shard(id=row.id, engine=row.engine, location=bytes(row.location), documents=row.documents)
         for row in BROWSE.shards(conn, job=job)
@@ -39,10 +39,8 @@ def shards_of(conn: Connection, job: uuid.UUID) -> list[Shard]:
 def opened_shards(
     handle: JobHandle, settings: Settings, *, only: uuid.UUID | None = None
 ) -> Iterator[dict[uuid.UUID, IndexReader]]:
-    """Readers of all shards by id, or of one, valid inside the `with`.
-
-    Raises RunFailed when a shard that the database names is not on the storage root.
-    """
+    """Open readers of all shards by id, or of one, valid inside the `with`.
+    Raises RunFailed if a shard that the database names is not on the storage root."""
     with handle.database.transaction() as conn:
         shards = [shard for shard in shards_of(conn, handle.id) if only in (None, shard.id)]
     settings.scratch.mkdir(parents=True, exist_ok=True)
@@ -60,11 +58,9 @@ def opened_shards(
 
 @contextmanager
 def reader_views(scratch: Path) -> Iterator[Path]:
-    """A directory for the readers' links, removed afterwards.
-
+    """Create a directory for the readers' links, and remove it afterwards.
     Tantivy watches the directory of an open reader from a thread of its own and locks it with a file there. That file
-    may come while the directory is emptied ("Directory not empty"), so the removal is tried again.
-    """
+    may appear while the directory is being emptied ("Directory not empty"), so the removal is retried."""
     views = Path(tempfile.mkdtemp(prefix="search-", dir=scratch))
     try:
         yield views
@@ -85,7 +81,7 @@ KEPT = 4  # jobs whose index a server keeps open
 
 @dataclass(slots=True)
 class OpenIndex:
-    """Readers by shard; those in `clean` have no ghost: every document of theirs is the one that its item names."""
+    """Readers by shard; shards in `clean` have no ghosts: each of their documents is the one that its item names."""
 
     handle: JobHandle
     readers: Mapping[uuid.UUID, IndexReader]
@@ -94,7 +90,7 @@ class OpenIndex:
 
     @property
     def items(self) -> JobItems:
-        """All items of the job, loaded when first asked for; by two searches at once twice, which does no harm."""
+        """All items of the job, loaded on first use; two concurrent searches may both load them, without harm."""
         if self._items is None:
             from controller.search.items import load_items  # most searches need none, and a command's start would wait
 
@@ -107,11 +103,11 @@ Opened = Callable[[JobHandle], AbstractContextManager[OpenIndex]]
 
 @contextmanager
 def opened_index(handle: JobHandle, settings: Settings) -> Iterator[OpenIndex]:
-    """A job's index, valid inside the `with`. Raises RunFailed when a shard is not on the storage root, StorageFault.
-
-    A shard is clean when it has as many documents as there are items that name it: each of these was there before its item
-    named it, so whatever else there is makes more. The items are counted first: a slot may publish in between.
-    """
+    """Open a job's index, valid inside the `with`. Raises RunFailed if a shard is not on the storage root,
+    StorageFault.
+    A shard is clean if it has as many documents as there are items that name it. Each document is published before its
+    item names it, so any other document makes the number larger. The items are counted first: a slot may publish in
+    between."""
     with handle.database.transaction() as conn:
         owned = {row.shard: row.documents for row in SEARCH.owned_documents(conn, job=handle.id)}
     with opened_shards(handle, settings) as readers:
@@ -130,17 +126,17 @@ class _Kept:
 
 @dataclass(slots=True)
 class Indexes:
-    """Indexes that one server's searches share. Those of jobs that are over stay open, the latest KEPT of them, where
-    the engine's readers can be shared: to open a thousand segments takes longer than to search them."""
+    """Indexes that the searches of one server share. Those of the last KEPT jobs that are over stay open, if the
+    engine's readers can be shared: opening a thousand segments takes longer than searching them."""
 
     settings: Settings
     _kept: dict[uuid.UUID, _Kept] = field(default_factory=dict)
-    _opening: dict[uuid.UUID, threading.Lock] = field(default_factory=dict)  # of a job's index, by one search
+    _opening: dict[uuid.UUID, threading.Lock] = field(default_factory=dict)  # one search opens a job's index
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def of(self, handle: JobHandle) -> Iterator[OpenIndex]:
-        """The job's index; see `opened_index`."""
+        """Open the job's index; see `opened_index`."""
         with handle.database.transaction() as conn:
             state = SEARCH.index_state(conn, job=handle.id)
         if state is None:
@@ -187,7 +183,7 @@ class Indexes:
             kept.closing.close()
 
     def close(self) -> None:
-        """Close them all; a search that is under way ends its own."""
+        """Close all of them; a running search closes its own."""
         with self._lock:
             while self._kept:
                 self._drop(self._kept.popitem()[1])

@@ -1,4 +1,4 @@
-"""The hit report of a list of search terms: items, families, what each term alone finds, by custodian."""
+"""The hit report of a list of search terms: items, families, items that only one term finds, by custodian."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class TermList:
-    """What was read; `charset` is how."""
+    """The terms of a file, and the `charset` that it was decoded with."""
 
     terms: tuple[Term, ...]
     charset: str
 
 
 def read_terms(path: Path, charset: str | None = None) -> TermList:
-    """The terms of a file, in that charset or in the one that its bytes show. Raises UsageError."""
+    """Read the terms of a file, in that charset or in the one that its bytes indicate. Raises UsageError."""
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -75,8 +75,8 @@ def read_terms(path: Path, charset: str | None = None) -> TermList:
 
 
 def charset_of(data: bytes) -> str:
-    """The character set by the byte order mark; else UTF-16 where zero bytes are placed as in it, UTF-8 where the data
-    is valid, and cp1252 otherwise."""
+    """Return the character set: by the byte order mark; else UTF-16 if the zero bytes are placed as in it, UTF-8 if the
+    data is valid, and cp1252 otherwise."""
     for mark, charset in _MARKS:
         if data.startswith(mark):
             return charset
@@ -90,8 +90,8 @@ def charset_of(data: bytes) -> str:
 
 
 def _wide(data: bytes) -> str | None:
-    """UTF-16's name where half of the letters, or of the ends of lines, have a byte of zero on its side; a stray one,
-    as copied out of a database, does not make a list UTF-16."""
+    """Return UTF-16's name if half of the letters, or of the line ends, have a zero byte on its side. A stray one, as
+    copied out of a database, does not make a list UTF-16."""
     little, big = data[1::2].count(0), data[::2].count(0)
     charset, zeros = ("utf-16-le", little) if little >= big else ("utf-16-be", big)
     if not zeros or 4 * zeros >= len(data):
@@ -104,8 +104,8 @@ def _wide(data: bytes) -> str | None:
 
 
 def listed(lines: Iterable[str], where: str) -> tuple[Term, ...]:
-    """Lines that are not blank, as terms, each one that can be read as a query. Raises UsageError that names every place
-    where one cannot, the first few with what is wrong."""
+    """Return the lines that are not blank as terms, each a valid query. Raises UsageError that names every invalid
+    line, the first few with the cause."""
     terms: list[Term] = []
     wrong: list[str] = []
     for line, text in enumerate(map(str.strip, lines), 1):
@@ -132,7 +132,7 @@ CSV_FIELDS = ("line", "term", "same_as_line", "custodian", "items", "items_with_
 
 
 class Hits(Document):
-    """What a term finds, or all of them together."""
+    """The numbers that a term finds, or all terms together."""
 
     items: int
     items_with_family: int = Field(description="Those, and everything in their families.")
@@ -142,13 +142,13 @@ class Hits(Document):
 
 
 class CustodianHits(Hits):
-    """The same, of one custodian."""
+    """The numbers of one custodian."""
 
     custodian: str
 
 
 class TermHits(Hits):
-    """The same, of one term."""
+    """The numbers of one term."""
 
     line: int
     term: str
@@ -159,7 +159,7 @@ class TermHits(Hits):
 
 
 class HitReport(Document):
-    """A list of terms and what it finds."""
+    """A list of terms and what each finds."""
 
     terms: list[TermHits]
     total: Hits = Field(description="Items that any term finds.")
@@ -174,7 +174,8 @@ class _Sums:
     each: dict[tuple[int | None, str | None], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def add(self, term: int | None, items: JobItems, mask: Mask, alone: Mask, alone_families: Mask) -> None:
-        """Those of one job; `alone`: items that no other term finds, `alone_families`: the same of families' tops."""
+        """Add the numbers of one job; `alone`: items that no other term finds, `alone_families`: the same of families'
+        topmost items."""
         whole = items.with_families(mask)
         tops, topless = _families(items, mask)
         own_tops = tops & alone_families
@@ -196,7 +197,7 @@ class _Sums:
             self.each[term, items.names.get(number, "")][name] += int(counts[number])
 
     def of(self, term: int | None) -> tuple[dict[str, int], list[CustodianHits]]:
-        """The numbers of a term, and its custodians."""
+        """Return the numbers of a term, and those of its custodians."""
         names = sorted(custodian for of, custodian in self.each if of == term and custodian is not None)
         hits = [CustodianHits(custodian=name, **self._numbers(term, name)) for name in names]
         return self._numbers(term, None), hits
@@ -207,7 +208,8 @@ class _Sums:
 
 
 def _families(items: JobItems, mask: Mask) -> tuple[Mask, Mask]:
-    """The topmost items of the families that these items are in, and those of them that are in none."""
+    """Return the topmost items of the families that these items belong to, and those of the items that belong to
+    none."""
     tops = np.zeros(len(items), dtype=np.bool_)
     of = items.families[mask]
     tops[of[of != NO_FAMILY]] = True
@@ -217,8 +219,8 @@ def _families(items: JobItems, mask: Mask) -> tuple[Mask, Mask]:
 def hit_report(
     handles: Sequence[JobHandle], opened: Opened, terms: Sequence[Term], *, custodian: str | None = None
 ) -> HitReport:
-    """What each term finds in these jobs together, of one custodian if given. Raises UsageError, for a custodian that there is
-    not, too; RunFailed, faults."""
+    """Report what each term finds in these jobs together, for one custodian if given. Raises UsageError, also for an
+    unknown custodian; RunFailed, faults."""
     refuse_unknown_custodian(handles, custodian)
     asked = understood(handles, terms)
     _refuse_unknown(handles, asked)
@@ -240,7 +242,7 @@ def hit_report(
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A term, with what it means in each of the jobs, and the place of the first one that means the same in all of them."""
+    """A term, with its meaning in each job, and the position of the first term with the same meaning in all of them."""
 
     term: Term
     nodes: tuple[Node, ...]
@@ -248,7 +250,8 @@ class Understood:
 
 
 def understood(handles: Sequence[JobHandle], terms: Sequence[Term]) -> list[Understood]:
-    """The terms, searches that are kept put in: one means the same as its query. Raises UsageError with the term's line."""
+    """Return the terms with saved searches expanded: a saved search means the same as its query. Raises UsageError with
+    the term's line."""
     out: list[Understood] = []
     seen: dict[tuple[Node, ...], int] = {}
     for place, term in enumerate(terms):
@@ -276,7 +279,7 @@ def _refuse_unknown(handles: Sequence[JobHandle], asked: Sequence[Understood]) -
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """A set of items in as little memory as it takes: ten thousand of them may be kept."""
+    """A compact set of items: ten thousand of them may be kept."""
 
     size: int
     positions: npt.NDArray[np.int32] | None
@@ -304,8 +307,8 @@ def _term_hits(sums: _Sums, place: int, asked: Understood, first: Term) -> TermH
 
 
 def _add_job(sums: _Sums, evaluation: Evaluation, asked: Sequence[Understood], job: int, custodian: str | None) -> None:
-    """Terms that mean the same are one here: each finds what the other does, and is not alone for that. `job`: its place among
-    those that the terms are understood for."""
+    """Add the numbers of one job. Terms with the same meaning count as one here: each finds what the other does, and
+    neither makes the other's items less unique. `job`: the job's position in the nodes of the terms."""
     items = evaluation.items
     finds, top_finds = (np.full(len(items), _NONE, dtype=np.int32) for _ in range(2))
     found: dict[int, _Set] = {}  # by the term's place
@@ -321,12 +324,13 @@ def _add_job(sums: _Sums, evaluation: Evaluation, asked: Sequence[Understood], j
 
 
 def _note(finds: npt.NDArray[np.int32], mask: Mask, number: int) -> None:
-    """Which term found each item first, or that several did."""
+    """Record which term found each item first, or that several did."""
     finds[mask] = np.where(finds[mask] == _NONE, number, _SEVERAL)
 
 
 def csv_rows(report: HitReport) -> Iterator[dict[str, object]]:
-    """The report as records with the fields of CSV_FIELDS: each term, then its custodians; at the end all terms together."""
+    """Yield the report as records with the fields of CSV_FIELDS: each term, then its custodians; at the end all terms
+    together."""
     terms: list[tuple[dict[str, object], Hits, Sequence[Hits]]] = [
         ({"line": t.line, "term": t.term, "same_as_line": t.same_as_line}, t, t.custodians) for t in report.terms
     ]

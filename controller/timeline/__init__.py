@@ -1,1 +1,1 @@
-"""One job, or a group of jobs, over time: what the page draws while it runs and after."""
+"""One job, or a group of jobs, over time: the data of the web UI's charts, during the run and after it."""

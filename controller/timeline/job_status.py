@@ -1,4 +1,4 @@
-"""The status of each job: its state, clocks and phases, and what it has done, for the timeline of all of them."""
+"""The status of each job: its state, clocks, phases and progress, for the timeline of all of them."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class JobStatus:
 
     @property
     def stops(self) -> list[tuple[float, float]]:
-        """When it was stopped, from and to."""
+        """Times in which the job was stopped, from and to."""
         return [(row.started, self.now if row.finished is None else row.finished) for row in self.pauses]
 
     @property
     def running(self) -> bool:
-        """Not at rest."""
+        """Whether the job is not at rest."""
         return self.job.state in RUNNING
 
 
 def read_status(conn: Connection, identity: uuid.UUID) -> JobStatus:
-    """Look now. Raises UsageError when the job is gone."""
+    """Read the present status. Raises UsageError if the job is gone."""
     job = ledger_jobs.get_job(conn, identity)
     times = TIMELINE.timeline_job(conn, job=identity)
     codes: dict[str, int] = {}
@@ -63,12 +63,12 @@ def read_status(conn: Connection, identity: uuid.UUID) -> JobStatus:
 
 
 def _since(moment: float, start: float) -> float:
-    """A phase without tasks ends before the first claim."""
+    """Return the seconds since `start`, at least 0: a phase without tasks ends before the first claim."""
     return round(max(0.0, moment - start), 3)
 
 
 def spans_of(statuses: Sequence[JobStatus], start: float) -> list[PhaseSpan]:
-    """Phases in seconds since `start`: from the first job that entered one to the last that left it."""
+    """Return the phases in seconds since `start`: from the first job that entered one to the last that left it."""
     begins: dict[str, float] = {}
     ends: dict[str, float | None] = {}
     for status in statuses:
@@ -85,13 +85,13 @@ def spans_of(statuses: Sequence[JobStatus], start: float) -> list[PhaseSpan]:
 
 
 def progress_of(conn: Connection, status: JobStatus, latest: Values | None) -> JobProgress:
-    """What the job has done: as last observed while it runs, since that costs no counting, else from the ledger."""
+    """Return the job's progress: while it runs as last observed, which costs no counting, else from the ledger."""
     job = status.job
     if latest is None or not status.running:
         return ledger_jobs.progress(conn, job.id)
     phase = Phase(latest["phase"])
     items = int(latest["items"])
-    written = latest.get("index_written_bytes", latest["index_bytes"])  # as last seen before that was noted
+    written = latest.get("index_written_bytes", latest["index_bytes"])  # older observations lack the first
     part = PhaseProgress(
         phase=phase,
         open=latest["open"],

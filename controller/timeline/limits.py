@@ -1,4 +1,4 @@
-"""The bottleneck of a run as one sentence with its evidence; no verdict where the evidence is not enough."""
+"""The bottleneck of a run as one sentence with its evidence; no verdict if the evidence is insufficient."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MARGIN_SECONDS = 3  # a reading before the window, to grow from
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recent:
-    """Sums over the window; None where nothing was observed. Seconds of slots count for each slot."""
+    """Sums over the window; None if nothing was observed. Seconds of slots count for each slot."""
 
     seconds: float = 0.0  # of the window that observations cover
     slots: int = 0
@@ -35,7 +35,7 @@ class Recent:
     call_s: float | None = None  # of slots in storage calls
     database_s: float | None = None  # of slots in transactions
     run_queue_s: float | None = None  # of threads waiting for a CPU
-    hosts: int = 0  # that the workers run on
+    hosts: int = 0  # on which the workers run
     # Of the busiest host's CPU: the workers' share, that of all other programs, and what the hypervisor withheld.
     cpu_share: float | None = None
     others_share: float | None = None
@@ -45,7 +45,7 @@ class Recent:
 
 
 def read_recent(jobs: Sequence[JobAt], low: int, end: int, witness: int, step: int = 1) -> Recent:
-    """From second `low` until before second `end`, in steps of so many seconds; `witness`: see `read_all`. Raises
+    """Read from second `low` until before second `end`, in steps of so many seconds; `witness`: see `read_all`. Raises
     DatabaseFault."""
     workers: dict[str, list[tuple[int, Values]]] = {}
     queue: dict[int, float] = {}
@@ -65,7 +65,7 @@ def read_recent(jobs: Sequence[JobAt], low: int, end: int, witness: int, step: i
 def recent_of(
     workers: Mapping[str, Readings], low: int, end: int, *, call_s: float | None, pending: Sequence[float]
 ) -> Recent:
-    """The same from what was read."""
+    """Compute the sums from readings and calls that were read already."""
     grown = {name: _grown(readings, low, end) for name, readings in workers.items()}
     seconds = max((growth["seconds"] for growth in grown.values()), default=0.0)
     if not seconds:
@@ -99,8 +99,8 @@ def _grown(readings: Readings, low: int, end: int) -> dict[str, float]:
 
 
 def _cpu_shares(workers: Mapping[str, Readings], grown: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Shares of the CPU of the host that is busiest; each worker of a host reports the same use of all programs. The workers'
-    own share is of what their limits leave them."""
+    """Return shares of the CPU of the busiest host; each worker of a host reports the same use by all programs. The
+    workers' own share is of the CPU that their limits allow."""
     usable = capacities((readings[-1][1] for readings in workers.values()), "processors", "host")
     own: dict[str, float] = {}
     of_machine: dict[str, float] = {}
@@ -144,11 +144,9 @@ _NAMES = {
 
 
 def limit_of(recent: Recent, *, phase: str, phase_s: float | None, of_run: float | None = None) -> Limit:
-    """The bottleneck of a phase.
-
-    `phase_s` is how long the phase runs or ran, None before its first claim. `of_run` is the share of the run that the phase
-    took, of a run that is over; None while it runs.
-    """
+    """Return the bottleneck of a phase.
+    `phase_s` is how long the phase runs or ran, None before its first claim. `of_run` is the share of the run that the
+    phase took, if the run is over; None while it runs."""
     evidence = tuple(_evidence(recent))
     where = "" if of_run is None else f"In the {phase} phase ({_percent(of_run)} of this run) "
     least = EVIDENCE_SECONDS if of_run is None else ENDED_SECONDS
@@ -189,7 +187,8 @@ def _busy(recent: Recent) -> float | None:
 
 
 def _candidates(recent: Recent) -> Iterator[tuple[str, str]]:
-    """Each part that the figures point at, with its sentence, in which `{use}` and the like are for `_NOW` and `_THEN`."""
+    """Yield each part that the figures indicate, with its sentence, whose `{use}` and the like are filled from `_NOW`
+    or `_THEN`."""
     busy, cpu = _busy(recent), recent.cpu_share
     calls, databases = _share(recent.call_s, recent.busy_s), _share(recent.database_s, recent.busy_s)
     if busy is None or cpu is None:
@@ -213,7 +212,7 @@ def _candidates(recent: Recent) -> Iterator[tuple[str, str]]:
 
 
 def _cpu_bound(recent: Recent, cpu: float) -> tuple[str, str]:
-    """Who uses the cores that the workers wait for."""
+    """Return who uses the cores that the workers wait for, with its sentence."""
     host = _host(recent)
     waits = "" if recent.run_queue_s is None else f" and {{wait}} for a core {_waited(recent)}"
     if recent.others_share is None or recent.stolen_share is None:
@@ -241,7 +240,8 @@ def _core_wait(recent: Recent) -> float:
 
 
 def _waited(recent: Recent) -> str:
-    """The share of call time (design §4), or of busy slot time where the calls took hardly any: then it means nothing."""
+    """Describe the wait as a share of call time (design §4), or of busy slot time if the calls took hardly any: then
+    the first means nothing."""
     of_calls = _share(recent.run_queue_s, recent.call_s)
     if of_calls is not None and (of_calls <= 1 or not recent.busy_s):
         return f"{_percent(of_calls)} of the call time"

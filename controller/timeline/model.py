@@ -1,4 +1,4 @@
-"""What a timeline holds, as plain data; `to_json` gives what the HTTP API sends."""
+"""Timelines as plain data; `to_json` gives the document of the HTTP API."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _DEVICE = re.compile(r":\d+:\d+$")
 
 
 def host_names(workers: Mapping[str, Readings]) -> dict[str, str]:
-    """Host names by the beginning of the boot id with which the sources of that host begin."""
+    """Return host names by boot id, with which the sources of that host begin."""
     latest = (readings[-1][1] for readings in workers.values())
     return {str(values["host"]): str(values["host_name"]) for values in latest if "host_name" in values}
 
 
 def device_names(sources: Iterable[str], hosts: Mapping[str, str]) -> dict[str, str]:
-    """`vda` of `b6d6a1e6:vda`; where several hosts have been seen `vda on HOST`. Names that would be the same keep their
-    device number."""
+    """Return `vda` for `b6d6a1e6:vda`, or `vda on HOST` if several hosts were observed. Names that would be equal keep
+    their device number."""
     parts = {source: source.partition(":") for source in sources}
     several = len({boot for boot, _, _ in parts.values()}) > 1
 
@@ -41,7 +41,7 @@ def device_names(sources: Iterable[str], hosts: Mapping[str, str]) -> dict[str, 
 
 
 def worker_names(names: Iterable[str]) -> dict[str, str]:
-    """`worker 3` of `w3`; containers are numbered, because their names are random digits."""
+    """Return `worker 3` for `w3`; containers are numbered, because their names are random digits."""
     out, number = {}, 0
     for name in names:
         if found := _NUMBERED.fullmatch(name):
@@ -55,13 +55,13 @@ def worker_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _short(values: Sequence[float | None]) -> list[float | None]:
-    """Enough digits to draw; a long run has tens of thousands of these."""
+    """Round to enough digits for a chart; a long run has tens of thousands of values."""
     return [None if value is None else round(value, 4 if -100 < value < 100 else 1) for value in values]
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of a panel: a value for each point of the timeline's axis, None where nothing is known."""
+    """One line of a panel: a value for each point of the timeline's axis, None if unknown."""
 
     id: str
     label: str
@@ -99,7 +99,7 @@ class OpCalls(SizeCalls):
 
 @dataclass(frozen=True, slots=True)
 class PhaseSpan:
-    """When a phase ran, in seconds since the first claim; `end_s` is None while it runs."""
+    """The time of a phase, in seconds since the first claim; `end_s` is None while it runs."""
 
     phase: str
     start_s: float
@@ -108,8 +108,9 @@ class PhaseSpan:
 
 @dataclass(frozen=True, slots=True)
 class PauseSpan:
-    """When nothing ran, on the same axis: `state` is what the job was meanwhile (paused, suspended, or how it had
-    ended before it was requeued), `reason` why it was suspended; `end_s` is None while it lasts."""
+    """A time in which nothing ran, on the same axis: `state` is the job's state meanwhile (paused, suspended, or the
+    state in which it had ended before it was requeued), `reason` why it was suspended; `end_s` is None while it lasts.
+    """
 
     state: str
     reason: str | None
@@ -119,11 +120,11 @@ class PauseSpan:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The bottleneck as a sentence, the part that is meant, and the evidence; no verdict where that is not enough. Of a run
-    that is over, the bottleneck of its longest uninterrupted phase."""
+    """The bottleneck as a sentence, the part that it names, and the evidence; no verdict if that is insufficient. For a
+    run that is over, the bottleneck of its longest uninterrupted phase."""
 
     verdict: str | None = None
-    who: str | None = None  # workers, host (other programs), storage, databases, queue
+    who: str | None = None  # workers, host (other programs), storage, databases or queue
     evidence: Sequence[str] = ()
 
 
@@ -132,7 +133,7 @@ _Counted = Annotated[Mapping[str, int], PlainSerializer(lambda codes: {"by_code"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """A job or group over time; `t` holds seconds since the first claim, the start of each bucket of `step_s`."""
+    """A job or group over time; `t` has seconds since the first claim, the start of each bucket of `step_s`."""
 
     job: str
     state: str
@@ -152,7 +153,7 @@ class Timeline:
     limit: Limit = field(default_factory=Limit)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, as `/api/v1/jobs/{id}/timeline` has it."""
+        """Return plain data, as `/api/v1/jobs/{id}/timeline` has it."""
         plain: dict[str, Any] = _PLAIN.dump_python(self, mode="json")
         return plain
 

@@ -1,4 +1,4 @@
-"""Panels of storage calls: how many, and how long they take."""
+"""Panels of the timeline: the jobs' work, their queue, workers, storage calls, mounts, disks and filers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sql.timeline import StepPercentiles, Tasks, Values
 
 
 class Work:
-    """The progress of one job, from nothing at its first claim."""
+    """The progress of one job, from zero at its first claim."""
 
     def __init__(self, axis: Axis, readings: Readings, start: float | None, *, over: bool) -> None:
-        """`start`: the job's own first claim, None before it. `over`: it will not continue, and the observations after
-        its end are its final values."""
+        """Create the progress. `start`: the job's own first claim, None before it. `over`: it will not continue, and
+        the observations after its end are its final values."""
         self._before = None if start is None else math.floor(start) - 1
         last_second = axis.end - 1 if over else max((second for second, _ in readings), default=0)
         began = {
@@ -29,7 +29,7 @@ class Work:
         self._readings = list(began.items())
 
     def counter(self, *names: str) -> Counter:
-        """The sum of some counters."""
+        """Return the sum of some counters."""
 
         def total(values: Values) -> float | None:
             numbers = [values[name] for name in names if name in values]
@@ -40,7 +40,8 @@ class Work:
 
 
 def work_panels(axis: Axis, jobs: Sequence[Work], *, produced: bool = False) -> tuple[Panel, Panel, Panel]:
-    """`gb_per_hour`, `items` and `exceptions`, all jobs together; `produced`: they write files out of others' items."""
+    """Return `gb_per_hour`, `items` and `exceptions`, all jobs together; `produced`: the jobs write files from others'
+    items."""
     items = [
         Series("items", "items", _rates(axis, jobs, "items")),
         Series("items_indexed", "texts taken", _rates(axis, jobs, "items_indexed")),
@@ -58,8 +59,8 @@ def _rates(axis: Axis, jobs: Sequence[Work], name: str) -> list[float | None]:
 
 
 def _volumes(axis: Axis, jobs: Sequence[Work]) -> list[Series]:
-    """`now` is over the last ten seconds or the bucket, whichever is longer: tasks end in lumps. In the index phase
-    it counts what is read again, as the progress of the command line does."""
+    """Return the series of a discovery. `now` is over the last ten seconds or the bucket, whichever is longer: tasks
+    end in bursts. In the index phase it counts what is read again, like the progress of the command line."""
     return [
         Series("raw_now", "raw, now", _now(axis, jobs, "raw_bytes")),
         Series("discovered_now", "discovered, now", _now(axis, jobs, "discovered_bytes", "indexed_bytes")),
@@ -69,7 +70,7 @@ def _volumes(axis: Axis, jobs: Sequence[Work]) -> list[Series]:
 
 
 def _written(axis: Axis, jobs: Sequence[Work]) -> list[Series]:
-    """Where nothing is discovered, and raw is always 0."""
+    """Return the series of jobs that discover nothing: raw would always be 0."""
     return [
         Series("discovered_now", "written, now", _now(axis, jobs, "discovered_bytes")),
         Series("discovered_since_start", "written, since start", _since_start(axis, jobs, "discovered_bytes")),
@@ -88,7 +89,7 @@ def _now(axis: Axis, jobs: Sequence[Work], *names: str) -> list[float | None]:
 
 
 def _since_start(axis: Axis, jobs: Sequence[Work], name: str) -> list[float | None]:
-    """Bytes of all jobs over the longest job's time, less pauses. A job that is over keeps what it had."""
+    """Return bytes of all jobs over the longest job's time, less pauses. A job that is over keeps its final value."""
     pairs = [(job.counter(name), job.counter("elapsed_s")) for job in jobs]
     out: list[float | None] = []
     for high in axis.edges[1:]:
@@ -100,11 +101,11 @@ def _since_start(axis: Axis, jobs: Sequence[Work], name: str) -> list[float | No
 
 
 _STATES = ("pending", "dispatched", "running")
-QUEUE_HOLDS = 60  # seconds: with a million tasks to count they are counted less often than once a second
+QUEUE_HOLDS = 60  # seconds: a million tasks are counted less often than once a second
 
 
 def database_panels(axis: Axis, databases: Mapping[str, Readings]) -> Iterator[Panel]:
-    """`database_rows` and `database_commits`, by database."""
+    """Yield `database_rows` and `database_commits`, by database."""
     for key, title in (("rows", "Database rows written/second"), ("commits", "Database commits/second")):
         series = [
             Series(name, name, counter(readings, number(key)).rates(axis.edges)) for name, readings in databases.items()
@@ -113,7 +114,7 @@ def database_panels(axis: Axis, databases: Mapping[str, Readings]) -> Iterator[P
 
 
 def queue_panel(axis: Axis, jobs: Sequence[Sequence[Tasks]], stops: Sequence[Sequence[tuple[float, float]]]) -> Panel:
-    """`queue`: tasks that are not done, all jobs together; `stops`: when each of them was stopped."""
+    """Return `queue`: tasks that are not done, all jobs together; `stops`: when each job was stopped."""
     holds = QUEUE_HOLDS + axis.step
     series = []
     for state in _STATES:
@@ -126,7 +127,7 @@ def queue_panel(axis: Axis, jobs: Sequence[Sequence[Tasks]], stops: Sequence[Seq
 
 
 def worker_panels(axis: Axis, workers: Mapping[str, Readings]) -> Iterator[Panel]:
-    """`slots`, `worker_cpu` and `run_queue`, by worker."""
+    """Yield `slots`, `worker_cpu` and `run_queue`, by worker."""
 
     def share(values: Values) -> float | None:
         return (
@@ -158,12 +159,12 @@ def _by_worker(
 
 
 _MB = 1_000_000
-_SPACE_HOLDS = 5.0  # seconds that free space is taken to be what it was last
+_SPACE_HOLDS = 5.0  # seconds for which the last reading of free space is valid
 _TIMES = (("queue_ms", "waiting for a slot"), ("rtt_ms", "round trip"), ("execute_ms", "whole"))
 
 
 def wire_panels(axis: Axis, mounts: Mapping[str, Readings], hosts: Mapping[str, str]) -> Iterator[Panel]:
-    """For each mount `wire_<n>`, stacked by op, and `wire_<n>_ms`, the mean times of an op."""
+    """Yield for each mount `wire_<n>`, stacked by op, and `wire_<n>_ms`, the mean times of an op."""
     names = device_names(mounts, hosts)
     for place, (source, readings) in enumerate(mounts.items(), 1):
         latest = readings[-1][1]
@@ -188,10 +189,9 @@ def _of_all(key: str) -> Callable[[Values], float]:
 
 
 def read_share_panel(axis: Axis, mounts: Mapping[str, Readings], read: Sequence[float | None]) -> Panel | None:
-    """`wire_read_share`: bytes read over the wire ÷ bytes that calls `read`; far below one, a cache answered.
-
-    Only of mounts that hold the storage root; None without one.
-    """
+    """Return `wire_read_share`: bytes read over the wire ÷ bytes that calls `read`; if it is far below one, a cache
+    answered.
+    Only of mounts that have the storage root; None without one."""
     ours = [readings for readings in mounts.values() if readings[-1][1].get("storage", True)]
     if not ours:
         return None
@@ -201,7 +201,7 @@ def read_share_panel(axis: Axis, mounts: Mapping[str, Readings], read: Sequence[
 
 
 def block_panels(axis: Axis, devices: Mapping[str, Readings], hosts: Mapping[str, str]) -> Iterator[Panel]:
-    """For each device `block_<n>`, MB/s, and `block_<n>_queue`, the mean number of requests in flight."""
+    """Yield for each device `block_<n>`, MB/s, and `block_<n>_queue`, the mean number of requests in flight."""
     names = device_names(devices, hosts)
     for place, (source, readings) in enumerate(devices.items(), 1):
         moved = [
@@ -215,7 +215,7 @@ def block_panels(axis: Axis, devices: Mapping[str, Readings], hosts: Mapping[str
 
 
 def space_panels(axis: Axis, filesystems: Mapping[str, Readings], hosts: Mapping[str, str]) -> Iterator[Panel]:
-    """For each file system `space_<n>`, its bytes, and `space_<n>_inodes` where it has a table of them."""
+    """Yield for each file system `space_<n>`, its bytes, and `space_<n>_inodes` if it has a table of them."""
     names = device_names(filesystems, hosts)
     for place, (source, readings) in enumerate(filesystems.items(), 1):
         for key, suffix, title, unit in (("bytes", "", "Space", "B"), ("inodes", "_inodes", "Inodes", "inodes")):
@@ -229,7 +229,7 @@ def space_panels(axis: Axis, filesystems: Mapping[str, Readings], hosts: Mapping
 
 
 def _used(key: str) -> Callable[[Values], float | None]:
-    """What ordinary users cannot have any more."""
+    """Return a function that gives the space or inodes that ordinary users cannot get."""
 
     def value(values: Values) -> float | None:
         whole, free = values.get(key), values.get(f"{key}_free")
@@ -239,7 +239,7 @@ def _used(key: str) -> Callable[[Values], float | None]:
 
 
 def array_panels(axis: Axis, arrays: Mapping[str, Readings]) -> Iterator[Panel]:
-    """For each import `array_<n>`: its columns as they were imported, means over a bucket."""
+    """Yield for each import `array_<n>`: its columns as they were imported, means over a bucket."""
     for place, (source, readings) in enumerate(arrays.items(), 1):
         columns = sorted({column for _, values in readings for column in values})
         series = [Series(column, column, gauge(axis, _known(readings, number(column)))) for column in columns]
@@ -253,10 +253,9 @@ def _known(readings: Readings, value: Callable[[Values], float | None]) -> Itera
 
 
 def emulated_panels(axis: Axis, filers: Mapping[str, Readings]) -> Iterator[Panel]:
-    """For each emulated filer `emulated_<n>`, how busy its stations are, and `emulated_<n>_wait`, the mean wait for one.
-
-    Service is booked when a call arrives, so a station may show more than 1 for a moment.
-    """
+    """Yield for each emulated filer `emulated_<n>`, how busy its stations are, and `emulated_<n>_wait`, the mean wait
+    for one.
+    Service is booked when a call arrives, so a station may show more than 1 for a moment."""
     for place, (source, readings) in enumerate(filers.items(), 1):
         stations = sorted({name for _, values in readings for name in values.get("station", {})})
         busy, wait = [], []
@@ -282,7 +281,7 @@ _PERCENTILES = (("p50", "p50_ns"), ("p95", "p95_ns"), ("p99", "p99_ns"))
 
 
 def call_panels(axis: Axis, rows: Sequence[StepPercentiles], ops: Sequence[int]) -> Iterator[Panel]:
-    """`calls`, then `latency_<op>` for each of `ops`: those that the jobs have called so far."""
+    """Yield `calls`, then `latency_<op>` for each of `ops`: those that the jobs have called so far."""
     size = len(axis.t)
     sums = {op: [0.0] * size for op in ops}
     latencies: dict[tuple[int, str], list[float | None]] = {
@@ -310,7 +309,7 @@ def call_panels(axis: Axis, rows: Sequence[StepPercentiles], ops: Sequence[int])
 
 
 def read_bytes(axis: Axis, rows: Sequence[StepPercentiles]) -> list[float | None]:
-    """Bytes a second that calls read."""
+    """Return bytes a second that calls read."""
     sums = [0.0] * len(axis.t)
     for row in rows:
         bucket = axis.bucket(row.second)

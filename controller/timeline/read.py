@@ -1,4 +1,4 @@
-"""Puts the timeline of a job, or of a group's jobs, together."""
+"""Composes the timeline of a job, or of a group's jobs."""
 
 from __future__ import annotations
 
@@ -46,12 +46,10 @@ def read_timeline(
     points: int = 600,
     labels: Sequence[str] = (),
 ) -> Timeline:
-    """Read everything that the timeline shows, in at most `points` buckets, or more when the longest step is too short.
-
+    """Read the timeline, in at most `points` buckets, or more if the longest step is too short.
     `since`: only buckets that end after that second. They replace earlier ones: the last one may have been incomplete,
     and all are longer once the run has become too long for its step. Series of workers and mounts without values since
-    then are left out. Raises DatabaseFault, UsageError when a job is gone.
-    """
+    then are omitted. Raises DatabaseFault, UsageError if a job is gone."""
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]
         return _read(jobs, since, points, labels)
@@ -97,7 +95,7 @@ def _read(jobs: Sequence[JobAt], since: float | None, points: int, labels: Seque
 
 
 def _identity(jobs: Sequence[JobAt]) -> str:
-    """The job's id, of several that of their group."""
+    """Return the job's id; for several jobs the id of their group."""
     conn, job = jobs[0]
     return str(job if len(jobs) == 1 else ledger_jobs.summary(conn, job).group_id)
 
@@ -150,7 +148,7 @@ def _totals(statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> dict[
 
 
 def _calls(jobs: Sequence[JobAt]) -> dict[str, OpCalls]:
-    """By operation, from the longest steps: a run of hours has a few dozen rows of them."""
+    """Return the calls by operation, from the longest steps: a run of hours has a few dozen rows of them."""
     rows = (
         row for conn, job in jobs for row in TIMELINE.timeline_call_histograms(conn, job=job, step=STEPS[-1], low=0)
     )
@@ -179,7 +177,7 @@ def _added(counts: Iterator[Mapping[str, int]]) -> dict[str, int]:
 
 
 def _limit(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], witness: int, axis: Axis, known: _Spans) -> Limit:
-    """The bottleneck of the last seconds; of a run that is over, of its longest uninterrupted phase."""
+    """Return the bottleneck of the last seconds; for a run that is over, of its longest uninterrupted phase."""
     running = [s for s in statuses if s.running]
     if running:
         began = [(row.started, row.phase) for s in running for row in s.phases if row.phase == s.job.phase.value]
@@ -197,7 +195,7 @@ def _limit(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], witness: int, a
 
 
 def _pieces(known: _Spans) -> Iterator[tuple[str, float, float]]:
-    """Phases without the pauses in them: name, start and end in seconds since the first claim."""
+    """Yield the phases without the pauses in them: name, start and end in seconds since the first claim."""
     phases, pauses = known
     for phase in phases:
         begin, last = phase.start_s, phase.end_s
@@ -218,7 +216,8 @@ _Still = tuple[
 
 
 def pauses_of(statuses: Sequence[JobStatus], start: float) -> list[PauseSpan]:
-    """Pauses in seconds since `start`: of several jobs the time in which none of them ran, though not all were over."""
+    """Return pauses in seconds since `start`: for several jobs the times in which none of them ran, though not all were
+    over."""
     spans: list[_Still] = [(-math.inf, math.inf, None)]
     for status in statuses:
         spans = list(_both(spans, list(_still(status))))
@@ -246,7 +245,7 @@ def _still(status: JobStatus) -> Iterator[_Still]:
 
 
 def _both(some: Sequence[_Still], others: Sequence[_Still]) -> Iterator[_Still]:
-    """The intersection of the two, in order of time."""
+    """Yield the intersection of the two, in order of time."""
     for begin, end, row in some:
         for start, stop, other in others:
             if max(begin, start) < min(end, stop):
@@ -254,6 +253,6 @@ def _both(some: Sequence[_Still], others: Sequence[_Still]) -> Iterator[_Still]:
 
 
 def _graver(row: Pause | None, other: Pause | None) -> Pause | None:
-    """Of two reasons for a stop the one to name: a suspension, else whichever there is."""
+    """Return the reason to report of two simultaneous stops: a suspension, else the one that exists."""
     known = [each for each in (row, other) if each is not None]
     return next((each for each in known if each.state == JobState.SUSPENDED.value), known[0] if known else None)

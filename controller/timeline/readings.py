@@ -1,4 +1,5 @@
-"""What the databases hold of some jobs' time, read once for all panels, on an axis of whole seconds of the database's clock."""
+"""Readings of the databases for the timeline of some jobs, read once for all panels, on an axis of whole seconds of the
+database's clock."""
 
 from __future__ import annotations
 
@@ -19,17 +20,17 @@ SETTLED_SECONDS = 1.5  # frames and observations of a second are in the database
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Buckets from the first claim on. A bucket of `step` seconds begins at a multiple of it, as stored steps do;
-    the first begins with the second of the first claim, the last ends where the data do."""
+    """Buckets from the first claim on. A bucket of `step` seconds begins at a multiple of it, as stored steps do; the
+    first begins with the second of the first claim, the last ends with the data."""
 
     start: float  # the first claim, seconds since the epoch
-    end: int  # second that is not in it any more
+    end: int  # the first second after it
     step: int
-    skipped: int = 0  # buckets left out at the beginning: the reader has them
+    skipped: int = 0  # buckets omitted at the beginning: the reader has them
 
     @property
     def edges(self) -> list[int]:
-        """Where buckets begin, and where the last one ends; only [end] when there is none."""
+        """The starts of buckets, and the end of the last one; only [end] if there is none."""
         first = math.floor(self.start)
         aligned = first - first % self.step
         begins = range(aligned + self.skipped * self.step, self.end, self.step)
@@ -37,26 +38,26 @@ class Axis:
 
     @property
     def t(self) -> list[float]:
-        """Where buckets begin, in seconds since the first claim."""
+        """The starts of buckets, in seconds since the first claim."""
         return [round(max(0.0, edge - self.start), 3) for edge in self.edges[:-1]]
 
     def bucket(self, second: int) -> int:
-        """The number of the bucket that has this second or, before and after all of them, of the nearest;
-        negative when it was skipped."""
+        """Return the number of the bucket with this second, or of the nearest bucket for a second outside all of them;
+        negative if it was skipped."""
         first = math.floor(self.start)
         aligned = first - first % self.step
         second = min(max(second, first), self.end - 1)
         return (second - aligned) // self.step - self.skipped
 
     def rates(self, sums: Sequence[float]) -> list[float]:
-        """Sums over buckets as rates a second."""
+        """Return sums over buckets as rates a second."""
         edges = self.edges
         return [total / (edges[n + 1] - edges[n]) for n, total in enumerate(sums)]
 
 
 def axis_of(start: float, now: float, finished: float | None, points: int, since: float | None) -> Axis:
-    """The axis of a job that began at `start`. While it runs, the last second or two are left out: not all has come
-    in yet. `since`: only buckets that end later than that, in seconds since the first claim."""
+    """Return the axis of a job that began at `start`. While it runs, the last second or two are omitted: their data are
+    not complete. `since`: only buckets that end later, in seconds since the first claim."""
     end = math.ceil(finished) if finished is not None else math.floor(now - SETTLED_SECONDS)
     end = max(end, math.floor(start) + (1 if finished is not None else 0))
     whole = Axis(start, end, step_for(math.floor(start), end, points))
@@ -73,9 +74,9 @@ def gauge(
     holds: float = 0.0,
     stops: Sequence[tuple[float, float]] = (),
 ) -> list[float | None]:
-    """The mean of the readings (second, value; rising in second) within each bucket. A bucket without any has the last
-    reading before it if that is at most `holds` seconds old, for sources that are read less often than once a second.
-    Not during `stops` (from, to), when nothing is read."""
+    """Return the mean of the readings (second, value; rising in second) within each bucket. A bucket without a reading
+    has the last one before it if that is at most `holds` seconds old, for sources that are read less often than once a
+    second. Not during `stops` (from, to), when nothing is read."""
     within: list[list[float]] = [[] for _ in axis.t]
     before: tuple[int, float] | None = None
     for second, value in readings:
@@ -100,11 +101,12 @@ class Counter:
     """Readings of one counter in order of time."""
 
     def __init__(self, readings: Iterable[tuple[float, float]], *, taken: float = 1.0) -> None:
-        """`readings`: (second, value), rising in second; `taken`: when in its second a reading counts as taken."""
+        """Create a counter. `readings`: (second, value), rising in second; `taken`: when in its second a reading counts
+        as taken."""
         self._taken = taken
         self._at: list[float] = []
         self._value: list[float] = []
-        self._anew: set[int] = set()  # numbers of readings before which the counter was reset
+        self._anew: set[int] = set()  # indexes of readings before which the counter was reset
         for second, value in readings:
             if self._value and value < self._value[-1]:
                 self._anew.add(len(self._value))
@@ -112,7 +114,7 @@ class Counter:
             self._value.append(value)
 
     def value(self, at: float) -> float | None:
-        """The value at a moment; None outside the readings and where the counter was reset."""
+        """Return the value at a moment; None outside the readings and where the counter was reset."""
         after = bisect.bisect_left(self._at, at)
         if after == len(self._at):
             return None
@@ -124,16 +126,16 @@ class Counter:
         return self._value[after - 1] + share * (self._value[after] - self._value[after - 1])
 
     def until(self, at: float) -> float | None:
-        """The same, but after the last reading the value of that reading."""
+        """Return the value at a moment, as `value`; after the last reading the value of that reading."""
         return self._value[-1] if self._at and at >= self._at[-1] else self.value(at)
 
     def after_nothing(self, second: int) -> Counter:
-        """The same counter with a reading of 0 before the others."""
+        """Return the same counter with a reading of 0 before the others."""
         known = ((at - self._taken, value) for at, value in zip(self._at, self._value, strict=True))
         return Counter([(second, 0.0), *known], taken=self._taken)
 
     def grown(self, low: float, high: float) -> tuple[float, float]:
-        """(growth, seconds) of what is known between two moments; seconds are 0 where nothing is."""
+        """Return (growth, seconds) of the known part between two moments; seconds are 0 if nothing is known."""
         growth = seconds = 0.0
         first = max(1, bisect.bisect_right(self._at, low))
         for after in range(first, len(self._at)):
@@ -148,7 +150,7 @@ class Counter:
         return growth, seconds
 
     def rates(self, edges: Sequence[int]) -> list[float | None]:
-        """Growth a second within each bucket between neighbouring edges, over the part that is known."""
+        """Return growth a second within each bucket between neighbouring edges, over the known part."""
         known = {} if self._anew else dict(zip(self._at, self._value, strict=True))
         out: list[float | None] = []
         for low, high in itertools.pairwise(edges):
@@ -162,7 +164,7 @@ class Counter:
 
 
 def added(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
-    """Series added up point by point; None only where none of them knows anything."""
+    """Add series point by point; None only if no series has a value."""
     out: list[float | None] = []
     for column in zip(*rows, strict=True):
         known = [value for value in column if value is not None]
@@ -171,14 +173,14 @@ def added(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
 
 
 def ratio(over: Sequence[float | None], under: Sequence[float | None]) -> list[float | None]:
-    """One series by another; None where either is not known or the lower one is 0."""
+    """Divide one series by another; None if either is unknown or the divisor is 0."""
     return [a / b if a is not None and b else None for a, b in zip(over, under, strict=True)]
 
 
-_OF_HOSTS = (WORKER, WIRE, BLOCK, SPACE)  # every database has them: one is asked
+_OF_HOSTS = (WORKER, WIRE, BLOCK, SPACE)  # every database has them: one is read
 _GAUGES = (EMULATED,)  # no counters: every reading is needed
-_BEFORE_SECONDS = 15  # before the first bucket: readings to grow from, and what "now" looks back over
-_QUEUE_BEFORE_SECONDS = 60  # the same for the queue, which may be looked at seldom
+_BEFORE_SECONDS = 15  # before the first bucket: readings to grow from, and the time of "now"
+_QUEUE_BEFORE_SECONDS = 60  # the same for the queue, which may be read seldom
 _AFTER_SECONDS = 3  # after the end of a job: its last state is observed within that
 
 Readings = Sequence[tuple[int, Values]]  # of one source, in order of time
@@ -187,7 +189,7 @@ JobAt = tuple[Connection, uuid.UUID]  # a job, and a connection to its database
 
 @dataclass(slots=True)
 class TimelineData:
-    """Everything on the axis."""
+    """All readings on the axis."""
 
     axis: Axis
     calls: list[StepPercentiles]
@@ -196,25 +198,27 @@ class TimelineData:
     sources: dict[str, dict[str, list[tuple[int, Values]]]] = field(default_factory=dict)  # kind → source → readings
 
     def of(self, kind: str) -> Mapping[str, Readings]:
-        """Readings by source, in order of name."""
+        """Return the readings of a kind by source, in order of name."""
         return dict(sorted(self.sources.get(kind, {}).items()))
 
 
 def counter(readings: Readings, value: Callable[[Values], float | None], *, by_second: bool = False) -> Counter:
-    """One value of readings; those that do not have it are left out. Each counts where in its second it was taken, so that
-    no rate is more than there can be; `by_second`: at its end, as the calls that were collected with it do."""
+    """Return the counter of one value of readings, without those that lack it. Each reading counts at the moment of its
+    second when it was taken, so that no rate exceeds the possible; `by_second`: at the end of its second, like the
+    calls collected with it."""
     points = ((second if by_second else _moment(second, values), value(values)) for second, values in readings)
     return Counter((second, known) for second, known in points if known is not None)
 
 
 def _moment(second: int, values: Values) -> float:
-    """A counter takes a reading as of the end of the second; the database's own, and older ones, do not say when in it."""
+    """Return when a reading was taken, on the counter's scale, where a reading counts at the end of its second. The
+    database's own readings, and older ones, have no time within the second."""
     taken: float = values.get("taken", 1.0)
     return second - 1 + taken
 
 
 def number(key: str, scale: float = 1.0) -> Callable[[Values], float | None]:
-    """One number of a reading, divided by `scale`; None where it does not have it."""
+    """Return a function that gives one number of a reading, divided by `scale`; None if the reading lacks it."""
 
     def value(values: Values) -> float | None:
         reading = values.get(key)
@@ -224,8 +228,8 @@ def number(key: str, scale: float = 1.0) -> Callable[[Values], float | None]:
 
 
 def read_all(jobs: Sequence[JobAt], axis: Axis, witness: int = 0) -> TimelineData:
-    """Read what the buckets of the axis need; `witness`: the job that runs longest, whose database has all that was
-    observed of hosts meanwhile. Raises DatabaseFault."""
+    """Read the data for the buckets of the axis; `witness`: the job that runs longest, whose database has all
+    observations of hosts meanwhile. Raises DatabaseFault."""
     data = TimelineData(axis, _calls(jobs, axis))
     low = axis.edges[0]
     for place, (conn, job) in enumerate(jobs):
@@ -257,14 +261,14 @@ def _sources(conn: Connection, kinds: Sequence[str], step: int, timeline_data: T
 
 
 def _arrays(conn: Connection, job: uuid.UUID, timeline_data: TimelineData) -> None:
-    """What was imported for the job (controller.arrays): gauges, at whatever seconds the array has."""
+    """Read the values imported for the job (controller.arrays): gauges, at the seconds of the array's readings."""
     low, high = timeline_data.axis.edges[0], timeline_data.axis.end
     for row in TIMELINE.array_readings(conn, job=job, low=low, high=high):
         timeline_data.sources.setdefault(ARRAY, {}).setdefault(row.source, []).append((row.second, row.values))
 
 
 def merge_calls(rows: Iterable[StepHistogram]) -> list[StepPercentiles]:
-    """Rows with histograms of several jobs, merged by second and op."""
+    """Merge rows with histograms of several jobs, by second and op."""
     sums: dict[tuple[int, int], CallSum] = {}
     for row in rows:
         sums.setdefault((row.second, row.op), CallSum()).add(row)

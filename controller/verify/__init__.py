@@ -1,1 +1,1 @@
-"""Checks finished jobs against the truth of their corpora."""
+"""Verification of finished jobs against the ground truth of their corpora."""

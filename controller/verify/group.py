@@ -1,4 +1,4 @@
-"""Joins the jobs of a group with the manifest: each with all of it, or, sharded, all of them together with it."""
+"""Joins the jobs of a group with the manifest: each job with all of it, or the jobs of a shard together with it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MemberVerified(Verification):
 
 
 class GroupVerified(Document):
-    """What `edbench verify GROUP -o json` prints: sums with the keys of a job's, and the jobs."""
+    """The document of `edbench verify GROUP -o json`: sums with the keys of a job's, and the jobs."""
 
     job_id: str
     group_id: str
@@ -56,21 +56,22 @@ class GroupVerified(Document):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupVerification:
-    """What came of it: of each job, and of the group as a whole."""
+    """The outcome of verifying a group: of each job, and of the group as a whole."""
 
     group_id: str
     kind: GroupKind
     jobs: tuple[tuple[str, Verification], ...]  # by database
-    counts: tuple[Count, ...]  # of the whole: rows of the manifest that no job was given, or several were
+    counts: tuple[Count, ...]  # of the whole: rows of the manifest in no job, or in several
     examples: tuple[Example, ...]
 
     @property
     def differences(self) -> int:
-        """0: nothing is missing, extra or wrong in any job, and the jobs together have everything once."""
+        """The number of differences; 0: nothing is missing, extra or wrong in any job, and the jobs together have
+        everything once."""
         return sum(verified.differences for _, verified in self.jobs) + sum(count.items for count in self.counts)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         keys = ("manifest_items", "items", "terms", "documents", "ghosts", "files", "missing", "extra", "wrong")
         whole = {count.what: count.items for count in self.counts}
         sums = {key: sum(getattr(verified, key) for _, verified in self.jobs) for key in keys}
@@ -94,11 +95,9 @@ def _fields(verified: Verification) -> dict[str, Any]:
 def verify_group(
     jobs: Jobs, settings: Settings, storage: Storage, manifest: Path | None, *, examples: int, progress: Progress
 ) -> GroupVerification:
-    """Check every job of a group. Simultaneous jobs are each joined with the whole manifest; the jobs of a shard each
-    with the rows of their custodians, and then every row must have been given to exactly one of them.
-
-    Raises as `verify_job`.
-    """
+    """Verify every job of a group. Simultaneous jobs are each joined with the whole manifest; the jobs of a shard each
+    with the rows of their custodians, and then every row must belong to exactly one of them.
+    Raises as `verify_job`."""
     group = jobs.group
     assert group is not None
     parts: list[Part | None] = [None] * len(jobs.each)
@@ -125,7 +124,7 @@ def _custodians(handle: JobHandle) -> set[str]:
 
 
 def _part(table: Table, custodians: set[str]) -> Part:
-    """The rows of these custodians as a manifest of their own, with what counts rows recomputed."""
+    """Return the rows of these custodians as a manifest of their own, with references to rows recomputed."""
     owners = table[m.CUSTODIAN].to_pylist()
     kept = [row for row, owner in enumerate(owners) if owner in custodians]
     new = {old: row for row, old in enumerate(kept)}
@@ -151,7 +150,7 @@ def _replaced(table: Table, name: str, values: list[int | None]) -> Table:
 
 
 def _uncovered(table: Table, shares: list[set[str]], limit: int) -> tuple[tuple[Count, ...], tuple[Example, ...]]:
-    """Rows whose custodian no job has, and rows whose custodian several jobs have."""
+    """Return rows whose custodian no job has, and rows whose custodian several jobs have."""
     given = Counter(name for share in shares for name in share)
     counted: Counter[tuple[str, str]] = Counter()
     shown: Counter[str] = Counter()
@@ -183,10 +182,9 @@ def verification(
     examples: int,
     progress: Progress = _quiet,
 ) -> Callable[[], Any]:
-    """What verifies these jobs: as a job's type does, else by a manifest, the `given` one or that of the source.
-
-    `internal`: without a manifest; None: where there is none. Raises UsageError.
-    """
+    """Return the function that verifies these jobs: that of their job type, else one with a manifest, the `given` one
+    or that of the source.
+    `internal`: without a manifest; None: if there is none. Raises UsageError."""
     filer = Storage(NullRecorder())
     if jobs.each and (options := jobs.each[0].job.options).type.produces:
         verify = types_of(options.of_type).verify
@@ -204,7 +202,7 @@ _COUNTS = ("differences", "missing", "extra", "wrong", "pages_wrong", "load_file
 
 
 def note_verified(handles: Sequence[JobHandle], outcome: Document | GroupVerification) -> None:
-    """Write it down for each of the jobs, with the counts that it has. Raises DatabaseFault."""
+    """Record the verification with each of the jobs, with the counts that it has. Raises DatabaseFault."""
     each = [one for _, one in outcome.jobs] if isinstance(outcome, GroupVerification) else [outcome]
     for handle, one in zip(handles, each, strict=True):
         told = one.to_json()

@@ -1,4 +1,5 @@
-"""Joins a finished job with its manifest: what is missing, extra or wrong, in the database, the index and on the filer."""
+"""Joins a finished job with its manifest: missing, extra and wrong items in the database, the index and on the
+filer."""
 
 from __future__ import annotations
 
@@ -38,14 +39,14 @@ _WITHIN = ["children", "relations", "texts"]
 
 
 class Verification(Document):
-    """What came of it, as `edbench verify -o json` has it. `manifest` is None when only the job's own promises were
-    checked."""
+    """The outcome of verifying a job, as printed by `edbench verify -o json`. `manifest` is None if only the job's own
+    promises were checked."""
 
     job_id: str
     manifest: Path | None
     manifest_items: int
     items: int
-    records: int  # of a load file that was taken into the source, of this job's custodians
+    records: int  # of a load file that was imported into the source, of this job's custodians
     terms: int
     documents: int  # in all shards
     ghosts: int = Field(
@@ -59,7 +60,7 @@ class Verification(Document):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def differences(self) -> int:
-        """0: nothing is missing, extra or wrong."""
+        """The number of differences; 0: nothing is missing, extra or wrong."""
         return sum(count.items for count in self.counts)
 
     @computed_field  # type: ignore[prop-decorator]
@@ -85,23 +86,21 @@ class Verification(Document):
         return {what: {count.kind: count.items for count in self.counts if count.what == what} for what in sorts}
 
     def of(self, what: str) -> int:
-        """Differences of one sort, over all kinds."""
+        """Return the differences of one sort, over all kinds."""
         return sum(count.items for count in self.counts if count.what == what)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows of a manifest, complete in themselves (parents, families and duplicate groups are among them)."""
+    """Rows of a manifest, complete in themselves: their parents, families and duplicate groups are among them."""
 
     table: Table
     terms_elsewhere: tuple[str, ...] = ()  # planted in other rows: searching them here finds nothing
 
 
 def choose_manifest(source: bytes, given: Path | None, *, internal: bool) -> Path | None:
-    """The manifest to verify with: the given one, the one next to the source, or none where `internal` is set.
-
-    Raises UsageError when there is none and the check was not to be of the job's own promises alone.
-    """
+    """Return the manifest to verify with: the given one, the one next to the source, or none if `internal` is set.
+    Raises UsageError if there is none and `internal` is not set."""
     if internal and given is not None:
         raise UsageError("--internal and --manifest exclude each other; give one")
     if internal or given is not None:
@@ -126,10 +125,8 @@ def verify_job(
     part: Part | None = None,
 ) -> Verification:
     """Check everything that can be checked, with up to `examples` differences of each sort.
-
-    `part`: the rows of the manifest that this job has to hold, where it is not all of them. Raises UsageError when the job has not completed or the manifest is none, RunFailed when a shard is not there,
-    StorageFault, DatabaseFault.
-    """
+    `part`: the rows of the manifest that this job must have, if not all. Raises UsageError if the job has not completed
+    or the file is not a manifest, RunFailed if a shard is missing, StorageFault, DatabaseFault."""
     if not handle.job.state.completed:
         raise UsageError(f"job {handle.id} is {handle.job.state}; only a completed job can be verified")
     if part is None and manifest is not None:
@@ -175,7 +172,7 @@ def _against_truth(conn: Connection, handle: JobHandle, part: Part) -> list[str]
 
 
 def _against_import(conn: Connection, handle: JobHandle) -> int:
-    """How many records of a load file should be loose files; a custodian that has others is a difference."""
+    """Return how many records of a load file should be loose files; a custodian with another number is a difference."""
     imported = read_imported(Path(os.fsdecode(handle.job.source))) if handle.job.options.load_file else None
     if imported is None:
         return 0
@@ -195,10 +192,8 @@ _FIRST = uuid.UUID(int=0)
 
 
 def check_files(conn: Connection, job: uuid.UUID, storage: Storage, root: Path) -> int:
-    """Every written child is there with its size, and nothing else is; how many files were looked at.
-
-    Raises StorageFault when the filer fails.
-    """
+    """Check that every written child is on the filer with its size, and nothing else; return the number of files.
+    Raises StorageFault if the filer fails."""
     prefix = os.fsencode(root)
     storage.keep_below(prefix, own=True)
     count, after = 0, _FIRST
@@ -239,7 +234,7 @@ def _check_known(conn: Connection, job: uuid.UUID, batch: list[bytes]) -> None:
 
 
 def _id_of(location: bytes) -> uuid.UUID | None:
-    """Files are named by their item's id (core.places)."""
+    """Return the item's id, by which its file is named (core.places); None for another name."""
     try:
         return uuid.UUID(os.path.basename(location).decode("ascii"))
     except ValueError:
@@ -291,7 +286,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 def copy_rows(conn: Connection, table: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> int:
-    """COPY rows into a temporary table; how many there were. Values as `cell` takes them."""
+    """COPY rows into a temporary table; return their number. Values as `cell` takes them."""
     statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
     driver = conn.raw
     lines = ("\t".join(map(cell, row)) + "\n" for row in rows)
@@ -304,7 +299,7 @@ def copy_rows(conn: Connection, table: str, columns: Iterable[str], rows: Iterab
 
 
 def cell(value: Any) -> str:
-    """One value in COPY's text format: None, bool, numbers, text, bytes, uuids and lists of text."""
+    """Format one value in COPY's text format: None, bool, numbers, text, bytes, uuids and lists of text."""
     if value is None:
         return "\\N"
     if isinstance(value, bool):
@@ -322,7 +317,7 @@ def _array(texts: Iterable[str]) -> str:
 
 
 def load_manifest(conn: Connection, job: uuid.UUID, table: Table) -> list[str]:
-    """Fill `truth` and `term`; the planted terms by number."""
+    """Fill `truth` and `term`; return the planted terms by number."""
     copy_rows(conn, "truth", _TRUTH, _truth_rows(job, table))
     terms: dict[str, int] = {}
     planted: list[tuple[int, int]] = []
@@ -337,7 +332,7 @@ def load_manifest(conn: Connection, job: uuid.UUID, table: Table) -> list[str]:
 
 
 def _truth_rows(job: uuid.UUID, table: Table) -> Iterator[tuple[Any, ...]]:
-    """Manifest rows in the order of _TRUTH. An item's id follows from its parent's, whose row comes before it."""
+    """Yield manifest rows in the order of _TRUTH. An item's id follows from its parent's, whose row comes before it."""
     ids: list[uuid.UUID] = []
     for number, row in enumerate(m.iterate(table.drop_columns([m.TERMS, m.FAULT, m.CONTENT]))):
         parent = row[m.PARENT]
@@ -370,7 +365,7 @@ _FIRST_LIMIT = 100
 
 
 def load_documents(conn: Connection, readers: Mapping[uuid.UUID, IndexReader]) -> int:
-    """Fill `held` with every document of every shard; how many there are."""
+    """Fill `held` with every document of every shard; return their number."""
     rows = ((shard, item, owner) for shard, reader in readers.items() for item, owner in reader.owners())
     count = copy_rows(conn, "held", ("shard", "item", "owner"), rows)
     conn.execute("ANALYZE held")
@@ -378,7 +373,7 @@ def load_documents(conn: Connection, readers: Mapping[uuid.UUID, IndexReader]) -
 
 
 def check_documents(conn: Connection, job: uuid.UUID) -> int:
-    """Each item's index document; returns the number of ghosts."""
+    """Check each item's index document; return the number of ghosts."""
     VERIFY.verify_owners(conn, job=job)
     return VERIFY.verify_ghosts(conn)
 
@@ -404,5 +399,5 @@ def _hits(
 
 
 def as_phrase(term: str) -> str:
-    """The query that finds a term exactly as written."""
+    """Return the query that finds a term exactly as written."""
     return '"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,7 +1,7 @@
-"""Whether a production is what its load files say: every file there with its hash, numbers and families whole, pages as they are
-counted, and the load files the same of all of it.
-
-All of them are read once, in step, a record at a time. Held in memory are paths of files, and what is attached to what."""
+"""Check that a production agrees with its load files: every file exists with its hash, numbers and families are
+complete, page counts are right, and all load files have the same content.
+All of them are read once, in step, a record at a time. Memory holds the paths of files, and the parents within a
+family."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from core.errors import StorageFault, UsageError
 from production.opticon import Page, read_opt
 from production.reading import Told, dat_encoding, inside, read_csv, read_dat, read_edrm, read_lines, regular
 
-_MOST_DIGITS = 4_000  # that Python makes a number of
+_MOST_DIGITS = 4_000  # that Python converts to a number
 
 
 def before(one: str, other: str) -> bool:
-    """Whether one is lower than the other."""
+    """Return whether one number is lower than the other."""
     return _key(one) < _key(other)
 
 
 def span(first: str, last: str) -> int:
-    """How many numbers there are from one to the other, both among them: none where the second is lower, or called otherwise."""
+    """Return how many numbers there are from one to the other, both included; none if the second is lower, or has
+    another prefix."""
     (prefix, low), (other, high) = _key(first), _key(last)
     return max(0, high - low + 1) if prefix == other else 0
 
@@ -42,7 +43,8 @@ T = TypeVar("T")
 
 
 class Stepping(Generic[T]):
-    """Records of one load file, which rise by their numbers, asked for by those of another. Two of them are held."""
+    """Records of one load file, in rising order of their numbers, matched with those of another. Two of them are
+    held."""
 
     def __init__(self, name: str, other: str, records: Iterator[tuple[str, T]], fault: Callable[[str], None]) -> None:
         self.name, self._other, self._fault = name, other, fault
@@ -50,8 +52,9 @@ class Stepping(Generic[T]):
         self._ahead: deque[tuple[str, T]] = deque()
 
     def at(self, number: str, following: str | None, *, wanted: bool = True) -> T | None:
-        """The record of this number. Where there is none that is a fault, unless it is not `wanted`. `following` is asked for
-        next: a number that does not rise to it is none to go by, and nothing is passed over for it."""
+        """Return the record of this number. A missing record is a fault, unless it is not `wanted`. `following` is the
+        number requested next: if this one is not lower than that, it cannot be relied on, and no record is skipped for
+        it."""
         astray = following is not None and not before(number, following)
         while (first := self._peek(0)) is not None and first[0] != number and not astray:
             second = self._peek(1)
@@ -66,7 +69,7 @@ class Stepping(Generic[T]):
         return None
 
     def rest(self) -> None:
-        """The other load file is at its end."""
+        """Report the remaining records, once the other load file is at its end."""
         while self._peek(0) is not None:
             self._beside()
 
@@ -84,17 +87,17 @@ class Stepping(Generic[T]):
 
 class Ranges:
     """Check the numbers of the records in their order; hold the numbers of one family. `withheld`: first and last
-    numbers that are listed as left out, in order."""
+    numbers that are listed as omitted, in order."""
 
     def __init__(self, fault: Callable[[str], None], withheld: Iterable[tuple[str, str]] = ()) -> None:
         self._fault, self._withheld = fault, iter(withheld)
-        self._left_out = next(self._withheld, None)  # the next that is
+        self._left_out = next(self._withheld, None)  # the next omitted range
         self._last = ""  # number of the record before
         self._family = ("", "")
         self._members: set[str] = set()
 
     def at(self, row: Mapping[str, str]) -> None:
-        """The next record."""
+        """Check the next record."""
         begin, end = row["begin"], row["end"]
         known = self._known(begin)
         family = (row["begin_family"], row["end_family"])
@@ -111,7 +114,8 @@ class Ranges:
         self._members.add(begin)
 
     def _known(self, begin: str) -> str:
-        """The last number before this one without a gap after the previous record: its own, or one that is listed as omitted."""
+        """Return the last number before this one that needs no gap to be explained: the previous record's, or one that
+        is listed as omitted."""
         known = self._last
         while self._left_out is not None and before(self._left_out[0], begin):
             if known and span(known, self._left_out[0]) == 2:
@@ -120,7 +124,7 @@ class Ranges:
         return known
 
     def end(self) -> None:
-        """There is no record any more."""
+        """Check the last family, after the last record."""
         if self._family[1] != self._last:
             self._fault(f"{self._last}: is the last of its family, but that ends at {self._family[1]}")
 
@@ -135,7 +139,7 @@ class Ranges:
         self._family, self._members = family, set()
 
     def _hangs(self, begin: str, parent: str) -> None:
-        """All of a family but its first are attached to one that came before them."""
+        """Check that every member of a family but the first is attached to an earlier one."""
         if parent and parent not in self._members:
             self._fault(f"{begin}: its parent {parent} is not before it in its family")
         elif not parent and self._members:
@@ -149,7 +153,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """One file, in the list's own words."""
+    """One file, as the list describes it."""
 
     path: str  # relative to the production, with slashes
     bytes: str
@@ -160,7 +164,7 @@ class Filed:
 
 
 def read_filed(listed: Path) -> Iterator[tuple[str, list[Filed]]]:
-    """The number of each record that has files, and these. Raises UsageError."""
+    """Yield the number of each record that has files, and the files. Raises UsageError."""
     for begin, rows in groupby(_rows(listed), key=lambda row: row["begin"] or ""):
         yield begin, [Filed(**{name: row[name] or "" for name in _COLUMNS if name != "begin"}) for row in rows]
 
@@ -173,7 +177,7 @@ def _rows(listed: Path) -> Iterator[Mapping[str, str]]:
 
 
 def wrong(root: Path, file: Filed, listed: str) -> str | None:
-    """Read a whole file and return how it differs from the list; None where it agrees."""
+    """Read a whole file and return how it differs from the list; None if it agrees."""
     found = inside(root, file.path)
     if found is None:
         return f"{listed}: {file.path!r} is outside the production"
@@ -189,7 +193,7 @@ def wrong(root: Path, file: Filed, listed: str) -> str | None:
 
 
 def _read(path: Path) -> tuple[int, str, str] | None:
-    """Bytes, MD5 and SHA-256; None where nothing can be read."""
+    """Return bytes, MD5 and SHA-256; None if the file cannot be read."""
     size, md5, sha256 = 0, hashlib.md5(usedforsecurity=False), hashlib.sha256()
     if not regular(path):
         return None
@@ -205,7 +209,7 @@ def _read(path: Path) -> tuple[int, str, str] | None:
 
 
 def files_wrong(begin: str, told: Told, files: Sequence[Filed], xml: str, listed: str) -> Iterator[str]:
-    """Differences between the files of the record and `hashes.csv`, in both directions."""
+    """Yield differences between the files of the record and `hashes.csv`, in both directions."""
     named = {file.path.replace("\\", "/"): file for file in told.files}
     if len(named) < len(told.files):
         yield f"{begin}: {xml} names a file twice"
@@ -222,12 +226,12 @@ def files_wrong(begin: str, told: Told, files: Sequence[Filed], xml: str, listed
 
 
 def pages_of(files: Sequence[Filed]) -> list[Filed]:
-    """The images among a record's files."""
+    """Return the images among a record's files."""
     return [file for file in files if file.kind == IMAGE]
 
 
 def numbered_wrong(row: Mapping[str, str], images: Sequence[Filed], listed: str) -> Iterator[str]:
-    """What of a record's numbers does not go with its pages; one without pages has one number."""
+    """Yield differences between a record's numbers and its pages; a record without pages has one number."""
     begin, end, said = row["begin"], row["end"], row.get("pages") or ""
     if [file.page for file in images] != [str(number + 1) for number in range(len(images))]:
         yield f"{begin}: {listed} has pages {', '.join(file.page or '?' for file in images[:10])} for it"
@@ -238,8 +242,8 @@ def numbered_wrong(row: Mapping[str, str], images: Sequence[Filed], listed: str)
 
 
 def told_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], opt: str, listed: str) -> Iterator[str]:
-    """Differences of Opticon from `hashes.csv` for one document. Of its pages only the first that differs is reported,
-    since all pages after a missing or doubled one differ."""
+    """Yield differences between Opticon and `hashes.csv` for one document. Of its pages only the first that differs is
+    reported, since all pages after a missing or doubled one differ."""
     first = document[0]
     if not first.begins:
         yield f"{first.id}: {opt} does not mark it as the first page of a document"
@@ -267,7 +271,7 @@ def _page(root: Path, page: Page, image: Filed, begin: str, place: int) -> str |
     return None
 
 
-# What a DAT and an EDRM file call the columns of a table: as documented, not as the writers have it.
+# Names of the columns in a DAT and an EDRM file: as documented, not imported from the writers.
 TITLES: Mapping[str, str] = {
     "begin": "BEGDOC", "end": "ENDDOC", "begin_family": "BEGATTACH", "end_family": "ENDATTACH", "parent": "PARENTDOC",
     "custodian": "CUSTODIAN", "all_custodians": "ALLCUSTODIANS", "path": "FILEPATH", "name": "FILENAME", "kind": "DOCTYPE",
@@ -277,23 +281,23 @@ TITLES: Mapping[str, str] = {
     "native": "NATIVEPATH", "text": "TEXTPATH", "exceptions": "EXCEPTIONS",
 }  # fmt: skip
 PATHS = frozenset({"native", "text"})
-_APOSTROPHE = re.compile("^'(?=[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])")  # that keeps a spreadsheet from running it
+_APOSTROPHE = re.compile("^'(?=[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])")  # keeps a spreadsheet from running the value
 _NEWLINE = re.compile("\r\n|\r")
-# What one of the formats cannot hold: halves of surrogate pairs, and characters that XML lacks, which a DAT spells out.
+# Characters that one of the formats cannot represent: halves of surrogate pairs, and those that XML lacks, which a DAT escapes.
 _LOST = re.compile(
     "\\\\u(?:d[89a-f][0-9a-f]{2}|fff[d-f])|\\[U\\+00(?:00|0B|0C|14|1C|1D|1E)\\]"
     "|[^\t\n\r\x20-\ud7ff\ue000-\ufffc\U00010000-\U0010ffff]"
 )
 _MARKS = re.compile(
     "[þ®\x85\u2028\u2029]"
-)  # that a DAT spells out, because readers take them for a delimiter or a line's end
+)  # a DAT escapes them, because readers take them for a delimiter or a line's end
 
 
 def differing(
     one: Mapping[str, str], other: Mapping[str, str], columns: Iterable[str], *, narrow: bool = False
 ) -> list[str]:
-    """The columns whose values are not the same. `narrow`: one of the files is Windows-1252, and has escapes for the
-    characters that this lacks."""
+    """Return the columns whose values differ. `narrow`: one of the files is Windows-1252, and has escapes for other
+    characters."""
     return [
         name
         for name in columns
@@ -303,12 +307,12 @@ def differing(
 
 
 def _plain(name: str, value: str, narrow: bool) -> str:
-    """A value without what is peculiar to one format."""
+    """Return the value without the peculiarities of one format."""
     if name in PATHS:
         return value.replace("\\", "/")
     if name == "path":  # a CSV of before 27 November 2026 separates the names of a path like a list
         value = value.replace("; ", " / ")
-    value = value.replace("[U+003B]", ";")  # nor did it name a semicolon inside of a value
+    value = value.replace("[U+003B]", ";")  # nor did it escape a semicolon inside a value
     value = _LOST.sub("?", _NEWLINE.sub("\n", _APOSTROPHE.sub("", value)))
     value = _MARKS.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)
     return value.encode("cp1252", "backslashreplace").decode("cp1252") if narrow else value
@@ -316,14 +320,14 @@ def _plain(name: str, value: str, narrow: bool) -> str:
 
 Row = Mapping[str, str]  # a record by the columns of a table
 _RANGE = ("begin", "end", "begin_family", "end_family")
-_LISTED, _TABLE = "hashes.csv", "metadata.csv"  # the second of a job that writes no DAT
-_WITHHELD = "withheld.csv"  # of an export of pages that leaves some out
-_NOT_TAGS = frozenset({"begin", "parent", NATIVE, TEXT})  # EDRM XML has them otherwise
+_LISTED, _TABLE = "hashes.csv", "metadata.csv"  # the second for a job that writes no DAT
+_WITHHELD = "withheld.csv"  # of an export of pages that omits some
+_NOT_TAGS = frozenset({"begin", "parent", NATIVE, TEXT})  # EDRM XML has them in other elements
 
 
 @dataclass(slots=True)
 class Checked:
-    """The outcome: counts, and a line for each fault."""
+    """The outcome: counts, and the load files."""
 
     records: int = 0
     files: int = 0
@@ -333,9 +337,9 @@ class Checked:
 
 def check(root: Path, tell: Callable[[str], None], *, contents: bool = True, records: int | None = None) -> Checked:
     """Report each fault in a line. Without `contents` the files are neither read nor looked for, which the caller does
-    itself, but the load files are compared. `records`: the expected number of records, where that is known; nothing
-    else shows an end that all load files lack. Raises UsageError where there is no load file, or one cannot be read at
-    all; StorageFault."""
+    itself, but the load files are compared. `records`: the expected number of records, if known; nothing else reveals
+    an end that all load files lack. Raises UsageError if there is no load file, or one cannot be read at all;
+    StorageFault."""
     first = _first(root)
     try:
         at = _Check(root, first, tell, contents=contents)
@@ -353,7 +357,7 @@ def check(root: Path, tell: Callable[[str], None], *, contents: bool = True, rec
 
 
 def _first(root: Path) -> Path:
-    """The load file that the others are compared with."""
+    """Return the load file that the others are compared with."""
     dats, listed, table = sorted(root.glob("*.dat")), root / _LISTED, root / _TABLE
     if listed.is_file() and len(dats) == 1:
         return dats[0]
@@ -375,13 +379,13 @@ def _table_rows(first: Path) -> Iterator[Row]:
 
 
 def _withheld(listed: Path) -> Iterator[tuple[str, str]]:
-    """Numbers that a production lists as omitted."""
+    """Yield the numbers that a production lists as omitted."""
     for row in read_csv(listed) if listed.is_file() else ():
         yield row.get("begin") or "", row.get("end") or ""
 
 
 class _Check:
-    """A record at a time against every load file there is."""
+    """Comparison of one record at a time with every load file."""
 
     def __init__(self, root: Path, first: Path, tell: Callable[[str], None], *, contents: bool) -> None:
         self.root, self.done, self._first, self._tell, self._contents = root, Checked(), first, tell, contents
@@ -399,10 +403,10 @@ class _Check:
             beside, lambda path: ((row.get("begin") or "", row) for row in read(path)), wanted=True
         )
         self._xml = self._beside(first.with_suffix(".xml"), self._documents, wanted=self._dat)
-        self._opt = self._beside(_only(root, "opt"), read_opt, wanted=False)  # pages want it
+        self._opt = self._beside(_only(root, "opt"), read_opt, wanted=False)  # required only by pages
 
     def fault(self, line: str) -> None:
-        """One more."""
+        """Report one more fault."""
         self.done.faults += 1
         self._tell(line)
 
@@ -430,7 +434,7 @@ class _Check:
             yield begin, files
 
     def _documents(self, xml: Path) -> Iterator[tuple[str, Told]]:
-        """Those before the first relationship."""
+        """Yield the documents before the first relationship."""
         told = read_edrm(xml)
         for number, one in told:
             if isinstance(one, str):
@@ -439,7 +443,7 @@ class _Check:
             yield number, one
 
     def record(self, row: Row, following: str | None) -> None:
-        """The next one, and the number of the one behind it."""
+        """Check the next record; `following` is the number of the record after it."""
         begin = row["begin"]
         self._ranges.at(row)
         files = self._hashes.at(begin, following, wanted=False) or []
@@ -463,7 +467,7 @@ class _Check:
                 yield why
 
     def _named(self, row: Row, files: list[Filed]) -> Iterator[str]:
-        """Native and text are those of the list, and so are hashes and bytes."""
+        """Check that native and text, hashes and bytes are those of the list."""
         begin = row["begin"]
         for name in (NATIVE, TEXT):
             said, title = row.get(name, ""), self._title(name)
@@ -501,7 +505,7 @@ class _Check:
         return TITLES[name] if self._dat else name
 
     def end(self) -> None:
-        """There is no record any more."""
+        """Check what remains, after the last record."""
         self._ranges.end()
         for rest in self._rest:
             rest()
@@ -517,7 +521,7 @@ class _Check:
             self._nothing_else()
 
     def _nothing_else(self) -> None:
-        """Files of the volumes that the list lacks."""
+        """Report files of the volumes that the list lacks."""
         for volume in sorted(self.root.glob("VOL[0-9]*")):
             for directory, _, names in os.walk(volume):
                 for name in names:
@@ -527,7 +531,7 @@ class _Check:
 
 
 def _only(root: Path, suffix: str) -> Path:
-    """The load file of this suffix; where there is none, a name that is none."""
+    """Return the load file of this suffix; if there is none, the name of a file that does not exist."""
     found = sorted(root.glob(f"*.{suffix}"))
     if len(found) > 1:
         raise UsageError(f"{root} has {len(found)} load files *.{suffix}; only one is expected")

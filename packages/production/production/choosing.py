@@ -1,5 +1,5 @@
-"""Chooses the items of a production: by query and tags, without duplicates and system files, or those of a processing job; and
-holds their jobs until the new job exists."""
+"""Chooses the items of a production: by query and tags, without duplicates and system files, or those of a processing
+job; and locks their jobs until the new job exists."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ _AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """What a query and a tag choose."""
+    """The items that a query and a tag choose."""
 
     items: Sequence[uuid.UUID] | None  # None: everything
-    returned: Sequence[uuid.UUID]  # of these what came with its family alone, and the query excludes by a tag
+    returned: Sequence[uuid.UUID]  # those that came only with their family, and that the query excludes by a tag
 
     @property
     def everything(self) -> bool:
-        """Whether nothing was asked for."""
+        """Whether there was no query and no tag."""
         return self.items is None
 
 
 def pick(sources: Sequence[JobHandle], settings: Settings, choice: ProductionChoice) -> Picked:
-    """Over all jobs. Raises UsageError, for a tag that no item has, too; RunFailed, faults."""
+    """Choose items of all jobs. Raises UsageError, also for a tag that no item has; RunFailed, faults."""
     nodes = [_meant(handle, choice) for handle in sources]
-    if not choice.images:  # of one with pages the query has been asked before, when there may have been more tags
+    if not choice.images:  # for pages the query was evaluated before, when there may have been more tags
         refuse_unknown_tags(sources, [choice.tag] if choice.tag else [], "tag")
         refuse_unknown(sources, [node for node in nodes if node is not None])
     refuse_unknown_tags(sources, choice.withhold, "withhold")
@@ -62,14 +62,14 @@ def pick(sources: Sequence[JobHandle], settings: Settings, choice: ProductionCho
 
 
 def asked_tags(sources: Sequence[JobHandle], choice: ProductionChoice, images: JobHandle | None) -> set[str]:
-    """Those that decide what is taken. Raises UsageError for a query that cannot be read."""
+    """Return the tags that decide which items are taken. Raises UsageError for a query with a syntax error."""
     nodes = (_meant(handle, choice) for handle in sources)
     before = () if images is None else images.job.options.of(ProductionChoice).withhold
     return {*choice.withhold, *before, *tags_in(node for node in nodes if node is not None)}
 
 
 def _meant(handle: JobHandle, choice: ProductionChoice) -> Node | None:
-    """Query and tag are joined as they are understood, not as they are written: a bracket in one of them stays in it."""
+    """Join query and tag as parsed, not as written: a bracket in one of them cannot affect the other."""
     asked: list[Node] = [meaning(handle, choice.query)] if choice.query else []
     if choice.tag:
         asked.append(Asked(TAG, "=", choice.tag))
@@ -79,7 +79,7 @@ def _meant(handle: JobHandle, choice: ProductionChoice) -> Node | None:
 def _found(
     handle: JobHandle, settings: Settings, node: Node, *, families: bool
 ) -> tuple[list[uuid.UUID], list[uuid.UUID]]:
-    from controller.search.evaluate import Evaluation  # numbers in rows: the choice of everything needs none
+    from controller.search.evaluate import Evaluation  # imports numpy: choosing everything needs none
     from search.found import uuids
 
     with opened_index(handle, settings) as index:
@@ -97,7 +97,7 @@ def _found(
 def prepare(
     conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoice, picked: Picked, beside: Iterable[str] = ()
 ) -> None:
-    """Make the tables of the chosen and the withheld items, in the transaction that creates the job. `beside`: more
+    """Create the tables of the chosen and the withheld items, in the transaction that creates the job. `beside`: more
     tags, which another job has withheld."""
     PRODUCTION.production_tables(conn)
     ids = picked.items or []
@@ -113,7 +113,7 @@ def prepare(
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """How many items were chosen and are not taken, each counted under the first reason that holds."""
+    """Numbers of items that were chosen and are not taken, each counted under the first reason that applies."""
 
     withheld: int = 0
     system_files: int = 0
@@ -121,12 +121,12 @@ class LeftOut:
 
     @property
     def items(self) -> int:
-        """For all reasons."""
+        """The number for all reasons."""
         return self.withheld + self.system_files + self.copies
 
 
 def take(conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoice, picked: Picked) -> LeftOut:
-    """After `prepare`: what is taken, over all jobs, for copies are known by all of them."""
+    """Take the items, after `prepare`, over all jobs: duplicates are identified across them."""
     withheld = PRODUCTION.production_withheld(conn, everything=picked.everything) if choice.withhold else 0
     for place, handle in enumerate(sources):
         PRODUCTION.production_take(conn, source=place, job=handle.id, everything=picked.everything)
@@ -138,14 +138,15 @@ def take(conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoic
 def equal_to_withheld(
     conn: Connection, job: uuid.UUID, sources: Iterable[JobHandle], choice: ProductionChoice, beside: Iterable[str] = ()
 ) -> int:
-    """How many items such a job has that equal one with a tag of those that are withheld: without `originals` a copy that has no tag is taken."""
+    """Count the items of the job that equal an item with a withheld tag: without `originals` a copy without a tag is
+    taken."""
     tags = [*choice.withhold, *beside]
     jobs = [handle.id for handle in sources]
     return PRODUCTION.production_equal(conn, job=job, jobs=jobs, tags=tags, empty=NO_FIELDS) if tags else 0
 
 
 def refuse_returned(conn: Connection, picked: Picked) -> None:
-    """Raises UsageError where something is taken, as of a chosen item's family, that the query excludes by a tag."""
+    """Raise UsageError if an item that the query excludes by a tag is taken with the family of a chosen item."""
     if picked.returned and (found := PRODUCTION.production_returned(conn, items=picked.returned)):
         raise UsageError(
             f"{called(found)}: excluded by a tag in the query, but in the family of a chosen item; withhold whole families"
@@ -155,15 +156,15 @@ def refuse_returned(conn: Connection, picked: Picked) -> None:
 
 
 def called(found: Sequence[Called]) -> str:
-    """How many there are, and the first."""
+    """Return how many items there are, and the names of the first."""
     many, names = found[0].items, "; ".join(" / ".join(one.container_path) for one in found)
     return f"{many:,} {'item' if many == 1 else 'items'} ({names}{'; …' if many > len(found) else ''})"
 
 
 def hold(conn: Connection, sources: Sequence[JobHandle], images: JobHandle | None) -> list[JobHandle]:
-    """The sources as they are now, until the end of the transaction that creates the job. All rows are locked in one order.
-    Raises UsageError where one has gone, where the job that made the pages goes, or they are of items that were processed
-    again since."""
+    """Lock and return the sources as they are now, until the end of the transaction that creates the job. All rows are
+    locked in one order. Raises UsageError if a source is gone, the job that made the pages is gone, or its items were
+    processed again since."""
     taken = [*sources, *([] if images is None else [images])]
     for job in sorted(handle.id for handle in taken):
         FIGURES.keep_job(conn, job=job)
@@ -174,14 +175,14 @@ def hold(conn: Connection, sources: Sequence[JobHandle], images: JobHandle | Non
 
 @dataclass(frozen=True, slots=True)
 class GoesBy:
-    """The tags that a job goes by: its own, those that it withholds, those of its query."""
+    """The tags that a job selects by: its own, those that it withholds, those of its query."""
 
     tags: tuple[str, ...]
-    changes: int  # of items of its sources that were given one of them, or lost it
+    changes: int  # how often items of its sources got or lost one of them
 
 
 def goes_by(sources: Sequence[JobHandle], tags: Iterable[str]) -> GoesBy:
-    """Before anything is chosen by them."""
+    """Read the number of changes of these tags, before anything is chosen by them."""
     every = tuple(sorted(set(tags)))
     if not every:
         return GoesBy((), 0)
@@ -192,8 +193,8 @@ def goes_by(sources: Sequence[JobHandle], tags: Iterable[str]) -> GoesBy:
 def lock_sources(
     conn: Connection, sources: Sequence[JobHandle], by: GoesBy, images: JobHandle | None = None
 ) -> list[JobHandle]:
-    """Lock the sources, and the job whose pages are taken, to write into their lists; return all of them. Called at the
-    end of a transaction; the order of the locks is always the same. Raises UsageError where items got or lost one of
+    """Lock the sources, and the job whose pages are taken, to write into their lists; return all of them. Call it at
+    the end of a transaction; the order of the locks is always the same. Raises UsageError if items got or lost one of
     the tags meanwhile."""
     taken = [*sources, *([] if images is None else [images])]
     for job in sorted(handle.id for handle in taken):
@@ -206,8 +207,8 @@ def lock_sources(
 
 
 def tag_changes(conn: Connection, choice: ProductionChoice) -> int:
-    """How often since a job was made items of its sources were given a tag that it goes by, or lost it: it does not go by that. 0
-    where one of them was deleted, with what is known of its tags."""
+    """Count how often, since the job was created, items of its sources got or lost a tag that it selects by; these
+    changes do not affect the job. 0 if a source was deleted, with the history of its tags."""
     jobs = [uuid.UUID(source) for source in choice.sources]
     if not choice.goes_by or PRODUCTION.production_sources_there(conn, jobs=jobs) < len(jobs):
         return 0
@@ -233,9 +234,10 @@ def _refuse_outdated(conn: Connection, images: JobHandle) -> None:
 def with_findings(
     options: JobOptions, sources: Sequence[JobHandle], databases: Sequence[Database], images: Job | None
 ) -> JobOptions:
-    """Add to the options of a production the finding of duplicates in each source. Where there is none, or one that no
-    longer holds, its items name their own custodian alone. `images`: the job whose items and pages it takes. Raises
-    UsageError where it leaves items out by a finding that no longer holds, or by another finding than that job."""
+    """Add to the options of a production the finding of duplicates in each source. Items of a source without a finding,
+    or with one that is no longer valid, name only their own custodian. `images`: the job whose items and pages it
+    takes. Raises UsageError if it omits items by a finding that is no longer valid, or by another finding than that
+    job."""
     choice = options.of(ProductionChoice)
     check_findings(sources, databases, duplicates=choice.originals, system=choice.not_nist)
     findings = tuple(_finding(handle, databases) for handle in sources)
@@ -276,8 +278,8 @@ _DEFAULT = ProductionChoice(type=JobType.EXPORT, prefix="EDB")  # an order that 
 
 
 def options_with_images(images: JobHandle, options: JobOptions, sources: list[JobHandle]) -> JobOptions:
-    """Options of an export that takes the pages of this job: that job determines the items and their numbers. Raises
-    UsageError."""
+    """Return the options of an export that takes the pages of this job: that job determines the items and their
+    numbers. Raises UsageError."""
     kind = images.job.options.type
     if kind is not JobType.PROCESSING or not images.job.state.completed:
         what = images.job.state if kind is JobType.PROCESSING else kind
@@ -293,12 +295,13 @@ def options_with_images(images: JobHandle, options: JobOptions, sources: list[Jo
                 f"--images takes the items and numbers of job {images.id}; leave {name.replace('_', ' ')} out",
                 field="images",
             )
-    kept = {name: getattr(theirs, name) for name in _THEIRS}  # and not what they withhold: that has gone already
+    kept = {name: getattr(theirs, name) for name in _THEIRS}  # withheld items were omitted already
     return dataclasses.replace(options, of_type=dataclasses.replace(choice, images=images.id.hex, **kept))
 
 
 def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
-    """Raises UsageError where items have pages that would not be taken now, and are not withheld: tagged since, for example."""
+    """Raise UsageError if items that have pages would not be taken now and are not withheld, because they were tagged
+    since, for example."""
     found = PRODUCTION.production_fallen(conn, job=images.id, everything=picked.everything, returned=picked.returned)
     if found:
         raise UsageError(
@@ -309,20 +312,21 @@ def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
 
 
 def without_original(conn: Connection, images: JobHandle) -> int:
-    """How many items have no pages, as copies of what this export withholds, and would be taken in its place."""
+    """Count the items without pages, as copies of items that this export withholds, that would be taken in their
+    place."""
     families = images.job.options.of(ProductionChoice).families
     found = PRODUCTION.production_without_original(conn, images=images.id, families=families)
     return found[0].items if found else 0
 
 
 def imaged(conn: Connection, images: JobHandle) -> Iterator[tuple[NumberedItem, int, int]]:
-    """Each item that is not withheld, the bytes that are written of it, and the characters of its text as far as they are known:
-    not at all."""
+    """Yield each item that is not withheld, the bytes to write of it, and 0 for the characters of its text, which are
+    unknown here."""
     return ((row, row.bytes, 0) for row in PRODUCTION.production_imaged(conn, job=images.id))
 
 
 def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures:
-    """The current figures."""
+    """Return the current figures."""
     choice = handle.job.options.of(ProductionChoice)
     alike = (
         "out",

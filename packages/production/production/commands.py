@@ -36,7 +36,7 @@ Filer = Annotated[str | None, typer.Option("--filer", metavar="NAME", help=filer
 
 
 class Run(Order):
-    """How a job that writes is run."""
+    """Options for running a job that writes."""
 
     workers: opt.Workers = opt.DEFAULT_WORKERS
     slots: opt.Slots = None
@@ -215,7 +215,7 @@ def _created_and_followed(
 
 
 def _line_by_line(context: CommandContext, faults: list[str]) -> Callable[[str], None]:
-    """Collect faults; as a table, each is printed when it is found."""
+    """Return a function that collects faults; in table output it also prints each at once."""
 
     def fault(line: str) -> None:
         faults.append(line)

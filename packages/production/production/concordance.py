@@ -1,4 +1,4 @@
-"""Concordance DAT: a line a record, every value quoted, newlines in values as a character of their own."""
+"""Concordance DAT: a record per line, every value quoted, newlines in values as a character of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NEWLINE = re.compile("\r\n|\r|\n")
 
 
 _FIELD, _QUOTE, _LINE = "\x14", "\xfe", "\xae"  # Concordance's own delimiters: characters 20, 254 and 174
-# What would be read as a delimiter or as the end of a line: some readers take each of Unicode's for one.
+# Characters that would be read as a delimiter or as the end of a line; some readers accept all of Unicode's line ends.
 _INSIDE = re.compile("[\x14\xfe\xae\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
 _TO_REPLACE = re.compile("[\r\n\x14\xfe\xae\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
 _BETWEEN = _QUOTE + _FIELD + _QUOTE
@@ -21,13 +21,13 @@ _END = _QUOTE + "\r\n"
 
 
 def head(titles: Sequence[str], encoding: Encoding = "utf-8") -> bytes:
-    """What a file begins with."""
+    """Return the start of a file: the byte-order mark and the line of titles."""
     return BOMS[encoding] + lines((titles,), encoding)
 
 
 def lines(rows: Iterable[Sequence[str]], encoding: Encoding = "utf-8") -> bytes:
-    """A line a record. A delimiter inside a value is written as [U+00FE]; a character that the encoding lacks, and half of a
-    surrogate pair, as a backslash escape; CRLF, CR and LF become the newline delimiter."""
+    """Return a line for each record. A delimiter inside a value is written as [U+00FE]; a character that the encoding
+    lacks, and half of a surrogate pair, as a backslash escape; CRLF, CR and LF become the newline delimiter."""
     return "".join(map(_line, rows)).encode(encoding, "backslashreplace")
 
 

@@ -1,4 +1,5 @@
-"""Makes an extraction or an export a job: its items chosen and numbered, its tasks cut, in one transaction."""
+"""Creates an extraction, processing or export job: chooses and numbers its items and divides them into tasks, in one
+transaction."""
 
 from __future__ import annotations
 
@@ -49,13 +50,13 @@ from sql.review import REVIEW
 from sql.session import Database
 
 _ROWS_AT_ONCE = 10_000
-_TEXTS = 20_000  # of one shard that one task writes: a shard is read again for each
+_TEXTS = 20_000  # that one task writes of one shard: each task reads the shard again
 _ITEM_COST = 4_096  # opening and writing a small item, in bytes of a big one
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Fineness:
-    """How finely the items of a phase are cut into batches."""
+    """The granularity with which a phase's items are divided into batches."""
 
     a_slot: int = 3  # tasks, at least, where there are items enough
     least: int = 16  # items in one all the same
@@ -71,7 +72,7 @@ _BATCHED = {
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ProductionPlan:
-    """What is to be created."""
+    """The job to create."""
 
     sources: Sequence[JobHandle]  # discoveries that have completed, in the order of the numbers
     options: JobOptions  # with `production`, whose items are to be chosen
@@ -83,8 +84,8 @@ class ProductionPlan:
 
 
 def create_production(storage: Storage, settings: Settings, plan: ProductionPlan) -> Jobs:
-    """A running job in the database of its source jobs. Raises UsageError where these cannot be taken together, nothing is
-    chosen, or the output directory is in use; StorageFault, DatabaseFault."""
+    """Create a running job in the database of its source jobs. Raises UsageError if these cannot be taken together,
+    nothing is chosen, or the output directory is in use; StorageFault, DatabaseFault."""
     choice = plan.options.of(ProductionChoice)
     refuse_sources(plan.sources)
     for handle in plan.sources:
@@ -112,7 +113,7 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
 
 
 def refuse_sources(sources: Sequence[JobHandle]) -> None:
-    """Raises UsageError for jobs that have no items, or not all of them yet, and for jobs of several databases."""
+    """Raise UsageError for jobs that have no items, or not all of them yet, and for jobs of several databases."""
     for handle in sources:
         if handle.job.options.type is not JobType.DISCOVERY or not handle.job.state.completed:
             what = handle.job.options.type if handle.job.state.completed else handle.job.state
@@ -128,7 +129,7 @@ def refuse_sources(sources: Sequence[JobHandle]) -> None:
 
 
 def databases_of(sources: Sequence[JobHandle]) -> dict[str, list[JobHandle]]:
-    """The jobs by the name of the database that they live in; no job takes the items of several."""
+    """Return the jobs by the name of their database; no job takes the items of several."""
     found: dict[str, list[JobHandle]] = {}
     for handle in sources:
         found.setdefault(handle.database.name, []).append(handle)
@@ -187,8 +188,8 @@ def _create(
 
 
 def _accounted(conn: Connection, plan: ProductionPlan, picked: Picked, items: int) -> int:
-    """How many items were chosen: those taken, and those left out for a reason that is reported. Where pages are taken,
-    the job that made them chose the items and left others out."""
+    """Return how many items were chosen: those taken, and those omitted for a reported reason. If pages are taken, the
+    job that made them chose the items and omitted others."""
     if plan.images is not None:
         return items
     chosen = PRODUCTION.production_chosen(
@@ -202,8 +203,8 @@ def _accounted(conn: Connection, plan: ProductionPlan, picked: Picked, items: in
 def _chosen(
     conn: Connection, plan: ProductionPlan, picked: Picked
 ) -> tuple[LeftOut, Iterator[tuple[NumberedItem, int, int]]]:
-    """How many items are left out of what was chosen; what is taken, each with the bytes that are written of it and the characters of
-    its text."""
+    """Return how many chosen items are omitted, and the taken ones, each with the bytes to write of it and the
+    characters of its text."""
     choice = plan.options.of(ProductionChoice)
     if plan.images is None:
         prepare(conn, plan.sources, choice, picked)
@@ -216,12 +217,12 @@ def _chosen(
 
 
 def _withheld_before(plan: ProductionPlan) -> tuple[str, ...]:
-    """The tags that the job whose pages are taken withheld."""
+    """Return the tags that were withheld by the job whose pages are taken."""
     return () if plan.images is None else plan.images.job.options.of(ProductionChoice).withhold
 
 
 def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
-    """How many copies have no pages, whose original is withheld since these were made."""
+    """Count the copies that have no pages and whose original is withheld since the pages were made."""
     choice = plan.options.of(ProductionChoice)
     if plan.images is None or not choice.originals or not choice.withhold:
         return 0
@@ -230,7 +231,7 @@ def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
 
 
 def _nothing(out: LeftOut, containers: int) -> str:
-    """Is left, and why."""
+    """Explain why no item is left."""
     if containers and not out.items:
         return f"only {containers:,} containers are chosen; choose their content, for example with a tag or with path:"
     if out.withheld and out.withheld == out.items + containers:
@@ -244,7 +245,7 @@ def _nothing(out: LeftOut, containers: int) -> str:
 
 
 def _holding(conn: Connection, job: uuid.UUID, choice: ProductionChoice, picked: Picked) -> list[int]:
-    """Numbers of items whose natives would give away what was not chosen. Of whole families none does."""
+    """Return the numbers of items whose natives would disclose items that were not chosen. Whole families have none."""
     if choice.families or choice.type is not JobType.EXPORT:
         return []
     return PRODUCTION.production_holding(conn, job=job, everything=picked.everything)
@@ -252,13 +253,13 @@ def _holding(conn: Connection, job: uuid.UUID, choice: ProductionChoice, picked:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Taken(Taken):
-    """With all that is known of it."""
+    """A taken item with its row."""
 
     row: Chosen
 
 
 def _numbered(conn: Connection, plan: ProductionPlan) -> Iterator[tuple[NumberedItem, int, int]]:
-    """Every item that is taken, over all jobs."""
+    """Yield every item that is taken, over all jobs."""
     choice = plan.options.of(ProductionChoice)
     layout = Layout(choice.folder_files, choice.volume_bytes)
     taken = (_taken(row, natives=choice.type is not JobType.EXTRACTION) for row in _rows(conn))
@@ -299,7 +300,7 @@ def _taken(row: Chosen, *, natives: bool) -> _Taken:
 
 
 class _Tally:
-    """Counts items as they are numbered, and cuts the tasks."""
+    """Counts items as they are numbered, and divides them into tasks."""
 
     def __init__(self, slots: int) -> None:
         self.items = 0
@@ -309,7 +310,7 @@ class _Tally:
         self._batches: list[tuple[int, int, int]] = []
 
     def counting(self, numbers: Iterable[tuple[NumberedItem, int, int]], options: JobOptions) -> Iterator[NumberedItem]:
-        """The rows, counted on their way."""
+        """Yield the rows, counting them."""
         batches = Batches(options.batch_files, options.batch_bytes)
         for row, size, characters in numbers:
             self.items += 1
@@ -330,7 +331,7 @@ class _Tally:
         part.last, part.items, part.weight = number, part.items + 1, part.weight + characters + _ITEM_COST
 
     def tasks(self, kind: JobType, holding: Sequence[int]) -> Iterator[NewTask]:
-        """Of every phase that works on batches. `holding`: items without a native, by number."""
+        """Yield the tasks of every phase that works on batches. `holding`: items without a native, by number."""
         if kind in (JobType.EXTRACTION, JobType.EXPORT):
             for part in (*self._full, *self._texts.values()):
                 payload = {"shard": part.shard.hex, "first": part.first, "last": part.last}
@@ -344,7 +345,7 @@ class _Tally:
                     yield NewTask(phase=phase, weight=weight, payload={"first": first, "last": last} | more)
 
     def _fine(self, fineness: _Fineness) -> Iterator[tuple[int, int, int]]:
-        """The batches, each cut where they are too few for the slots."""
+        """Yield the batches, divided further if they are too few for the slots."""
         parts = -(-fineness.a_slot * self._slots // max(1, len(self._batches)))
         for first, last, size in self._batches:
             many = last - first + 1
@@ -356,7 +357,7 @@ class _Tally:
 
 @dataclasses.dataclass(slots=True)
 class _Part:
-    """Of a shard's items."""
+    """Some items of a shard."""
 
     shard: uuid.UUID
     first: int  # numbers
@@ -366,10 +367,10 @@ class _Part:
 
 
 def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> None:
-    """Raises UsageError where one of the job's numbers is another item's, or page's, in a job that takes items of the
-    same discovery. The same numbers of the same items do not clash. Numbers of an extraction and of a production do not
-    clash either. Pages that are not counted yet are taken for one an item: the barrier checks again. Runs in the
-    transaction that creates the job."""
+    """Raise UsageError if one of the job's numbers belongs to another item or page in a job that takes items of the
+    same discovery. The same numbers for the same items do not clash, nor do numbers of an extraction and of a
+    production. Pages that are not counted yet are assumed to be one for each item: the barrier checks again. Runs in
+    the transaction that creates the job."""
     if choice.type is JobType.EXTRACTION or (twice := given_twice(conn, job, choice)) is None:
         return
     told = f"job {twice.other} gave numbers up to {choice.control(twice.last)} to other items or pages"
@@ -384,14 +385,15 @@ _BESIDE = ("type", "sources")  # recorded separately
 
 
 def told_of(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, Any]:
-    """Of a job whose items are in the database; a processing job's pages have no numbers yet."""
+    """Return the job's options and numbers for the custody record, once its items are in the database; the pages of a
+    processing job have no numbers yet."""
     said = {name: value for name, value in dataclasses.asdict(choice).items() if name not in _BESIDE}
     return said | numbers_told(conn, job, choice) | {"extras": dict(choice.extras)}
 
 
 def refuse_other_findings(conn: Connection, choice: ProductionChoice) -> None:
-    """With the rows of its sources locked. Raises UsageError where one was looked through for duplicates since the items
-    were chosen."""
+    """Raise UsageError if a source was searched for duplicates since the items were chosen. The rows of the sources
+    must be locked."""
     for source, finding in zip(choice.sources, choice.findings, strict=False):
         row = REVIEW.get_review(conn, job=uuid.UUID(source), kind=_DEDUPE)
         if finding and (row is None or row.token.hex != finding):

@@ -1,4 +1,4 @@
-"""EDRM XML 1.2: documents with their fields and files, and which is attached to which."""
+"""EDRM XML 1.2: documents with their fields and files, and their attachment relationships."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from xml.sax.saxutils import escape, quoteattr
 from production.fields import COLUMNS, FIELDS, texts
 
 _MESSAGES = frozenset({"message/rfc822", "application/vnd.ms-outlook"})  # everything else is a File
-# What EDRM calls fields that it knows itself; a tool that maps fields by these names takes no others of its own accord.
+# EDRM's names of its predefined fields; a tool that maps fields by these names maps no others by itself.
 _PREDEFINED = {
     "name": "#FileName", "bytes": "#FileSize", "modified": "#DateModified", "from": "#From", "to": "#To", "cc": "#CC",
     "bcc": "#BCC", "subject": "#Subject",
 }  # fmt: skip
-# Of a message, where it is a day and a time in UTC: it may be a day alone, or one of no calendar.
+# For a message, if its date is a day and a time in UTC: it may be a day alone, or invalid.
 _SENT = {"date": "#DateSent"}
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", re.ASCII)
 _NUMBERS = frozenset({"bytes", "pages"})
 # The characters of XML 1.0, the others become U+FFFD.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TO_ESCAPE = re.compile('[&<>"\n\r\t]')
-# Characters that an attribute takes unchanged, as of most values: neither of the two above has anything to do.
+# Characters that an attribute takes unchanged, as in most values: neither of the two above matches.
 _PLAIN = re.compile('[^&<>"\x00-\x1f\ud800-\udfff\ufffe\uffff]*')
 _ELSEWHERE = frozenset({"begin", "native", "text", "custodian", "path", "parent", "media_type"})  # not among its tags
 _BEGIN, _TYPE, _CUSTODIAN = map(COLUMNS.index, ("begin", "media_type", "custodian"))
@@ -42,16 +42,17 @@ HEAD = (
     b'<?xml version="1.0" encoding="UTF-8"?>\n<Root MajorVersion="1" MinorVersion="2" DataInterchangeType="Update">\n'
     b"<Batch><Documents>\n"
 )
-MIDDLE = b"</Documents><Relationships>\n"  # between the documents and what is attached to what
+MIDDLE = b"</Documents><Relationships>\n"  # between the documents and the relationships
 TAIL = b"</Relationships></Batch></Root>\n"
 
 
 def document(told: Mapping[str, Any], files: Iterable[ExternalFile], as_text: Sequence[str] | None = None) -> str:
-    """One document. `told` has the values that `fields` names; `as_text`: the result of `texts` for it, where that is known."""
+    """Return one document. `told` has the values that `fields` names; `as_text`: the result of `texts` for it, if
+    known."""
     values = as_text or texts(told)
     message = told["media_type"] in _MESSAGES
     begins = _TAGS_SENT if message and _MOMENT.fullmatch(str(told["date"])) is not None else _TAGS
-    # Of nearly all nothing is to be escaped: one look at the whole, and no call for each.
+    # Nearly always nothing needs escaping: match all values once, without a call for each.
     plain = _PLAIN.fullmatch("".join(values)) is not None
     attribute, element = (_as_it_is, str) if plain else (_attribute, _element)
     tags = [f"{tag}{attribute(value)}/>" for tag, value in zip(begins, values, strict=True) if tag and value]
@@ -83,7 +84,7 @@ def _backslashed(folder: str) -> str:
 
 
 def relationship(parent: str, child: str) -> str:
-    """One document is attached to another."""
+    """Return the relationship that attaches one document to another."""
     return f'<Relationship Type="Attachment" ParentDocID={_quoted(parent)} ChildDocID={_quoted(child)}/>\n'
 
 
@@ -110,7 +111,7 @@ def _quoted(value: str) -> str:
 
 
 def _tags(names: Mapping[str, str], dates: Container[str]) -> tuple[str, ...]:
-    """What the tag of each field begins with; nothing of those that are not among the tags."""
+    """Return the start of the tag of each field; empty for fields that are not tags."""
     types = {name: "DateTime" if name in dates else "LongInteger" if name in _NUMBERS else "Text" for name in FIELDS}
     return tuple(
         ""

@@ -21,14 +21,14 @@ _OURS = (COLUMNS.index("native"), COLUMNS.index("text"))
 
 
 def texts(told: Mapping[str, Any]) -> list[str]:
-    """The values of one item as text, one for each of COLUMNS."""
+    """Return the values of one item as text, one for each of COLUMNS."""
     values = zip(COLUMNS, _VALUES(told), strict=True)
     return [value if type(value) is str else "" if value is None else text(name, value) for name, value in values]
 
 
 def text(name: str, value: Any) -> str:
-    """The value as text. The parts of a list are joined by "; ", and a semicolon in a part becomes [U+003B]; the names
-    of a path are joined by " / "."""
+    """Return the value as text. The parts of a list are joined by "; ", and a semicolon in a part becomes [U+003B]; the
+    names of a path are joined by " / "."""
     if value is None:
         return ""
     if not isinstance(value, list | tuple):
@@ -39,8 +39,8 @@ def text(name: str, value: Any) -> str:
 
 
 def cells(told: Mapping[str, Any], as_text: Sequence[str] | None = None) -> list[str]:
-    """The values of one item as in a DAT, one for each of TITLES: the paths of our files have backslashes, as review
-    tools have them. `as_text`: the result of `texts` for the item, where that is known."""
+    """Return the values of one item for a DAT, one for each of TITLES; the paths of its files have backslashes, as
+    review tools write them. `as_text`: the result of `texts` for the item, if known."""
     row = list(as_text or texts(told))
     for at in _OURS:
         row[at] = row[at].replace("/", "\\")

@@ -1,10 +1,8 @@
-"""Phase finalise of jobs that produce: remove what no row names, write the reports on the whole job, and force all of
-it to stable storage.
-
+"""Phase finalise of jobs that produce: remove files that no row names, write the reports on the whole job, and sync all
+of it to stable storage.
 Two tasks share it, each with about half of the work and its own reports. The rows are read twice, which costs a slot
 less than half of the time that it would wait for the other task's reports. The tasks need no order: each syncs after
-its own writing.
-"""
+its own writing."""
 
 from __future__ import annotations
 
@@ -46,19 +44,19 @@ from worker.slots.breadcrumb import Activity
 _NAMED: Mapping[str, type[Report]] = {
     kind.path: kind for kind in (MetadataLines, MetadataTable, Opt, LoadTable, Dat, Xml, HashTable, Withheld)
 }
-# What a type of job writes at its end.
+# The reports that a type of job writes at its end.
 ENDS: Mapping[JobType, tuple[type[Report], ...]] = {
     kind: tuple(_NAMED[path] for path in paths) for kind, paths in REPORTS.items()
 }
 
 
 def run(work: TaskWork) -> TaskResult:
-    """Leave exactly what the database knows of, and the reports, as far as it is this task's share."""
+    """Do this task's share: remove everything that the database does not know, and write the reports."""
     out = Output(work)
     shares = set(work.claimed.payload[FINALISE_LIST])
     ends = [(number, end) for number, end in enumerate(_ends(out.choice), 1) if end.share in shares]
     rest = FINALISE_REST in shares
-    # Earlier phases have left a gigabyte and more in the host's cache: it goes to the disk while reports are written.
+    # Earlier phases have left a gigabyte and more in the host's cache: it is flushed while reports are written.
     with work.storage.sync_beside(out.path) if rest else nullcontext():
         try:
             if rest:
@@ -74,7 +72,7 @@ def run(work: TaskWork) -> TaskResult:
 
 
 def _reports(out: Output, ends: Sequence[tuple[int, type[Report]]]) -> tuple[ProducedFile, ...]:
-    """These along with one another: the rows of the items are read once."""
+    """Write these reports together: the rows of the items are read once."""
     work = out.work
     work.context.breadcrumb.doing(Activity.REPORTING, out.path)
     written: list[Growing] = []
@@ -97,14 +95,14 @@ def _reports(out: Output, ends: Sequence[tuple[int, type[Report]]]) -> tuple[Pro
 
 
 def _forget_rendered(work: TaskWork) -> None:
-    """What a job kept between its phases."""
+    """Remove the renderings that a job kept between its phases."""
     path = os.path.join(work.root, renderings_location(work.job.id))
     work.context.breadcrumb.doing(Activity.REMOVING, path)
     work.storage.remove_tree(path)
 
 
 def _ends(choice: ProductionChoice) -> Iterator[type[Report]]:
-    """The reports of this job. An export without images has no pages and no numbers that were given before."""
+    """Yield the reports of this job. An export without images has no pages, and no numbers from an earlier job."""
     wanted: dict[type[Report], bool] = {
         Opt: choice.type is not JobType.EXPORT or bool(choice.images),
         Withheld: bool(choice.images and choice.withheld),
@@ -113,7 +111,7 @@ def _ends(choice: ProductionChoice) -> Iterator[type[Report]]:
 
 
 def _sweep_all(out: Output) -> None:
-    """Every folder. Raises StorageFault where files are gone that load files would name."""
+    """Sweep every folder. Raises StorageFault if files that load files would name are gone."""
     with out.work.database.transaction() as conn:
         places = PRODUCTION.production_folders(conn, job=out.work.job.id)
     lost = [path for place in places for path in _sweep(out, Place(place.volume, place.folder))]
@@ -125,7 +123,7 @@ def _sweep_all(out: Output) -> None:
 
 
 def _sweep(out: Output, place: Place) -> list[bytes]:
-    """Removes files of claims that were lost: the directory is the job's own. Those that are not there and ought to be."""
+    """Remove files of lost claims (the directory is the job's own), and return the files that are missing."""
     work = out.work
     with work.database.transaction() as conn:
         wanted = set(PRODUCTION.production_files_of(conn, job=work.job.id, volume=place.volume, folder=place.folder))
@@ -149,7 +147,7 @@ def _sweep(out: Output, place: Place) -> list[bytes]:
 
 
 def _is_there(out: Output, relative: bytes) -> bool:
-    """A listing may be older than what another worker wrote."""
+    """Return whether the file exists; a listing may be older than another worker's writes."""
     try:
         return stat.S_ISREG(out.work.storage.stat(os.path.join(out.path, relative)).st_mode)
     except SourceFileError as e:

@@ -1,5 +1,5 @@
-"""A production of any program as a source: its natives, by custodian, where `edbench discover` finds them, texts in
-place of missing natives, and with them the fields of each record from the load file."""
+"""Converts a production of any program to a source: its natives, by custodian, where `edbench discover` finds them,
+texts in place of missing natives, and the fields of each record from the load file."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from core.names import display_name
 from production.reading import inside, read_dat, regular
 from readers.errors import ExceptionCode
 
-_BYTES = 16  # of a number in memory, whatever it is: no two that can be found have the same
+_BYTES = 16  # a number's digest: long enough that no two numbers share one
 
 
 class Numbers:
-    """Every number that was asked for."""
+    """The numbers requested so far."""
 
     def __init__(self) -> None:
         self._had: set[bytes] = set()
 
     def had(self, number: str) -> bool:
-        """Whether it was asked for before."""
+        """Return whether the number was requested before."""
         digest = hashlib.blake2b(number.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest()
         if digest in self._had:
             return True
@@ -40,14 +40,14 @@ class Numbers:
 
 
 class Names:
-    """Names of a directory that are free when they are asked for: which one depends on what came before alone."""
+    """Free names in a directory; each depends only on the requests before it."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._beside = Counter[str]()  # of a name that was not free the last number behind it: nothing is tried twice
+        self._beside = Counter[str]()  # the last number inserted into a name that existed: none is tried twice
 
     def free(self, stem: str, suffix: str) -> str:
-        """This, or with a number between where that is taken. Raises OSError."""
+        """Return this name, with a number inserted if it exists. Raises OSError."""
         name = wanted = f"{stem}{suffix}"
         while (self._directory / name).exists():
             self._beside[wanted] += 1
@@ -56,9 +56,9 @@ class Names:
 
 
 _LEADS_OUT, _MISSING = "is outside the production", "missing, or not a file"
-_FROM_ROOT = re.compile(r"[\\/](?![\\/])")  # two are a server's
-_ABOVE = 2  # a load file is in `DATA` of a volume, say, and its paths begin at the volume or at the directory above it
-_LISTED = 16  # directories whose names are kept: records come in the order of their files
+_FROM_ROOT = re.compile(r"[\\/](?![\\/])")  # two begin a server name
+_ABOVE = 2  # a load file may be in `DATA` of a volume, with paths from the volume or from the directory above it
+_LISTED = 16  # directories whose names are cached: records come in the order of their files
 
 
 class Place:
@@ -70,8 +70,8 @@ class Place:
         self._names = lru_cache(_LISTED)(_names)
 
     def find(self, said: str) -> tuple[Path | None, str]:
-        """The file, or the reason why there is none. The path is resolved, since a link would lead elsewhere from its
-        new location."""
+        """Return the file, or the reason why there is none. The path is resolved, since a link would have another
+        target at its new location."""
         file, why = self._below(self._root, said)
         if file is not None or why == _LEADS_OUT:
             return file, why
@@ -81,7 +81,7 @@ class Place:
         return None, why
 
     def _below(self, root: Path, said: str) -> tuple[Path | None, str]:
-        """The file that is written so, else the only one that differs from that in case alone."""
+        """Return the file of this name, else the only one that differs from it only in case."""
         exact = inside(root, said[1:] if _FROM_ROOT.match(said) else said)
         if exact is None:
             return None, _LEADS_OUT
@@ -96,7 +96,8 @@ class Place:
         return None, _MISSING if all(path.is_relative_to(root) for path in alike) else _LEADS_OUT
 
     def _alike(self, root: Path, directory: Path, parts: Sequence[str]) -> Iterator[Path]:
-        """What there is under names that differ from these only in case; a link that leads out is not followed."""
+        """Yield the existing paths whose names differ from these only in case; a link out of the root is not
+        followed."""
         for name in self._names(directory).get(parts[0].casefold(), ()):
             path = directory / name
             if len(parts) == 1 or not path.resolve().is_relative_to(root):
@@ -106,7 +107,7 @@ class Place:
 
 
 def _names(directory: Path) -> Mapping[str, Sequence[str]]:
-    """The names in a directory, by themselves without case; none where it is none."""
+    """Return the names in a directory, grouped by their case-folded form; empty if there is no directory."""
     names = defaultdict[str, list[str]](list)
     try:
         for name in sorted(os.listdir(directory)):
@@ -116,7 +117,7 @@ def _names(directory: Path) -> Mapping[str, Sequence[str]]:
     return names
 
 
-# Titles, letters and digits only: programs part them by blanks, underscores and dashes as they like.
+# Titles, letters and digits only: programs separate words by blanks, underscores or dashes.
 _NATIVE = ("NATIVEPATH", "NATIVELINK", "NATIVEFILE", "NATIVEFILEPATH")
 _TEXT = ("TEXTPATH", "TEXTLINK", "TEXTFILE", "TEXTFILEPATH", "EXTRACTEDTEXT", "OCRPATH")
 _BEGIN = ("BEGDOC", "BEGBATES", "BEGINBATES", "DOCID", "PRODBEG", "CONTROLNUMBER")
@@ -134,27 +135,27 @@ _PARTED = re.compile(r"[\W_]")
 
 @dataclass(slots=True)
 class Taken:
-    """What came of the records: each is an item of a discovery, attached and left out, or not taken."""
+    """Counts of the records: each becomes an item of a discovery, or is an omitted attachment, or is not imported."""
 
     records: int = 0
-    natives: int = 0  # taken
-    texts: int = 0  # taken in place of natives
+    natives: int = 0  # imported
+    texts: int = 0  # imported in place of natives
     bare: int = 0  # have neither: items without bytes
-    attached: int = 0  # left out: they are inside the native of their family's first document
-    faults: int = 0  # not taken: their number is another record's; a line each
-    wrong: int = 0  # taken, but different from the load file: a line each, and an exception of the discovery
+    attached: int = 0  # omitted: they are inside the native of their family's first document
+    faults: int = 0  # not imported: an earlier record has their number; a line each
+    wrong: int = 0  # imported, but different from the load file: a line each, and an exception of the discovery
 
     @property
     def items(self) -> int:
-        """How many loose files a discovery finds."""
+        """The number of loose files that a discovery finds."""
         return self.natives + self.texts + self.bare
 
 
 def take(
     load_file: Path, to: Path, tell: Callable[[str], None], *, topmost: bool = False, root: Path | None = None
 ) -> Taken:
-    """Make `to`, which does not exist or is empty, from the files that a load file names: hard links, else copies. The
-    load file's paths begin at `root`, else at its own directory. Raises UsageError."""
+    """Create `to`, which must not exist or be empty, from the files that a load file names: hard links, else copies.
+    The load file's paths begin at `root`, else at its own directory. Raises UsageError."""
     if root is not None and not root.is_dir():
         raise UsageError(f"--root {root} is not a directory", field="root")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
@@ -168,7 +169,7 @@ def take(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What stands for a record."""
+    """The file that represents a record."""
 
     file: Path | None  # None: nothing
     native: bool = False
@@ -181,7 +182,7 @@ class _Found:
 class _Family:
     """The family of the record before; its members follow its first."""
 
-    first: str = ""  # path of its file; empty where it is not taken
+    first: str = ""  # path of its file; empty if it is not imported
     custodian: str = ""
     native: bool = False
     members: set[str] = field(default_factory=set)  # numbers
@@ -198,12 +199,12 @@ class _Taking:
     numbers: Numbers = field(default_factory=Numbers)
     done: Taken = field(default_factory=Taken)
     keys: Mapping[str, str] = field(default_factory=dict)
-    titles: Mapping[str, str] = field(default_factory=dict)  # unchanged, by their letters and digits
+    titles: Mapping[str, str] = field(default_factory=dict)  # the titles by their letters and digits
     family: _Family = field(default_factory=_Family)
     custodians: Counter[str] = field(default_factory=Counter)
 
     def record(self, row: Mapping[str, str]) -> None:
-        """One more. Raises UsageError where nothing can be written."""
+        """Import one more record. Raises UsageError if nothing can be written."""
         if not self.keys:
             self._begin(row)
         self.done.records += 1
@@ -231,7 +232,7 @@ class _Taking:
         self._count(called, found)
 
     def end(self) -> None:
-        """Say that it is whole. Raises UsageError."""
+        """Mark the source as complete. Raises UsageError."""
         name, custodians = display_name(os.fsencode(self.load_file)), dict(self.custodians)
         done = Imported(load_file=name, records=self.done.records, custodians=custodians)
         try:
@@ -247,13 +248,13 @@ class _Taking:
                 raise UsageError(f"{self.load_file} has none of the fields {', '.join(names)}")
 
     def _said(self, row: Mapping[str, str], names: Iterable[str]) -> str:
-        """The first of these fields that has a value."""
+        """Return the value of the first of these fields that has one."""
         values = (row[self.titles[name]].strip() for name in names if name in self.titles)
         return next(filter(None, values), "")
 
     def _had(self, row: Mapping[str, str], called: str, begin: str, custodian: str) -> None:
-        """Leave out a record with the number of an earlier one. What is attached to it follows none of those that are taken:
-        the earlier one's native may not hold it."""
+        """Omit a record with the number of an earlier one. Its attachments do not join the family of the earlier
+        record, whose native may not contain them."""
         self.done.faults += 1
         self.tell(f"{called}: record {self.done.records:,} has the number of an earlier one and is not imported")
         above = self._above(row, begin)
@@ -261,12 +262,12 @@ class _Taking:
             self.family = _Family(custodian=custodian, members={begin})
 
     def _above(self, row: Mapping[str, str], begin: str) -> str:
-        """The number of what it is attached to; nothing where it is attached to nothing."""
+        """Return the number of the record's parent; empty if it has none."""
         told = (self._said(row, names) for names in (_FIRST, _PARENT))
         return next((number for number in told if number not in ("", begin)), "")
 
     def _attached(self, row: Mapping[str, str], called: str, begin: str, custodian: str) -> bool:
-        """Whether it is of the family of the record before, and not its first."""
+        """Return whether the record belongs to the family of the record before, as a child."""
         above = self._above(row, begin)
         if not above:
             return False
@@ -284,7 +285,7 @@ class _Taking:
         return True
 
     def _found(self, row: Mapping[str, str]) -> _Found:
-        """Its native, else its text, else nothing."""
+        """Return the record's native, else its text, else nothing."""
         said = self._said(row, _NATIVE)
         native, lacks = self._there(said)
         if native is not None:
@@ -303,7 +304,7 @@ class _Taking:
         return _Found(text, code=ExceptionCode.NO_NATIVE, detail=why)
 
     def _there(self, said: str) -> tuple[Path | None, str]:
-        """The file that a path names, or why there is none; nothing without a path."""
+        """Return the file that a path names, or why there is none; nothing without a path."""
         if not said:
             return None, ""
         file, why = self.place.find(said)
@@ -313,7 +314,7 @@ class _Taking:
         return None, f"{said[:_SHOWN]!r}{parted}{why}"
 
     def _placed(self, stem: str, file: Path | None, record: Record) -> str:
-        """Write it and return its path below the source. Raises UsageError where nothing can be written."""
+        """Write the file and return its path below the source. Raises UsageError if nothing can be written."""
         suffix = file.suffix if file is not None and _SUFFIX.fullmatch(file.suffix) else ""
         relative = f"{stem}{suffix}"
         try:
@@ -341,13 +342,14 @@ class _Taking:
             self.done.natives += 1
         else:
             self.done.texts += 1
-        if found.code is not None and found.detail != _NEITHER:  # of which many productions have some
+        if found.code is not None and found.detail != _NEITHER:  # many productions have some
             self.done.wrong += 1
             self.tell(f"{called}: {found.detail}")
 
 
 def _compared(native: Path, hashes: Mapping[str, str]) -> tuple[str, str | None]:
-    """Its sha256, and the title of a hash of the record that is another; nothing where it has none. Raises OSError."""
+    """Return the sha256, and the title of a hash of the record that differs; empty if the record has no hash. Raises
+    OSError."""
     wanted = {title: value.lower() for title, value in hashes.items() if value}
     if not wanted:
         return "", None
@@ -373,5 +375,5 @@ def _link_or_copy(native: Path, name: Path) -> None:
 
 
 def _safe(name: str) -> str:
-    """A name for a file or directory of ours, of so few bytes that a suffix has room."""
+    """Return a name for a file or directory of ours, short enough to leave room for a suffix."""
     return _UNSAFE.sub("_", name.strip()).encode()[:_MOST_BYTES].decode(errors="ignore")

@@ -1,4 +1,4 @@
-"""Phases extract and export: texts out of the index, and natives and page images, each file by its number."""
+"""Phases extract and export: texts from the index, and natives and page images, each file named by its number."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def export(work: TaskWork) -> TaskResult:
 
 def _native(out: Output, evidence: Evidence, row: NativeRow) -> ProducedFile | None:
     if row.sha256 is None:
-        return None  # it could not be read when it was found
+        return None  # it could not be read at its discovery
     source = evidence.bytes_at(
         row.source_job, _bytes(row.path), _bytes(row.location), _bytes(row.name) or b"", row.size or 0
     )
@@ -80,7 +80,7 @@ def _bytes(value: memoryview | None) -> bytes | None:
 
 
 def _images(work: TaskWork, out: Output, rows: list[NativeRow], first: int, last: int) -> list[ProducedFile]:
-    """Pages as the processing job wrote them, under the same names."""
+    """Copy the pages that the processing job wrote, under the same names."""
     images = uuid.UUID(work.job.options.of(ProductionChoice).images)
     places = {row.number: Place(row.volume, row.folder) for row in rows}
     with work.database.transaction() as conn:
@@ -91,7 +91,8 @@ def _images(work: TaskWork, out: Output, rows: list[NativeRow], first: int, last
 
 
 def _image(out: Output, path: bytes, page: ImageRow, place: Place) -> ProducedFile:
-    """A page is ours, and its number is given: one that is gone or another is no exception of an item. Raises StorageFault."""
+    """Copy a page. Its number is given already, so a page that is missing or changed is not an exception of an item.
+    Raises StorageFault."""
     storage, name = out.work.storage, page.path.rpartition("/")[2]
     try:
         source = FilerSource(storage, path, os.path.basename(path), storage.stat(path).st_size, own=True)
@@ -106,11 +107,11 @@ def _image(out: Output, path: bytes, page: ImageRow, place: Place) -> ProducedFi
 
 ALIVE_EVERY = 100
 _LOST = "its text is no longer in the index shard that contained it when this job was created"
-_REMOVALS = 20  # an engine may make a lock file in a directory that is being emptied
+_REMOVALS = 20  # an engine may create a lock file in a directory that is being emptied
 
 
 def extract(work: TaskWork) -> TaskResult:
-    """Write the texts of this task's items. One that its shard lacks is an exception of that item."""
+    """Write the texts of this task's items. A text that its shard lacks is an exception of that item."""
     payload = work.claimed.payload
     shard = uuid.UUID(payload["shard"])
     out = Output(work)
@@ -147,7 +148,7 @@ def extract(work: TaskWork) -> TaskResult:
 
 @contextmanager
 def fetched(work: TaskWork, shard: ShardRow) -> Iterator[IndexReader]:
-    """A reader of the shard, brought to scratch for as long as the block lasts. Raises StorageFault."""
+    """Copy the shard to scratch and yield a reader of it. Raises StorageFault."""
     top = work.context.scratch.absolute() / "texts"
     source = os.path.join(work.root, bytes(shard.location))
     work.context.breadcrumb.doing(Activity.FETCHING, source)

@@ -25,7 +25,7 @@ class _Production(JobTypes):
     finalise = (FINALISE_TABLES, FINALISE_REST)  # each report is written in order, by one task
 
     def bodies(self) -> Mapping[Phase, Callable[[Any], Any]]:
-        """Texts, pages, natives, and the reports at the end."""
+        """Return the functions of the phases: texts, pages, natives, and the reports at the end."""
         from production import finish, items
 
         return {
@@ -45,13 +45,13 @@ class _Production(JobTypes):
         return number_pages(conn, job, options)
 
     def ended(self, conn: Any, job: Any, options: Any, state: Any) -> None:
-        """Note what the job has written, with hashes."""
+        """Record what the job has written, with hashes."""
         from production.rows import note_ended
 
         note_ended(conn, job, options, state)
 
     def users(self, conn: Any, job: Any, *, findings: bool = False) -> Sequence[Any]:
-        """Jobs that take items or pages of this one."""
+        """Return jobs that take items or pages of this one."""
         from production.statements import PRODUCTION
         from sql.jobs import get_job
 
@@ -61,19 +61,19 @@ class _Production(JobTypes):
         return [user for user in users if job.hex in get_job(conn, user).options.of(ProductionChoice).deduped]
 
     def kin(self, conn: Any, job: Any) -> Sequence[Any]:
-        """Jobs whose items this one takes, and jobs that take items of this one."""
+        """Return jobs whose items this one takes, and jobs that take items of this one."""
         from production.statements import PRODUCTION
 
         return PRODUCTION.production_kin(conn, job=job)
 
     def unaware(self, conn: Any, job: Any, tag: str) -> Sequence[Any]:
-        """Jobs that chose items of this one by the tag."""
+        """Return unfinished jobs that chose items of this one by the tag."""
         from production.statements import PRODUCTION
 
         return [row.id for row in PRODUCTION.production_unfinished(conn, sources=[job.hex], tag=tag)]
 
     def create(self, kind: JobType, sources: Any, out: str, storage: Any, settings: Any, **plan: Any) -> Any:
-        """With default options but for `tag` and `prefix`."""
+        """Create a job with default options, except `tag` and `prefix`."""
         from production.create import ProductionPlan, create_production
 
         choice = ProductionChoice(type=kind, out=out, prefix=plan.pop("prefix", "EDB"), tag=plan.pop("tag", ""))
@@ -87,7 +87,7 @@ class _Production(JobTypes):
         return remove_output(storage, handle.job.options.of(ProductionChoice), handle.id, wrote(handle))
 
     def figures(self, conn: Any, handle: Any) -> Mapping[str, Any]:
-        """What the job chose, omitted and wrote."""
+        """Return what the job chose, omitted and wrote."""
         from production.choosing import production_figures
 
         return {"production": production_figures(conn, handle)}
@@ -144,7 +144,8 @@ def _print_verified(console: Console, done: ProductionVerification) -> None:
 
 
 def _page_lines(done: ProductionVerification) -> Iterator[str]:
-    """A line for what has to agree with the discovery, and one for each other type that does not."""
+    """Yield a line for the types whose pages must agree with the discovery, and one for each other type that
+    differs."""
     if exact := [each for each in done.pages if each.exact]:
         items, pages = sum(each.items for each in exact), sum(each.pages for each in exact)
         yield f"{items:,} PDF and TIFF items have {pages:,} pages, {done.pages_wrong:,} of them others than were found"

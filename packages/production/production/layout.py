@@ -1,5 +1,4 @@
-"""Location of a production's files: volumes with a folder of natives, of text and of images, each cut into folders.
-
+"""Layout of a production's files: volumes with a folder of natives, of text and of images, each divided into folders.
 VOL001/NATIVES/0001/ABC00000001.msg
 VOL001/TEXT/0001/ABC00000001.txt
 VOL001/IMAGES/0001/ABC00000001.tif"""
@@ -28,7 +27,7 @@ REPORTS: Mapping[JobType, tuple[str, ...]] = {
     JobType.PROCESSING: ("metadata.jsonl", "metadata.csv", "loadfile.opt", "hashes.csv"),
     JobType.EXPORT: ("loadfile.opt", "loadfile.csv", "loadfile.dat", "loadfile.xml", "hashes.csv", "withheld.csv"),
 }
-_DRAFT = re.compile(rb"\.[0-9a-f]{12}\.tmp\Z")  # of a file that the storage layer has not given its name yet
+_DRAFT = re.compile(rb"\.[0-9a-f]{12}\.tmp\Z")  # of a file that the storage layer has not given its final name yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +40,17 @@ class Place:
 
 @dataclass(slots=True)
 class Layout:
-    """Gives families their places one after another: a family is never cut."""
+    """Assigns places to families one after another; a family is never divided."""
 
-    folder_files: int  # items in one folder at most, but for a family that is larger
-    volume_bytes: int = 0  # in one volume at most, but for a family that is larger; 0: there is one volume
+    folder_files: int  # the most items in one folder, unless one family has more
+    volume_bytes: int = 0  # the most in one volume, unless one family has more; 0: there is one volume
     _volume: int = 1
     _folder: int = 1
     _files: int = 0
     _bytes: int = 0
 
     def place(self, sizes: Sequence[int]) -> Place:
-        """The place of a family of items of these sizes."""
+        """Return the place of a family of items of these sizes."""
         total = sum(sizes)
         if self.volume_bytes and self._bytes and self._bytes + total > self.volume_bytes:
             self._volume, self._folder, self._files, self._bytes = self._volume + 1, 1, 0, 0
@@ -63,17 +62,17 @@ class Layout:
 
 
 def folder(kind: FileKind, place: Place) -> str:
-    """The folder of files of one kind, relative to the output directory."""
+    """Return the folder of files of one kind, relative to the output directory."""
     return f"{volume(place.volume)}/{_TOPS[kind]}/{place.folder:04d}"
 
 
 def volume(number: int) -> str:
-    """The name of a volume."""
+    """Return the name of a volume."""
     return f"VOL{number:03d}"
 
 
 def suffix_of(name: bytes, media_type: str) -> str:
-    """What the native of an item ends in: as its name does where that is plain; mail is `.eml`."""
+    """Return the suffix of an item's native: that of its name if it is plain; mail has `.eml`."""
     found = _SUFFIX.search(name)
     if media_type == _MAIL:
         return ".eml"
@@ -81,12 +80,12 @@ def suffix_of(name: bytes, media_type: str) -> str:
 
 
 def is_report(kind: JobType, name: bytes) -> bool:
-    """Whether a file in the output directory is a report of such a job, or a draft of one."""
+    """Return whether a file in the output directory is a report of such a job, or a draft of one."""
     return draft_of(name) in map(str.encode, REPORTS[kind])
 
 
 def is_of_item(choice: ProductionChoice, name: bytes) -> bool:
-    """Whether a file in one of the folders is called as those of the job's items are, or is a draft of one."""
+    """Return whether a file in one of the folders has a name of the job's items, or is a draft of one."""
     stem, _, suffix = draft_of(name).partition(b".")
     prefix = choice.prefix.encode()
     number = stem.removeprefix(prefix)
@@ -97,12 +96,12 @@ def is_of_item(choice: ProductionChoice, name: bytes) -> bool:
 
 
 def draft_of(name: bytes) -> bytes:
-    """The name that a draft is to have; that of another file is its own."""
+    """Return the final name of a draft; for another file its own name."""
     return _DRAFT.sub(b"", name)
 
 
 def is_draft(name: bytes) -> bool:
-    """Whether a file has not been given its name yet."""
+    """Return whether a file has not been given its final name yet."""
     return _DRAFT.search(name) is not None
 
 
@@ -112,13 +111,13 @@ class Taken:
 
     id: uuid.UUID
     family: uuid.UUID | None  # its family's topmost item
-    parent: uuid.UUID | None  # what it is attached to, containers between them aside
-    size: int  # of what is written of it, about
+    parent: uuid.UUID | None  # ignoring containers between the two
+    size: int  # of the files written for it, estimated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbered:
-    """The same with its number, the range that it belongs to and its place."""
+    """An item with its number, the range that it belongs to and its place."""
 
     taken: Taken
     number: int
@@ -126,12 +125,12 @@ class Numbered:
         int  # of the whole family; without its topmost item a range begins with each that is attached to nothing taken
     )
     last: int
-    parent: int | None  # what it is attached to; None: nothing that was taken
+    parent: int | None  # number of its parent; None: no taken item
     place: Place
 
 
 def numbered(items: Iterable[Taken], first: int, layout: Layout) -> Iterator[Numbered]:
-    """The items from number `first` on. Families must come together; one is held in memory at a time."""
+    """Number the items, beginning at `first`. Families must be contiguous; one is held in memory at a time."""
     number = first
     for _, group in groupby(items, key=lambda item: item.family or item.id):
         members = list(group)
@@ -146,8 +145,8 @@ def numbered(items: Iterable[Taken], first: int, layout: Layout) -> Iterator[Num
 
 
 def _trees(members: Sequence[Taken]) -> Iterator[list[Taken]]:
-    """Each item that is attached to none of the others, and behind it what is attached to it, in their order: one tree of a
-    family that is whole."""
+    """Yield each item that is attached to none of the others, followed by everything attached to it, in their order:
+    one tree for a complete family."""
     known = {member.id for member in members}
     below: dict[uuid.UUID | None, list[Taken]] = defaultdict(list)
     for member in members:
@@ -162,7 +161,7 @@ def _trees(members: Sequence[Taken]) -> Iterator[list[Taken]]:
 
 @dataclass(slots=True)
 class Batches:
-    """Cuts numbers into batches of whole families."""
+    """Divides numbers into batches of whole families."""
 
     most_items: int
     most_bytes: int
@@ -171,7 +170,8 @@ class Batches:
     _bytes: int = 0
 
     def add(self, number: int, first: int, last: int, size: int) -> tuple[int, int, int] | None:
-        """Add the next item, of a family with the numbers `first` to `last`; (first, last, bytes) of a batch that is full without it."""
+        """Add the next item, of a family with the numbers `first` to `last`; return (first, last, bytes) of a batch
+        that is full without it."""
         full = None
         many = last - self._first + 1
         if self._first and number == first and (many > self.most_items or self._bytes + size > self.most_bytes):
@@ -182,7 +182,7 @@ class Batches:
         return full
 
     def rest(self) -> tuple[int, int, int] | None:
-        """What is left; None where nothing is."""
+        """Return the last batch; None if there is none."""
         if not self._first:
             return None
         batch = (self._first, self._last, self._bytes)

@@ -1,5 +1,5 @@
-"""Opticon load files (OPT): write ours, and read those of any program, as the format defines them. One line a page:
-page id, volume, path, Y where a document begins, folder, box, and its page count."""
+"""Opticon load files (OPT): write ours, and read those of any program, as the format defines them. One line for each
+page: page id, volume, path, Y at the start of a document, folder, box, and its page count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from core.errors import UsageError, read_problem
 
 
 def lines(volume: str, pages: Sequence[tuple[str, str]]) -> bytes:
-    """The pages of one item: id (its Bates number) and path with slashes. Numbers and paths of ours hold no comma."""
+    """Return the lines of one item's pages: id (its Bates number) and path with slashes. Our numbers and paths contain
+    no comma."""
     out = []
     for number, (page, path) in enumerate(pages):
         backslashed = path.replace("/", "\\")
@@ -26,13 +27,13 @@ _VALUES = 7  # page id, volume, path, Y where a document begins, Y for folder an
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One line."""
+    """One line of an Opticon file."""
 
     id: str
     volume: str
     path: str
     begins: bool
-    count: str  # of the document's pages, where it begins; may be empty
+    count: str  # of the document's pages, on its first line; may be empty
 
 
 def read_opt(path: Path) -> Iterator[tuple[str, list[Page]]]:

@@ -8,10 +8,10 @@ from typing import Any
 from core.job_types import FileKind, JobType, TypeOptions
 
 DAT_ENCODING = "dat_encoding"  # of an export's extras
-IMAGE_FORMAT, DPI = "format", "dpi"  # of those of a processing job
+IMAGE_FORMAT, DPI = "format", "dpi"  # of a processing job's extras
 WITHHELD = "withheld"  # in the payload of a task of phase export: numbers of items whose natives are not written
-_NAMES = ("out", "query", "tag", "withhold", "prefix")  # that people gave a production
-MARKER = ".edbench-production.json"  # in the output directory: whose it is
+_NAMES = ("out", "query", "tag", "withhold", "prefix")  # given by people, and possibly confidential
+MARKER = ".edbench-production.json"  # in the output directory: names its job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,34 +21,34 @@ class ProductionChoice(TypeOptions):
     type: JobType
     sources: tuple[str, ...] = ()  # jobs whose items are taken, ids in hex, in the order of the numbers
     out: str = ""  # absolute; everything is written below it
-    query: str = ""  # that chose the items; empty: all of them
+    query: str = ""  # chooses the items; empty: all of them
     tag: str = ""
     withhold: tuple[
         str, ...
     ] = ()  # tags whose items are not taken, with their families; with `images` in addition to that job's
-    originals: bool = False  # families, or items without one, whose originals are taken were left out
-    not_nist: bool = False  # so were those on a list of known software
-    families: bool = True  # whole ones were taken or left
-    items: int = 0  # that are taken
+    originals: bool = False  # families, or items without one, whose originals are taken are omitted
+    not_nist: bool = False  # so are files on a list of known software
+    families: bool = True  # whole families are taken or omitted
+    items: int = 0  # taken
     chosen: int = (
         0  # taken, withheld, copies, system files and containers together; 0: of a job that is older than this
     )
-    withheld: int = 0  # that were chosen and are not taken for `withhold`
-    copies: int = 0  # nor for `originals`, of the rest
-    system_files: int = 0  # nor for `not_nist`, of that rest
-    goes_by: tuple[str, ...] = ()  # tags that decided what is taken …
-    tag_changes: int = 0  # … and how often items of the sources had been given one, or lost it, when they did
-    containers: int = 0  # that were chosen, and are nothing apart from what they hold
-    left_out: int = 0  # of pages: copies that have none, whose original is withheld now
-    equal: int = 0  # that are taken and equal an item with a tag of `withhold`
+    withheld: int = 0  # chosen items that are not taken because of `withhold`
+    copies: int = 0  # of the remaining ones, those not taken because of `originals`
+    system_files: int = 0  # of the remaining ones, those not taken because of `not_nist`
+    goes_by: tuple[str, ...] = ()  # tags that decide what is taken …
+    tag_changes: int = 0  # … and how often items of the sources had got or lost one by then
+    containers: int = 0  # chosen containers; only their content can be produced
+    left_out: int = 0  # for an export of pages: copies without pages whose original is withheld now
+    equal: int = 0  # taken items that equal an item with a tag of `withhold`
     prefix: str = ""  # of a control number …
     digits: int = 8  # … and how many digits it has at least
     first: int = 1  # number of the first item
     folder_files: int = 1_000  # items in one folder of a volume at most
     volume_bytes: int = 0  # of natives and text in one volume; 0: there is one volume
     images: str = ""  # of an export: the processing job whose images it takes, its id in hex
-    findings: tuple[str, ...] = ()  # of duplicates, a token in hex for each source; empty: there was none that held
-    extras: tuple[tuple[str, str], ...] = ()  # options of one type alone, by name
+    findings: tuple[str, ...] = ()  # of duplicates, a token in hex for each source; empty: no valid finding
+    extras: tuple[tuple[str, str], ...] = ()  # options that only one type has, by name
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ class ProductionChoice(TypeOptions):
         return (*self.sources, self.images) if self.images else self.sources
 
     def anonymous(self) -> dict[str, Any]:
-        """Without names of directories, tags and numbers, and without queries."""
+        """Return the options without names of directories, tags and numbers, and without queries."""
         return {key: value for key, value in asdict(self).items() if key not in _NAMES}
 
     @property
@@ -66,17 +66,17 @@ class ProductionChoice(TypeOptions):
 
     @property
     def last(self) -> int:
-        """The number of the last item at most. Those of pages were given before some were withheld."""
+        """The highest possible item number. Numbers of pages were given before some items were withheld."""
         return self.first + self.items - 1 + (self.withheld if self.images else 0)
 
     def control(self, number: int) -> str:
-        """The control number of an item."""
+        """Return the control number of an item."""
         return f"{self.prefix}{number:0{self.digits}d}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducedFile:
-    """One file that a job has written below its output directory; one row of table `production_file`."""
+    """A file that a job has written below its output directory; one row of table `production_file`."""
 
     number: int  # of the item; 0: of the job as a whole
     kind: FileKind

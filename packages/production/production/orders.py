@@ -1,4 +1,4 @@
-"""What a person may ask for of an extraction or an export; as `controller.jobs.orders` for a discovery."""
+"""Options of an extraction, processing or export job; as `controller.jobs.orders` for a discovery."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GB = 1_000_000_000
 _CHOICE = ProductionChoice(type=JobType.EXPORT)
 _LEAST_GB, _MOST_GB = 1e-9, 1e6  # a byte, a petabyte
 _MOST_TAGS = 100
-_DEVICES = ("COM", "LPT")  # whose numbered ones no file may be called by, whatever it ends in
+_DEVICES = ("COM", "LPT")  # numbered, no file may have their name, whatever its suffix
 
 
 def _plain(prefix: str) -> str:
@@ -31,7 +31,7 @@ def _plain(prefix: str) -> str:
 
 
 def _asked(query: str | None) -> str | None:
-    """Blank is not the same as not given: a variable of a shell that is not set would choose everything."""
+    """Refuse a blank query: an unset variable of a shell would choose everything."""
     if query is not None and not query.strip():
         raise ValueError("the query is empty; give at least one word, or * for everything")
     return query
@@ -44,14 +44,14 @@ def _tag(given: str | None) -> str | None:
 
 
 def named_images(job: str | None) -> str | None:
-    """The job whose pages are taken. Raises ValueError for none that is called so."""
+    """Return the job whose pages are taken. Raises ValueError for a blank name."""
     if job is not None and not job.strip():
         raise ValueError("no job is named; give a job of `edbench produce images`, or remove the option")
     return job
 
 
 def _tags(given: list[str] | None) -> list[str] | None:
-    """Each once. Raises ValueError for what no tag can be called."""
+    """Return the tags without repetitions. Raises ValueError for an invalid name."""
     from search.language import checked_name  # few give any, and a command's start would wait
 
     if given is None:
@@ -65,7 +65,7 @@ def _tags(given: list[str] | None) -> list[str] | None:
 
 
 class ProductionOrder(Order):
-    """What jobs of these types have in common."""
+    """Options that the jobs of these types share."""
 
     query: Annotated[
         str | None,
@@ -127,7 +127,7 @@ class ProductionOrder(Order):
     trace: Traced = False
 
     def choice(self, kind: JobType, out: Path) -> ProductionChoice:
-        """What the job is to do, without its items. Raises UsageError."""
+        """Return the options of the job, without its items. Raises UsageError."""
         if self.prefix.upper() in _DEVICES and self.digits == 1:
             raise UsageError(f"--prefix {self.prefix} with one digit makes names that Windows reserves; give more digits",
                              field="digits")  # fmt: skip
@@ -152,7 +152,7 @@ class ProductionOrder(Order):
         )
 
     def options(self, settings: Settings, choice: ProductionChoice) -> JobOptions:
-        """What the job is created with. Raises UsageError."""
+        """Return the options with which the job is created. Raises UsageError."""
         return JobOptions(
             of_type=choice,
             priority=self.priority,

@@ -1,4 +1,5 @@
-"""The output directory of a job that writes files: each has its hashes, and once its task is done it is whole under its name."""
+"""The output directory of a job that writes files: each file has its hashes, and is complete under its name once its
+task is done."""
 
 from __future__ import annotations
 
@@ -28,11 +29,11 @@ from worker.slots.breadcrumb import Activity
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    Content = bytes | Iterable[Buffer]  # of a file: as a whole where it is small, else in pieces
+    Content = bytes | Iterable[Buffer]  # of a file: as a whole if it is small, else in pieces
 
 
 class Output:
-    """One task's way to it. Raises StorageFault where the directory is not there, or not the job's."""
+    """One task's access to the output directory. Raises StorageFault if the directory is missing, or not the job's."""
 
     def __init__(self, work: TaskWork) -> None:
         self.work, self.choice = work, work.job.options.of(ProductionChoice)
@@ -54,10 +55,10 @@ class Output:
             raise StorageFault(
                 f"{display_name(self.path)} is the output directory of another job; give this job its own"
             )
-        storage.floor = self.path  # everything is made below it, and it is never made again
+        storage.floor = self.path  # everything is created below it, and it is never created again
 
     def control(self, number: int, first_page: int | None) -> str:
-        """The number that an item's files are called by: that of its first page where pages have numbers."""
+        """Return the number by which an item's files are named: that of its first page if pages have numbers."""
         return self.choice.control(number if first_page is None else first_page)
 
     def put(
@@ -72,10 +73,10 @@ class Output:
         expected: bytes | None = None,
     ) -> ProducedFile:
         """Write one file of an item. Exceptions raised by reading `content` are passed on; bytes whose sha256 is not
-        the `expected` one raise DocumentError before the file has its name. Raises StorageFault; half a file may remain
-        then, which the next claim replaces."""
+        the `expected` one raise DocumentError before the file has its name. Raises StorageFault; then half a file may
+        remain, which the next claim replaces."""
         relative, hashes = f"{folder(kind, place)}/{name}", _Hashes(expected)
-        if isinstance(content, bytes) and len(content) <= WRITE_SIZE:  # nothing is made of one that differs
+        if isinstance(content, bytes) and len(content) <= WRITE_SIZE:  # a file that differs is never created
             hashes.take(content)
             hashes.compare()
             self._write(self._absolute(relative), content)
@@ -86,17 +87,17 @@ class Output:
         return self._produced(relative, (number, kind, page), size, hashes)
 
     def _write(self, path: bytes, content: bytes) -> None:
-        """Write a file under its own name at once where no file has that name, which saves the filer a rename. A claim
-        that was lost may have begun such a file, or may yet begin one: an existing file is replaced only by a complete
-        one, and the file that the lost claim has open then has no name. So an abort leaves the name alone: by then it
-        may be that of the next claim's file."""
+        """Write a file under its own name at once if no file has that name, which saves the filer a rename. A lost
+        claim may have begun such a file, or may yet begin one: an existing file is replaced only by a complete one, and
+        the file that the lost claim has open then has no name. So an abort leaves the name alone: by then it may be
+        that of the next claim's file."""
         storage = self.work.storage
         try:
             file = storage.create(path)
         except StorageFault as e:
             if e.errno not in (errno.EEXIST, errno.ENOENT):
                 raise
-            opened: AbstractContextManager[WriteFile] = storage.writing(path)  # makes directories that are missing, too
+            opened: AbstractContextManager[WriteFile] = storage.writing(path)  # creates missing directories, too
         else:
             file.keep()
             opened = file
@@ -130,8 +131,8 @@ class Output:
 
     @contextmanager
     def growing(self, relative: str, number: int) -> Iterator[Growing]:
-        """A report, the so manieth of the job, that is written along with others; it has its name when the block has ended
-        well. Raises StorageFault."""
+        """Yield report `number` of the job, which is written along with others; it gets its name if the block succeeds.
+        Raises StorageFault."""
         with self.work.storage.writing(self._absolute(relative)) as file:
             report = Growing(file, relative)
             yield report
@@ -140,7 +141,7 @@ class Output:
 
 
 class Growing:
-    """A file that is added to; `file` is its row once it is whole."""
+    """A file that is appended to; `file` is its row once it is complete."""
 
     def __init__(self, into: WriteFile, path: str) -> None:
         self.path, self.hashes = path, _Hashes()
@@ -148,14 +149,14 @@ class Growing:
         self._into, self._held = into, bytearray()
 
     def add(self, data: bytes) -> None:
-        """Gathers what suits a filer."""
+        """Append data; write it in pieces that suit a filer."""
         self._held += data
         while len(self._held) >= WRITE_SIZE:
             self._write(self._held[:WRITE_SIZE])
             del self._held[:WRITE_SIZE]
 
     def flush(self) -> None:
-        """The rest."""
+        """Write the rest."""
         if self._held:
             self._write(self._held)
             self._held = bytearray()
@@ -166,32 +167,33 @@ class Growing:
 
 
 class _Hashes:
-    """Of what is written, as it passes."""
+    """Hashes of written data, updated as it passes."""
 
     def __init__(self, expected: bytes | None = None) -> None:
         self._expected = expected
         self.sha256, self.md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
 
     def take(self, chunk: Buffer) -> None:
-        """Some of it."""
+        """Add a piece of data."""
         self.sha256.update(chunk)
         self.md5.update(chunk)
 
     def compare(self) -> None:
-        """All of it was taken. Raises DocumentError where it is not what was expected."""
+        """Compare the hash of all data. Raises DocumentError if it is not the expected one."""
         if self._expected is not None and self.sha256.digest() != self._expected:
             raise hash_differs(self.sha256.hexdigest(), self._expected)
 
 
 class Evidence:
-    """Of one task. Each job's source is known to be what it was before anything of it is read."""
+    """Access of one task to the evidence. Each job's source is checked to be unchanged before anything of it is
+    read."""
 
     def __init__(self, work: TaskWork) -> None:
         self._work = work
         self._jobs: dict[uuid.UUID, Job] = {}
 
     def items(self, ids: Sequence[uuid.UUID]) -> Mapping[uuid.UUID, Item]:
-        """The rows of these. Raises StorageFault where one has gone with its job."""
+        """Return the rows of these items. Raises StorageFault if one was deleted with its job."""
         with self._work.database.transaction() as conn:
             found = {item.id: item for item in ITEMS.load_items(conn, items=list(ids))}
         if (gone := len(set(ids)) - len(found)) > 0:
@@ -199,8 +201,8 @@ class Evidence:
         return found
 
     def source(self, item: Item, job: uuid.UUID, most: int) -> FoundSource | None:
-        """The item's bytes as they were when it was found, `most` of them; None when it has none that could be read then.
-        Raises StorageFault."""
+        """Return the item's bytes as they were when it was found, at most `most` of them; None if none could be read
+        then. Raises StorageFault."""
         if item.sha256 is None:
             return None
         path = item.ordinal if item.parent is None else None
@@ -210,7 +212,7 @@ class Evidence:
     def bytes_at(
         self, job: uuid.UUID, path: bytes | None, location: bytes | None, name: bytes, size: int
     ) -> FilerSource | None:
-        """Those of a loose file with this path in its job's source, or of a child that was written there."""
+        """Return the bytes of a loose file with this path in its job's source, or of a child that was written there."""
         if path is not None:
             root = self._source_of(job).source
             return FilerSource(self._work.storage, os.path.join(root, path), name, size, own=False)
@@ -219,11 +221,12 @@ class Evidence:
         return FilerSource(self._work.storage, os.path.join(self._work.root, location), name, size, own=True)
 
     def check(self, job: uuid.UUID) -> None:
-        """Raises StorageFault unless the job's source is what it was when the job was created."""
+        """Raise StorageFault unless the job's source is what it was when the job was created."""
         self._work.check_root_of(self._source_of(job))
 
     def options(self, job: uuid.UUID) -> JobOptions:
-        """By which the job found its items: what is read of one again is what was read then, and is in the index."""
+        """Return the options with which the job found its items: an item read again with them gives the content of the
+        index."""
         return self._source_of(job).options
 
     def _source_of(self, job: uuid.UUID) -> Job:
@@ -240,5 +243,5 @@ class Evidence:
 
 
 def items_gone(many: int) -> StorageFault:
-    """So many items have no row any more."""
+    """Return the fault that so many items have no row any more."""
     return StorageFault(f"{many} of the items are gone: the job that found them was changed; cancel this one")

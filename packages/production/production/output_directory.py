@@ -1,4 +1,5 @@
-"""The output directory of a job: claims an empty one with a marker, and removes what the job wrote when it is deleted."""
+"""The output directory of a job: claims an empty one with a marker, and removes the job's files when the job is
+deleted."""
 
 from __future__ import annotations
 
@@ -26,12 +27,12 @@ from sql.connection import Connection
 from sql.jobs import get_job
 from sql.session import Database
 
-THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
+THEIRS = frozenset({b"lost+found"})  # present if the directory is the root of a file system
 MARKER_NAME = MARKER.encode()
 
 
 def evidence_of(databases: Iterable[Database]) -> dict[str, uuid.UUID]:
-    """The sources of all jobs there are, each with a job of it: what one of them reads another one must not write into."""
+    """Return the sources of all jobs, each with one of its jobs: no job may write into what another one reads."""
     found: dict[str, uuid.UUID] = {}
     for database in databases:
         with database.transaction() as conn:
@@ -40,7 +41,7 @@ def evidence_of(databases: Iterable[Database]) -> dict[str, uuid.UUID]:
 
 
 def refuse_inside(out: Path, settings_storage: Path, evidences: Mapping[str, uuid.UUID]) -> None:
-    """Raises UsageError where the directory is inside or around evidence, or in a directory that jobs write."""
+    """Raise UsageError if the directory is inside or around evidence, or in a directory that jobs write."""
     kept = [settings_storage / name for name in ("jobs", "corpora", "results")]
     for evidence, job in evidences.items():
         if lies_in(out, evidence) or lies_in(evidence, out):
@@ -60,7 +61,7 @@ def refuse_inside(out: Path, settings_storage: Path, evidences: Mapping[str, uui
 
 
 def _production_around(path: str) -> str | None:
-    """The output directory of a job above this one: its content is deleted with that job."""
+    """Return the output directory of a job above this one: its content is deleted with that job."""
     above = os.path.dirname(path)
     while above != os.path.dirname(above):
         if os.path.lexists(os.path.join(above, MARKER)):
@@ -70,7 +71,7 @@ def _production_around(path: str) -> str | None:
 
 
 def missing(out: Path) -> list[bytes]:
-    """The directory and those above it, as far as they are not there yet, the deepest first."""
+    """Return the directory and those above it that do not exist yet, the deepest first."""
     path, absent = os.path.abspath(os.fsencode(out)), []
     while not os.path.lexists(path) and path != os.path.dirname(path):
         absent.append(path)
@@ -79,8 +80,8 @@ def missing(out: Path) -> list[bytes]:
 
 
 def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path, conn: Connection) -> None:
-    """Take the directory for the job that this transaction creates. Raises UsageError where it holds anything but the marker of a
-    job whose creation was killed, StorageFault."""
+    """Take the directory for the job that this transaction creates. Raises UsageError if it contains anything but the
+    marker of a job whose creation was killed, StorageFault."""
     PRODUCTION.production_creating(conn, job=job)
     ledger = PRODUCTION.production_ledger(conn)
     path = os.fsencode(out)
@@ -102,7 +103,7 @@ def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path, conn:
 
 
 def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection, ledger: str, *, alone: bool) -> None:
-    """Remove the marker of a job of this ledger that no command is creating any more, and that never existed: it wrote
+    """Remove the marker of a job of this ledger that no command is creating any more and that never existed: it wrote
     nothing else. Raises UsageError for any other marker."""
     path, whose = os.fsencode(out), owner(storage, os.fsencode(out))
     if whose is None:
@@ -141,7 +142,8 @@ def _is_there(conn: Connection, job: uuid.UUID) -> bool:
 
 
 def _mark(storage: Storage, out: Path, marker: dict[str, str]) -> None:
-    """Not replacing: of two jobs that found the directory empty in the same moment one has it."""
+    """Create the marker without replacing one: of two jobs that find the directory empty at the same moment, one gets
+    it."""
     try:
         with storage.create(os.path.join(os.fsencode(out), MARKER_NAME)) as file:
             file.write(json.dumps(marker).encode() + b"\n")
@@ -154,7 +156,7 @@ def _mark(storage: Storage, out: Path, marker: dict[str, str]) -> None:
 
 
 def owner(storage: Storage, path: bytes) -> str | None:
-    """The job that the marker in a directory names; None where there is none."""
+    """Return the job that the marker in a directory names; None if there is none."""
     try:
         return uuid.UUID(_marker(storage, path)["job"]).hex
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -162,7 +164,7 @@ def owner(storage: Storage, path: bytes) -> str | None:
 
 
 def _marker(storage: Storage, path: bytes) -> dict[str, Any]:
-    """The content of the marker; empty where there is none, or it is not ours."""
+    """Return the content of the marker; empty if there is none, or it is not ours."""
     try:
         with storage.open(os.path.join(path, MARKER_NAME)) as file:
             found = json.loads(file.readall())
@@ -172,38 +174,38 @@ def _marker(storage: Storage, path: bytes) -> dict[str, Any]:
 
 
 def give_up(storage: Storage, out: Path, job: uuid.UUID, made: Iterable[bytes]) -> None:
-    """The opposite of `claim`, for a job that was not created. `made`: directories that were `missing` before."""
+    """Undo `claim` for a job that was not created. `made`: directories that were `missing` before."""
     path = os.fsencode(out)
     if owner(storage, path) == job.hex:
         storage.remove(os.path.join(path, MARKER_NAME), missing_ok=True)
     storage.let_go()  # the directory itself is in none of those that calls were kept below
-    with contextlib.suppress(StorageFault):  # another program has put something in: it stays, and so does all above it
+    with contextlib.suppress(StorageFault):  # a file was added: it stays, with everything above
         for directory in made:
             storage.remove_empty(directory)
 
 
 def shown(out: str) -> str:
-    """For people."""
+    """Return the path for display."""
     return display_name(os.fsencode(out))
 
 
-_NAMES = 5  # that are printed
-# Another program has put something else where a file or directory of the job's was, or something into it.
+_NAMES = 5  # printed names
+# Another program has replaced a file or directory of the job, or added something to it.
 _REPLACED = frozenset((errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ELOOP))
 _GONE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """What the ledger knows of it; paths are relative to the output directory."""
+    """The files of a job in the ledger; paths are relative to the output directory."""
 
     places: Collection[Place]
     files: Callable[[Place], Iterable[str]]
-    reports: Collection[str]  # a job that did not come to its end has none, and may have written files without rows
+    reports: Collection[str]  # a job that did not finish has none, and may have written files without rows
 
 
 def wrote(handle: JobHandle) -> Wrote:
-    """By a job's rows. Raises DatabaseFault, as its `files` do."""
+    """Return the files of a job, by its rows. Raises DatabaseFault, as its `files` do."""
     with handle.database.transaction() as conn:
         places = [Place(row.volume, row.folder) for row in PRODUCTION.production_folders(conn, job=handle.id)]
         reports = [row.path for row in PRODUCTION.production_files(conn, job=handle.id, first=0, last=0)]
@@ -216,8 +218,8 @@ def wrote(handle: JobHandle) -> Wrote:
 
 
 def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID, of: Wrote) -> str:
-    """Remove what the job wrote, its marker last, and say in one line what stays there because it is not the job's; nothing of
-    a directory that another job took since. Raises StorageFault, DatabaseFault."""
+    """Remove the job's files, its marker last; return one line about files that stay because they are not the job's.
+    Removes nothing from a directory that another job has taken since. Raises StorageFault, DatabaseFault."""
     path = os.fsencode(choice.out)
     storage.keep_below(path, own=True)
     if owner(storage, path) != job.hex:
@@ -235,15 +237,15 @@ def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID, of
 
 
 class _Removal:
-    """From one directory."""
+    """Removal of a job's files from one directory."""
 
     def __init__(self, storage: Storage, choice: ProductionChoice, of: Wrote) -> None:
         self._storage, self._choice, self._of = storage, choice, of
         self._out = os.fsencode(choice.out)
-        self._directories: set[bytes] = set()  # that the job made, relative
+        self._directories: set[bytes] = set()  # created by the job, relative
 
     def files(self) -> None:
-        """Those of items, then the directories that hold nothing any more, the deepest first."""
+        """Remove the files of items, then the directories that are empty, the deepest first."""
         for place in self._of.places:
             for file in self._of.files(place):
                 self._gone(self._storage.remove, os.fsencode(file), missing_ok=True)
@@ -253,7 +255,7 @@ class _Removal:
             self._gone(self._storage.remove_empty, directory)
 
     def _folder(self, path: bytes) -> None:
-        """Files without a row: their slot died before it wrote one."""
+        """Remove files without a row: their slot died before it wrote one."""
         above = os.path.dirname(path)
         self._directories |= {above, os.path.dirname(above)}
         if self._gone(self._storage.remove_empty, path):
@@ -275,7 +277,7 @@ class _Removal:
                 self._gone(self._storage.remove, name, missing_ok=True)
 
     def left(self, below: bytes = b"") -> Iterator[bytes]:
-        """What is there still, a directory that is not the job's as one."""
+        """Yield what is still there; a directory that is not the job's counts as one."""
         for name, kind in self._entries(below):
             path = os.path.join(below, name)
             if kind is EntryKind.DIRECTORY and path.upper() in self._directories:
@@ -284,7 +286,7 @@ class _Removal:
                 yield path
 
     def _gone(self, remove: Callable[..., None], relative: bytes, **how: bool) -> bool:
-        """False where it contains a file that the job did not write."""
+        """Remove the entry; return False if it contains a file that the job did not write."""
         try:
             remove(os.path.join(self._out, relative), **how)
         except StorageFault as error:

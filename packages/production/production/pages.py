@@ -1,4 +1,5 @@
-"""The pages of an item: opens it or renders it with LibreOffice, draws a page, writes it as TIFF or JPEG with its number."""
+"""The pages of an item: opens it, or renders it with LibreOffice; draws a page; writes it as TIFF, JPEG or PDF with its
+number."""
 
 from __future__ import annotations
 
@@ -42,20 +43,21 @@ from worker.office.converting import KINDS, Converter, Document, OfficeUnavailab
 from worker.phases.task import TaskWork
 from worker.slots.breadcrumb import Activity
 
-MOST_PAGES = 2_000  # of one item; one with more has a slip sheet
+MOST_PAGES = 2_000  # of one item; one with more gets a slip sheet
 Format = Literal["tiff", "jpeg", "pdf"]
 
 
 @dataclass(frozen=True, slots=True)
 class ImagingChoice:
-    """`format`: TIFF is black and white (CCITT group 4), PDF the same in a PDF a page, JPEG in colour."""
+    """The format and resolution of pages. TIFF is black and white (CCITT group 4), PDF the same with one PDF for each
+    page, JPEG in colour."""
 
     format: Format = "tiff"
     dpi: int = 300
 
     @classmethod
     def of(cls, choice: ProductionChoice) -> ImagingChoice:
-        """Out of a job's options."""
+        """Return the choice in a job's options."""
         extras = dict(choice.extras)
         return cls(cast(Format, extras.get(IMAGE_FORMAT, "tiff")), int(extras.get(DPI, "300")))
 
@@ -66,7 +68,7 @@ class ImagingChoice:
 
 
 _PDF = b"%PDF-"
-_SAID = {  # of what discovery found such a thing of, LibreOffice would draw less than there is and say nothing
+_SAID = {  # of an item with one of these exceptions, LibreOffice would draw only a part without an error
     ExceptionCode.ENCRYPTED: "it is encrypted, and LibreOffice is not given passwords",
     ExceptionCode.EXPANSION_LIMIT: "discovery found that it expands beyond the limits; raise them and run the discovery again",
 }
@@ -75,9 +77,9 @@ _SAID = {  # of what discovery found such a thing of, LibreOffice would draw les
 def keep_rendered(
     work: TaskWork, sources: Iterable[tuple[Item, Source | DocumentError, Limits]], check: Callable[[], None]
 ) -> None:
-    """Render those of a task's items that are for LibreOffice and that no earlier claim of this task has rendered, each
-    under its own limits. A DocumentError in place of a source is the reason why the item is not to be read. `check` is
-    called where a source could not be read, and raises StorageFault where that is not the source's fault. Raises
+    """Render those of a task's items that need LibreOffice and that no earlier claim of this task has rendered, each
+    under its own limits. A DocumentError in place of a source is the reason why the item must not be read. `check` is
+    called if a source could not be read, and raises StorageFault if that is not the source's fault. Raises
     StorageFault, SystemFault."""
     wanted: list[tuple[Item, Document]] = []
     for item, source, limits in sources:
@@ -121,7 +123,8 @@ def keep_rendered(
 
 
 def kept(work: TaskWork, item: Item) -> Source:
-    """The PDF that was rendered. Raises DocumentError where none could be, and why; StorageFault where nothing is there."""
+    """Return the rendered PDF. Raises DocumentError with the reason if the item could not be rendered; StorageFault if
+    the file is missing."""
     path = _path(work, item.id)
     try:
         with work.storage.open(path) as file:
@@ -169,26 +172,26 @@ class Leaves(Protocol):
 
     @property
     def count(self) -> int:
-        """How many there are: at least one."""
+        """The number of pages, at least one."""
 
     @property
     def lost(self) -> AbstractSet[str]:
-        """Characters of the pages drawn so far that are not to be seen as they should."""
+        """Characters of the pages drawn so far that are not drawn correctly."""
 
     @property
     def faults(self) -> Sequence[DocumentError]:
-        """What of the item its pages lack although it could be opened."""
+        """Parts of the item that its pages lack although it could be opened."""
 
     def leaf(self, number: int) -> tuple[Image.Image, int]:
-        """Page `number` (from 0) and its dots an inch. Raises DocumentError."""
+        """Return page `number` (from 0) and its dots an inch. Raises DocumentError."""
 
 
 @contextmanager
 def leaves_of(
     work: TaskWork, item: Item, source: Source | None, choice: OcrChoice, found_by: JobOptions
 ) -> Iterator[Leaves]:
-    """Open an item under the limits of the job that found it, and with its time zone. Raises DocumentError where it cannot be
-    imaged, and why."""
+    """Open an item under the limits of the job that found it, and with its time zone. Raises DocumentError with the
+    reason if it cannot be imaged."""
     limits = found_by.limits
     if source is None or item.size == 0:
         raise DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes")
@@ -215,8 +218,8 @@ def _refuse_many(count: int) -> None:
 
 
 def text_of(item: Item, source: Source, found_by: JobOptions) -> tuple[str, tuple[DocumentError, ...]]:
-    """The text as in the index, for mail with its fields first, and the failures recorded with it. Where some of the
-    text is missing the last line reports it. Raises DocumentError with the reason where there is no text."""
+    """Return the text as in the index, for mail with its fields first, and the failures recorded with it. If some of
+    the text is missing the last line reports it. Raises DocumentError with the reason if there is no text."""
     found = Findings()
     with guarded:
         body, row = take_text(item, source, handler_for(item.media_type), found_by.limits, found, found_by.time_zone)
@@ -241,7 +244,7 @@ def _said(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What the box draws."""
+    """Pages that the sandbox draws."""
 
     rendering: Rendering
     dpi: int
@@ -261,7 +264,8 @@ class Rendered:
 
 
 def picture(page: Page) -> Image.Image:
-    """What the box sent, believed as far as it is right: PBM, PGM or PPM with as many bytes as that takes."""
+    """Return the image that the sandbox sent, after validation: PBM, PGM or PPM with as many bytes as its size
+    requires."""
     head = _NETPBM.match(page.data)
     if head is None or (head[1] == b"4") is (head[4] is not None):
         raise DocumentError(ExceptionCode.CORRUPT, "the page was not rendered to an image")
@@ -270,19 +274,19 @@ def picture(page: Page) -> Image.Image:
     samples = memoryview(page.data)[head.end() :]
     if width * height == 0 or len(samples) != row * height:
         raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width} x {height} pixels has other bytes than that")
-    image = Image.new(mode, (width, height), None)  # not filled: all of it comes now
+    image = Image.new(mode, (width, height), None)  # not filled: all of it is set next
     image.frombytes(samples, "raw", raw)
     return image
 
 
 @dataclass(frozen=True, slots=True)
 class Typeset:
-    """Text."""
+    """Pages of text."""
 
     pages: Sequence[Sequence[str]]
     dpi: int
     faults: Sequence[DocumentError] = ()
-    lost: set[str] = field(default_factory=set)  # what is drawn as a box, or in the wrong order
+    lost: set[str] = field(default_factory=set)  # drawn as a box, or in the wrong order
 
     @property
     def count(self) -> int:
@@ -293,7 +297,7 @@ class Typeset:
 
 
 def slip_sheet(lines: Sequence[str], dpi: int) -> tuple[Image.Image, int]:
-    """The page that stands for what could not be drawn."""
+    """Return the page that replaces what could not be drawn."""
     return drawn(["", "", "", *lines], dpi), dpi
 
 
@@ -304,7 +308,7 @@ _EPOCH = time.gmtime(0)
 
 
 def stamped(page: Image.Image, dpi: int, number: str) -> Image.Image:
-    """A page with a strip below, which has the number at the right. The strip covers no part of it, and the number is
+    """Add a strip below the page, with the number at the right. The strip covers no part of the page, and the number is
     not cut off: a page that is narrower than its number is extended with white."""
     strip, face = max(12, round(_STRIP_INCHES * dpi)), font(_POINTS, dpi)
     wide = face.getlength(number, "1" if page.mode == "1" else "L")
@@ -319,7 +323,7 @@ def stamped(page: Image.Image, dpi: int, number: str) -> Image.Image:
 
 
 def encoded(page: Image.Image, dpi: int, kind: Format) -> bytes:
-    """The bytes of the file."""
+    """Return the bytes of the file."""
     out = io.BytesIO()
     if kind == "jpeg":
         page.convert("RGB").save(out, "JPEG", quality=_QUALITY, dpi=(dpi, dpi))

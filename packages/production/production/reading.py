@@ -1,4 +1,4 @@
-"""Load files read by what the formats say, of whatever program wrote them; nothing here is shared with the writers."""
+"""Readers of load files of any program, by the specifications of the formats; they share nothing with the writers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def dat_encoding(path: Path) -> str:
-    """By its mark, else UTF-8 where all of it is that, else Windows-1252. Raises UsageError where it cannot be read."""
+    """Return the encoding: by its byte-order mark, else UTF-8 if the whole file is valid, else Windows-1252. Raises
+    UsageError if it cannot be read."""
     try:
         with path.open("rb") as file:
             begins = file.read(3)
@@ -38,9 +39,9 @@ def dat_encoding(path: Path) -> str:
 
 
 def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
-    """The records of a Concordance DAT, or of one with other delimiters, by the titles of its first line in capitals.
-    The quote is the file's first character, the delimiter of fields the character after the second quote. Raises
-    UsageError."""
+    """Yield the records of a Concordance DAT, or of one with other delimiters, by the titles of its first line in
+    capitals. The quote is the file's first character, the delimiter of fields the character after the second quote.
+    Raises UsageError."""
     with path.open(encoding=dat_encoding(path), errors="replace", newline="") as file:
         head = file.readline(_LONGEST)
         if "\0" in head:
@@ -67,7 +68,7 @@ def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
 
 
 def _records(path: Path, file: TextIO, quote: str) -> Iterator[str]:
-    """Lines, but that a line's end inside quotes is none."""
+    """Yield the records: lines, where a line end inside quotes does not end the record."""
     pending: list[str] = []
     characters = quotes = 0
     while line := file.readline(_LONGEST):
@@ -92,10 +93,10 @@ def _fields(line: str, quote: str, delimiter: str) -> list[str]:
 
 
 def read_csv(path: Path) -> Iterator[Mapping[str, str]]:
-    """The records of a CSV with a head (RFC 4180), in UTF-8. Raises UsageError."""
+    """Yield the records of a CSV with a head (RFC 4180), in UTF-8. Raises UsageError."""
     csv.field_size_limit(
         _LONGEST
-    )  # of the process: recipients of one message may be more than the usual 131,072 characters
+    )  # for the whole process: recipients of one message may exceed the default 131,072 characters
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield from csv.DictReader(file, strict=True)
@@ -104,7 +105,8 @@ def read_csv(path: Path) -> Iterator[Mapping[str, str]]:
 
 
 def read_lines(path: Path) -> Iterator[Mapping[str, str]]:
-    """The records of a file with a JSON object a line, lists joined as a table has them. Raises UsageError."""
+    """Yield the records of a file with a JSON object on each line, with lists joined as in a table. Raises
+    UsageError."""
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
             number = 0
@@ -144,9 +146,9 @@ class Told:
 
 
 def read_edrm(path: Path) -> Iterator[tuple[str, Told | str]]:
-    """Yield (DocID, its fields and files) of each document, and (DocID, DocID of what it is attached to) of each
-    relationship. Fields are tags of a document, or `FieldValues` by the keys of the root's `Fields`. Raises UsageError;
-    nothing outside the file is read."""
+    """Yield (DocID, its fields and files) of each document, and (DocID, DocID of its parent) of each relationship.
+    Fields are tags of a document, or `FieldValues` by the keys of the root's `Fields`. Raises UsageError; nothing
+    outside the file is read."""
     names: dict[str, str] = {}
     try:
         wanted = ("{*}Field", "{*}Document", "{*}Relationship")
@@ -159,14 +161,14 @@ def read_edrm(path: Path) -> Iterator[tuple[str, Told | str]]:
             elif above is None or etree.QName(above).localname != "Folder":  # that only gives its location
                 yield _id(element, ""), _told(element, names)
             element.clear()
-            while element.getprevious() is not None:  # what is done: memory holds one document
+            while element.getprevious() is not None:  # remove processed elements: memory holds one document
                 del above[0]
     except (etree.XMLSyntaxError, OSError) as error:
         raise UsageError(f"{path}: {error}") from error
 
 
 def _id(element: Any, whose: str) -> str:
-    """Writers spell it in two ways."""
+    """Return the document's id; writers spell the attribute in two ways."""
     return element.get(f"{whose}DocID") or element.get(f"{whose}DocId") or ""
 
 
@@ -188,7 +190,7 @@ def _field(name: str) -> str:
 
 
 def _told_file(element: Any) -> ToldFile:
-    """Of one without an external file nothing is known."""
+    """Return the file; its values are empty if it has no external file."""
     file = element.find("{*}ExternalFile")
     at = {} if file is None else file.attrib
     path = f"{at.get('FilePath', '')}\\{at.get('FileName', '')}"
@@ -196,8 +198,8 @@ def _told_file(element: Any) -> ToldFile:
 
 
 def inside(root: Path, said: str) -> Path | None:
-    """The file that a path of a load file means; None for one that leads out of the production: absolute, with a drive or a
-    server, with `..`, or over a symbolic link."""
+    """Return the file that a path of a load file names; None for one that leads out of the production: absolute, with a
+    drive or a server, with `..`, or over a symbolic link."""
     parts = re.split(r"[\\/]", said)
     if parts and parts[0] == ".":
         parts = parts[1:]
@@ -209,8 +211,8 @@ def inside(root: Path, said: str) -> Path | None:
 
 
 def regular(path: Path) -> bool:
-    """Whether a file is there whose bytes can be asked for: one with a name that no file can have is not, nor is a FIFO, which
-    would be waited for."""
+    """Return whether there is a file whose bytes can be read: not if no file can have that name, nor for a FIFO, which
+    would block."""
     try:
         return path.is_file()
     except OSError:

@@ -25,12 +25,12 @@ from worker.items.sources import FoundSource
 from worker.office.converting import KINDS
 from worker.phases.task import ItemCosts, TaskWork
 
-_PAGE_SECONDS = 120.0  # that opening an item or drawing a page may take
+_PAGE_SECONDS = 120.0  # the longest time for opening an item or drawing a page
 
 
 def render(work: TaskWork) -> TaskResult:
-    """How many pages each item of this task has: the barrier numbers them. What cannot be drawn has one, its slip sheet; why
-    is booked where that is written."""
+    """Count the pages of this task's items, for the barrier to number them. An item that cannot be drawn has one page,
+    its slip sheet; the reason is recorded when that is written."""
     batch, pages = _Batch(work), []
     keep_rendered(work, batch.documents(), batch.check)
     for row, item in batch.items():
@@ -43,8 +43,8 @@ def render(work: TaskWork) -> TaskResult:
 
 
 def stamp(work: TaskWork) -> TaskResult:
-    """Draw the pages of this task's items, each with its number, a file a page. A page that cannot be drawn is a slip sheet
-    in its place and an exception of its item."""
+    """Draw the pages of this task's items, each with its number, one file for each page. A page that cannot be drawn
+    becomes a slip sheet in its place and an exception of its item."""
     batch, out, findings = _Batch(work), Output(work), Findings()
     files: list[ProducedFile] = []
     for row, item in batch.items():
@@ -56,11 +56,12 @@ def stamp(work: TaskWork) -> TaskResult:
 
 
 def _said_later(_error: DocumentError) -> None:
-    """By phase stamp, which meets it again."""
+    """Ignore the failure: phase stamp meets it again."""
 
 
 def _other_pages(now: int, counted: int) -> DocumentError:
-    """What could not be opened when pages were counted can be now, or has changed."""
+    """Return the error of an item whose page count has changed: it could not be opened when pages were counted and can
+    be now, or it differs."""
     detail = f"it has {now} pages now, and {counted} were counted and numbered; run the processing job again"
     return DocumentError(ExceptionCode.HANDLER_ERROR, detail)
 
@@ -85,7 +86,7 @@ class _Batch:
         self._refusal: DocumentError | None = None
 
     def items(self) -> Iterator[tuple[BatchRow, Item]]:
-        """In order, each charged to its loose file."""
+        """Yield the items in order, each charged to its loose file."""
         for row in self.rows:
             item = self._items[row.item]
             with self.costs.of(item) as self._refusal:
@@ -94,7 +95,8 @@ class _Batch:
         self.work.context.breadcrumb.leave()
 
     def documents(self) -> Iterator[tuple[Item, Source | DocumentError, Limits]]:
-        """Those that LibreOffice is to render, or why one is not to be read any more; and the limits that it was found under."""
+        """Yield the items for LibreOffice, each with its source or the reason why it must not be read any more, and the
+        limits with which it was found."""
         for row in self.rows:
             item = self._items[row.item]
             if item.media_type in KINDS and item.size:
@@ -103,7 +105,7 @@ class _Batch:
                     yield item, source, self._evidence.options(row.source_job).limits
 
     def check(self) -> None:
-        """Raises StorageFault unless the sources are what they were when their jobs were created."""
+        """Raise StorageFault unless the sources are what they were when their jobs were created."""
         for job in {row.source_job for row in self.rows}:
             self._evidence.check(job)
 
@@ -112,12 +114,13 @@ class _Batch:
         return self._evidence.source(item, row.source_job, limits.parse_bytes)
 
     def enter(self, item: Item) -> None:
-        """Begin a page: its deadline runs."""
+        """Begin a page, and start its deadline."""
         self.work.context.breadcrumb.enter(item.id, _PAGE_SECONDS)
 
     @contextmanager
     def opened(self, row: BatchRow, item: Item, failed: Callable[[DocumentError], None]) -> Iterator[Leaves | None]:
-        """The item's pages; None where it cannot be drawn, and `failed` is called with the reason."""
+        """Open the item and yield its pages; None if it cannot be drawn, and then `failed` is called with the
+        reason."""
         with ExitStack() as stack:
             leaves: Leaves | None = None
             try:
@@ -141,7 +144,7 @@ class _Item:
         self._why: DocumentError | None = None
 
     def written(self) -> list[ProducedFile]:
-        """As many pages as were counted, and not some of them where there are more or fewer now."""
+        """Write as many pages as were counted: all of them slip sheets if the item has more or fewer now."""
         counted = self._row.pages or 1
         with self._batch.opened(self._row, self._item, self._failed) as leaves:
             if leaves is not None and leaves.count != counted:

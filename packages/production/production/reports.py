@@ -1,4 +1,4 @@
-"""Writes what a job reports about its items at its end: metadata, hashes and load files."""
+"""Reports that a job writes about its items at its end: metadata, hashes and load files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 @dataclass(slots=True)
 class Record:
-    """One item."""
+    """An item with its files, as reports need it."""
 
     row: RecordRow
     files: Sequence[FileRow]
@@ -71,13 +71,13 @@ class Record:
 
     @property
     def texts(self) -> list[str]:
-        """The same as text: several reports ask for it."""
+        """The fields as text, cached because several reports need it."""
         if self._texts is None:
             self._texts = texts(self.fields)
         return self._texts
 
     def _file(self, kind: FileKind) -> FileRow | None:
-        """Its native or text; None where none was written."""
+        """Return the item's native or text; None if none was written."""
         for file in self.files:
             if file.kind == kind:
                 return file
@@ -86,7 +86,7 @@ class Record:
 
 def records(work: TaskWork) -> Iterator[list[Record]]:
     """Read all records of the job in batches. The next batch is read while the last one is written: the database works
-    meanwhile. Raises StorageFault where a record is missing: load files that end early look complete."""
+    meanwhile. Raises StorageFault if a record is missing: load files that end early look complete."""
     choice, told = work.job.options.of(ProductionChoice), 0
     firsts = range(choice.first, choice.last + 1, _AT_ONCE)
     with ThreadPoolExecutor(1) as reading:
@@ -103,7 +103,7 @@ def records(work: TaskWork) -> Iterator[list[Record]]:
 
 
 def _read(work: TaskWork, first: int) -> tuple[list[RecordRow], list[FileRow]]:
-    """The items that have this number and those after it, and their files."""
+    """Return the items with this number and those after it, and their files."""
     choice, last = work.job.options.of(ProductionChoice), first + _AT_ONCE - 1
     with work.database.transaction() as conn:
         rows = PRODUCTION.production_records(
@@ -120,8 +120,8 @@ def _read(work: TaskWork, first: int) -> tuple[list[RecordRow], list[FileRow]]:
 
 
 def _controls(row: RecordRow, control: Callable[[int], str]) -> dict[str, str]:
-    """Begin and end of the item, of its family, and what it is attached to, as control numbers; of pages where these
-    have numbers."""
+    """Return begin and end of the item and of its family, and its parent, as control numbers; of pages if these have
+    numbers."""
     if row.first_page is None:
         begin = end = row.number
         family = (row.family_first, row.family_last)
@@ -141,7 +141,7 @@ def _controls(row: RecordRow, control: Callable[[int], str]) -> dict[str, str]:
 
 
 def moment(ns: int) -> str | None:
-    """Nanoseconds since 1970 as ISO 8601 in UTC, to the second; None: no calendar has it."""
+    """Format nanoseconds since 1970 as ISO 8601 in UTC, to the second; None if no calendar has that day."""
     day, second = divmod(ns // 1_000_000_000, _DAY)
     if (on := _date(day)) is None:
         return None
@@ -152,7 +152,7 @@ def moment(ns: int) -> str | None:
 
 @lru_cache(1_000)
 def _date(day: int) -> str | None:
-    """The same of a day, of which many files are. A file system may hold any number."""
+    """Format a day, which many files share; None if no calendar has it. A file system may have any number."""
     return str(date.fromordinal(_EPOCH + day)) if 0 < _EPOCH + day <= date.max.toordinal() else None
 
 
@@ -160,32 +160,32 @@ _HASHES = ("path", "bytes", "md5", "sha256", "begin", "kind", "page")
 
 
 class Report:
-    """One file about all items of a job, written some at a time in the order of their numbers."""
+    """A file about all items of a job, written in portions in the order of their numbers."""
 
     path: ClassVar[str]  # in the output directory
-    share: ClassVar[str] = FINALISE_TABLES  # whose task of phase finalise writes it
+    share: ClassVar[str] = FINALISE_TABLES  # the task of phase finalise that writes it
 
     def __init__(self, work: TaskWork) -> None:
         self.work = work
 
     def head(self) -> bytes:
-        """What it begins with."""
+        """Return the start of the file."""
         return b""
 
     def some(self, records: Sequence[Record]) -> bytes:
-        """The lines of these items."""
+        """Return the lines of these items."""
         raise NotImplementedError
 
     def tail(self) -> Iterator[bytes]:
-        """What it ends with, in pieces."""
+        """Yield the end of the file, in pieces."""
         return iter(())
 
     def close(self) -> None:
-        """Let go of what it held."""
+        """Release resources."""
 
 
 class MetadataLines(Report):
-    """An object a line, with all metadata that was found."""
+    """JSON, an object on each line, with all metadata that was found."""
 
     path = "metadata.jsonl"
     share = FINALISE_REST
@@ -197,7 +197,7 @@ class MetadataLines(Report):
 
 
 class MetadataTable(Report):
-    """The same as CSV, without what has no column."""
+    """The metadata as CSV, without fields that have no column."""
 
     path = "metadata.csv"
 
@@ -209,7 +209,7 @@ class MetadataTable(Report):
 
 
 class HashTable(Report):
-    """Every file of an item."""
+    """The hashes of every file of an item."""
 
     path = "hashes.csv"
 
@@ -229,13 +229,13 @@ def _hashes(record: Record) -> Iterable[Sequence[str]]:
 
 
 def table_head(columns: Sequence[str]) -> bytes:
-    """The first line of a CSV."""
+    """Return the first line of a CSV."""
     return _csv((columns,))
 
 
 def table(rows: Iterable[Sequence[str]]) -> bytes:
-    """Lines of a CSV in UTF-8, ended as RFC 4180 has it. No cell is a formula."""
-    # Hardly any row would have one: rows are looked at as a whole, since there are forty cells an item.
+    """Return lines of a CSV in UTF-8, with the line ends of RFC 4180. No cell is a formula."""
+    # Formulas are rare, and an item has forty cells: each row is checked as a whole first.
     safe = BEGINS_FORMULA.isdisjoint
     return _csv(row if safe(map(_BEGINNING, row)) else [*map(defused, row)] for row in rows)
 
@@ -252,7 +252,7 @@ def _csv(rows: Iterable[Sequence[str]]) -> bytes:
     quoting = csv.writer(lines).writerow
     for row in rows:
         line = ",".join(row)
-        # What has a cell put in quotes. Most rows have none, and need no writer that looks at each cell.
+        # Only these rows may need quotes. Most rows do not, and need no writer that checks each cell.
         if line.count(",") >= len(row) or '"' in line or "\r" in line or "\n" in line or len(row) < 2:
             quoting(row)
         else:
@@ -262,11 +262,11 @@ def _csv(rows: Iterable[Sequence[str]]) -> bytes:
 
 _GAP = ("begin", "end")
 _GAPS_AT_ONCE = 1_000
-_HELD = 1 << 20  # bytes of what is attached to what that memory holds; more go to scratch
+_HELD = 1 << 20  # bytes of relationships in memory; more go to scratch
 
 
 class LoadTable(MetadataTable):
-    """CSV, the columns of an extraction's."""
+    """CSV with the columns of an extraction."""
 
     path = "loadfile.csv"
 
@@ -290,7 +290,7 @@ class Dat(Report):
 
 
 class Xml(Report):
-    """Writes EDRM XML. The relationships follow the documents."""
+    """EDRM XML. The relationships follow the documents."""
 
     path = "loadfile.xml"
     share = FINALISE_REST
@@ -330,7 +330,7 @@ def _external(file: FileRow) -> edrm.ExternalFile:
 
 
 class Opt(Report):
-    """Opticon: the pages of items that have any."""
+    """Opticon: the pages of the items that have any."""
 
     path = "loadfile.opt"
     share = FINALISE_REST

@@ -39,7 +39,7 @@ from web.results import allowed_output
 
 
 class NewProduction(ProductionOrder):
-    """As `edbench produce text`, `images` and `export`."""
+    """Options of `edbench produce text`, `images` and `export`."""
 
     type: Annotated[Literal["extraction", "processing", "export"], Field(description="What the job is to do.")]
     sources: Annotated[
@@ -122,7 +122,7 @@ def _created(
 
 
 def _images(context: WebContext, kind: JobType, order: NewProduction) -> JobHandle | None:
-    """The job whose pages are used, if any. Raises FieldErrors."""
+    """Return the job whose pages are used, if any. Raises FieldErrors."""
     if order.images is None:
         return None
     with at_field("images"):
@@ -132,7 +132,7 @@ def _images(context: WebContext, kind: JobType, order: NewProduction) -> JobHand
 
 
 def _extras(kind: JobType, order: NewProduction) -> tuple[tuple[str, str], ...]:
-    """Options of one type only."""
+    """Return the options that only this type has."""
     return {
         JobType.EXPORT: ((DAT_ENCODING, order.dat_encoding),),
         JobType.PROCESSING: ((IMAGE_FORMAT, order.image_format), (DPI, str(order.dpi))),
@@ -157,7 +157,7 @@ def produce_form(
     jobs: Discovered,
     type: Literal["extraction", "processing", "export"] = "export",
 ) -> Response:
-    """With every option that the command of this type has."""
+    """Render the form of a production, with every option that the command of this type has."""
     choices = system.choices(context)
     others = set().union(*(names for of, names in _OF_ONE.items() if of != type))
     sources = {handle.id for handle in jobs.each}
@@ -180,7 +180,7 @@ def produce_form(
 
 
 def _images_field(field: Input, took: Sequence[JobRow], sources: Collection[uuid.UUID]) -> Input:
-    """The field for a processing job, as a choice of the completed ones that processed exactly these jobs."""
+    """Return the field for a processing job, as a choice of the completed ones that processed exactly these jobs."""
     own = [row for row in took if row.type is JobType.PROCESSING and set(row.sources) == set(sources)]
     fit = [row for row in own if row.state.completed]
     options = [(str(row.id), f"{plain(row.name)} ({str(row.id)[:8]})") for row in fit]

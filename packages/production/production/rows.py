@@ -1,4 +1,4 @@
-"""Rows of productions: their items and files, the numbers that they gave, and the note at their end."""
+"""Rows of productions: their items, files and numbers, and the action recorded at their end."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sql.findings import OwnFindings
 
 
 class ProducedFindings(OwnFindings, frozen=True, kw_only=True):
-    """What a task wrote below the output directory, and how many pages it counted."""
+    """The files that a task wrote below the output directory, and the pages that it counted."""
 
     files: tuple[ProducedFile, ...] = ()
     pages: tuple[tuple[int, int], ...] = ()  # number of an item, and how many pages were made of it
 
     @property
     def kinds(self) -> Iterable[FileKind]:
-        """Of its files."""
+        """The kinds of the files."""
         return (file.kind for file in self.files)
 
     def write(self, conn: Connection, claimed: ClaimedTask) -> None:
@@ -38,7 +38,7 @@ class ProducedFindings(OwnFindings, frozen=True, kw_only=True):
 
 
 def add_production_items(conn: Connection, job: uuid.UUID, items: Iterable[NumberedItem]) -> None:
-    """Insert the items of a new job; some are in memory at a time."""
+    """Insert the items of a new job, in portions."""
     rows = ({name: _plain(value) for name, value in item._asdict().items()} for item in items)
     while some := list(islice(rows, ROWS_AT_ONCE)):
         write_rows(conn, STATEMENTS["insert_production_items"], some, job=job)
@@ -74,19 +74,19 @@ def put_production_pages(conn: Connection, job: uuid.UUID, pages: Iterable[tuple
 
 @dataclass(frozen=True, slots=True)
 class Twice:
-    """Some of a job's numbers have been given before."""
+    """A clash: some of a job's numbers have been given before."""
 
-    other: uuid.UUID  # the job that did
-    free: int  # behind every number that jobs of the same items have given with this prefix
+    other: uuid.UUID  # the job that gave them
+    free: int  # the first number after all that jobs of the same items have given with this prefix
 
     @property
     def last(self) -> int:
-        """The last of these."""
+        """The last of the numbers given before."""
         return self.free - 1
 
 
 def number_pages(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> str | None:
-    """The barrier after the rendering: number the pages in sequence. Where one of the numbers is already given the
+    """Number the pages in sequence, at the barrier after the rendering. If one of the numbers is already given the
     pages are not numbered, and the returned text describes what to do."""
     conn.execute("SAVEPOINT numbering")
     PRODUCTION.number_production_pages(conn, job=job, first=choice.first)
@@ -101,8 +101,8 @@ def number_pages(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> 
 
 
 def given_twice(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> Twice | None:
-    """Whether a number of this job is another item's, or page's, in a job that takes items of the same discoveries. The
-    job whose pages it takes does not count. No other transaction checks until this one ends."""
+    """Return the clash if a number of this job belongs to another item or page in a job that takes items of the same
+    discoveries. The job whose pages it takes does not count. No other transaction checks until this one ends."""
     PRODUCTION.production_alone(conn)
     ours = PRODUCTION.production_range(conn, job=job)
     found: uuid.UUID | None = None
@@ -122,7 +122,7 @@ def given_twice(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> T
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What a job has given."""
+    """The numbers of a job."""
 
     choice: ProductionChoice
     numbers: Range
@@ -134,14 +134,14 @@ class _Given:
 
     @property
     def drawn(self) -> bool:
-        """Whether it is a processing job whose pages are counted."""
+        """Whether the job is a processing job whose pages are counted."""
         return self.choice.type is JobType.PROCESSING and self.numbers.paged
 
 
 def _clash(conn: Connection, job: uuid.UUID, ours: _Given, other: uuid.UUID, theirs: _Given) -> bool:
     paged = ours.counted and theirs.counted
     if ours.drawn and not paged:
-        return False  # at our barrier: theirs comes later, and looks at ours
+        return False  # at our barrier: theirs comes later, and checks ours
     one, two = ours.numbers, theirs.numbers
     if one.first is None or one.last is None or two.first is None or two.last is None:
         return False
@@ -150,19 +150,19 @@ def _clash(conn: Connection, job: uuid.UUID, ours: _Given, other: uuid.UUID, the
     if first > last:
         return False
     if theirs.drawn and not paged and last >= theirs.choice.first + theirs.choice.items:
-        return True  # behind the numbers that their items had before these were counted there are only pages
+        return True  # numbers beyond those of their items belong to pages only
     return PRODUCTION.production_clash(conn, job=job, other=other, paged=paged, first=first, last=last)
 
 
 def _least_alike(digits: int, others: int) -> int:
-    """The first number that is written alike with so many digits at least as with so many."""
+    """Return the first number that is written the same with both minimum numbers of digits."""
     return 0 if digits == others else 10 ** (max(digits, others) - 1)
 
 
 def note_ended(conn: Connection, job: uuid.UUID, choice: ProductionChoice, state: JobState) -> None:
     """Record the end of the job, in the transaction that ends it; that transaction's lock on the job's row keeps the
-    job's actions in one order. Lists of other jobs are not written to: a command that keeps these locked for minutes
-    would hold up the queue manager."""
+    job's actions in one order. Lists of other jobs are not written to: a command that locks these for minutes would
+    block the queue manager."""
     action = CANCELLED if state is JobState.CANCELLED else COMPLETED
     details: dict[str, Any] = {"state": state} | PRODUCTION.production_ended(conn, job=job)._asdict()
     details |= numbers_told(conn, job, choice)
@@ -172,8 +172,8 @@ def note_ended(conn: Connection, job: uuid.UUID, choice: ProductionChoice, state
 
 
 def numbers_told(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, list[str]]:
-    """The first and the last number that the job has given. The items of a processing job have numbers until its pages
-    are counted; those are not shown."""
+    """Return the first and the last number of the job. The items of a processing job have numbers until its pages are
+    counted; those are not returned."""
     numbers = PRODUCTION.production_range(conn, job=job)
     if numbers.first is None or numbers.last is None or (choice.type is JobType.PROCESSING and not numbers.paged):
         return {}

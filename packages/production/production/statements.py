@@ -11,7 +11,7 @@ from sql.face import face, load_queries
 
 
 class Chosen(NamedTuple):
-    """An item that is taken, and the job that it is of by its place among the sources."""
+    """A taken item, with its job's position among the sources."""
 
     source: int
     place: int
@@ -34,21 +34,21 @@ class Unfinished(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """A directory that a discovery reads, and a job of it."""
+    """A directory that a discovery reads, and a job that reads it."""
 
     source: memoryview
     id: uuid.UUID
 
 
 class Called(NamedTuple):
-    """An item among so many."""
+    """An item as an example, and how many there are."""
 
     container_path: list[str]
     items: int
 
 
 class Gap(NamedTuple):
-    """Numbers that are left out."""
+    """Numbers that are omitted."""
 
     number: int
     pages: int | None
@@ -85,7 +85,7 @@ class TextRow(NamedTuple):
 
 
 class ShardRow(NamedTuple):
-    """Where a shard is."""
+    """The location of an index shard."""
 
     job: uuid.UUID
     engine: str
@@ -107,7 +107,7 @@ class BatchRow(NamedTuple):
 
 
 class NativeRow(NamedTuple):
-    """An item of one task, and where its bytes are."""
+    """An item of one task, and the location of its bytes."""
 
     number: int
     item: uuid.UUID
@@ -133,7 +133,7 @@ class ImageRow(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """One of a volume."""
+    """A folder of a volume."""
 
     volume: int
     folder: int
@@ -182,7 +182,7 @@ class FileRow(NamedTuple):
 
 
 class Written(NamedTuple):
-    """Those of one kind."""
+    """Files of one kind, counted."""
 
     kind: str
     files: int
@@ -190,7 +190,8 @@ class Written(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What a job has written when it is over; no hashes of one that was cancelled. `reports`: each one's sha256 by its path."""
+    """The files that a job has written when it is over; without hashes if it was cancelled. `reports`: each report's
+    sha256 by its path."""
 
     files: int
     bytes: int
@@ -216,7 +217,7 @@ class Sibling(NamedTuple):
 
 
 class Range(NamedTuple):
-    """Numbers of a job; none of one without items."""
+    """The range of a job's numbers; empty for a job without items."""
 
     first: int | None
     last: int | None

@@ -1,4 +1,4 @@
-"""Sets text as pages with the typefaces that are installed."""
+"""Typesetting of text as pages, with the installed typefaces."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from core.errors import SystemFault
 _OWN = (
     "DejaVuSansMono.ttf",
     "DejaVuSans.ttf",
-)  # the first for all that it has; the second knows Hebrew and more Arabic
-_NOTHING = "\uffff"  # no character, and drawn as one that a typeface lacks
+)  # the first where it has the character; the second has Hebrew and more Arabic
+_NOTHING = "\uffff"  # not a character, and drawn like one that a typeface lacks
 _SECONDS = 120
 _RIGHT_TO_LEFT = ("R", "AL", "RLE", "RLO", "RLI")
-_CUTS = ("bold", "italic", "oblique", "light", "thin", "black")  # that come after a plain one
-_MOST_FACES = 24  # of those that have a character, as the system lists them
+_CUTS = ("bold", "italic", "oblique", "light", "thin", "black")  # tried after a plain one
+_MOST_FACES = 24  # faces that have a character, as listed by the system
 
 
 @cache
 def own_face(number: int, pixels: int) -> ImageFont.FreeTypeFont:
-    """A typeface that comes with matplotlib: the same glyphs on every machine. Characters are set side by side in the
-    order given."""
+    """Return a typeface that comes with matplotlib: the same glyphs on every machine. Characters are set next to each
+    other in the given order."""
     return ImageFont.truetype(own_path(number), pixels, layout_engine=ImageFont.Layout.BASIC)
 
 
 @cache
 def own_path(number: int) -> str:
-    """Its file."""
+    """Return the typeface's file."""
     found = importlib.util.find_spec("matplotlib")
     assert found is not None
     assert found.submodule_search_locations is not None
@@ -42,12 +42,12 @@ def own_path(number: int) -> str:
 
 
 def can_shape() -> bool:
-    """Whether letters are joined and right-to-left text is put in its order here (raqm with FriBiDi)."""
+    """Return whether letters can be joined and right-to-left text be ordered on this machine (raqm with FriBiDi)."""
     return bool(features.check("raqm") and features.check("fribidi"))
 
 
 def is_right_to_left(line: str) -> bool:
-    """Whether a line begins so: as its first letter does."""
+    """Return whether the first letter of a line runs from right to left."""
     for character in line:
         kind = unicodedata.bidirectional(character)
         if kind == "L":
@@ -58,7 +58,7 @@ def is_right_to_left(line: str) -> bool:
 
 
 def is_plain(line: str) -> bool:
-    """Whether the characters are set side by side in their order, and our own typeface has all of them."""
+    """Return whether the characters are set next to each other in their order, and our own typeface has all of them."""
     if line.isascii():
         return True
     return not any(map(_is_joined, line)) and not lacking(own_path(0), 0, line)
@@ -69,7 +69,8 @@ def _is_joined(character: str) -> bool:
 
 
 def face_for(line: str) -> tuple[str, int]:
-    """File and number of the face that has the most of a line's characters; of equals the first, ours before others."""
+    """Return file and number of the face that has the most of a line's characters; on a tie the first, ours before
+    others."""
     best, least = (own_path(0), 0), len(line) + 1
     seen: set[tuple[str, int]] = set()
     queue = [(own_path(0), 0), (own_path(1), 0)]
@@ -83,20 +84,20 @@ def face_for(line: str) -> tuple[str, int]:
             best, least = face, len(missing)
         if not missing:
             break
-        if not queue:  # what ours lack is looked for once: the first character of each script
+        if not queue:  # search once for what ours lack: the first character of each script
             queue = [other for other in installed(ord(missing[0])) if other not in seen]
     return best
 
 
 def lacking(path: str, index: int, line: str) -> str:
-    """The characters of a line that a face has no glyph of."""
+    """Return the characters of a line for which a face has no glyph."""
     return "".join(c for c in dict.fromkeys(line) if not c.isspace() and not _shows(path, index, c))
 
 
 def _shows(path: str, index: int, character: str) -> bool:
-    """Whether a face has this character. A face that cannot be read has none for now, which is not cached: the cause
-    may be a lack of memory or files. Our own typefaces are complete, and a page without them would differ from one that
-    is drawn later. Raises SystemFault."""
+    """Return whether a face has this character. A face that cannot be read has none for now, which is not cached: the
+    cause may be a lack of memory or files. Our own typefaces must be readable: a page without them would differ from
+    one that is drawn later. Raises SystemFault."""
     try:
         return _has(path, index, character)
     except OSError as error:
@@ -107,8 +108,8 @@ def _shows(path: str, index: int, character: str) -> bool:
 
 @cache
 def _has(path: str, index: int, character: str) -> bool:
-    """Raises OSError."""
-    if unicodedata.category(character) in ("Cf", "Mn"):  # nothing to see by themselves
+    """Return whether a face has a glyph for this character. Raises OSError."""
+    if unicodedata.category(character) in ("Cf", "Mn"):  # invisible by themselves
         return True
     face = _measuring(path, index)
     mask, nothing = face.getmask(character), face.getmask(_NOTHING)
@@ -125,8 +126,8 @@ _SHORT = ("out of memory", "cannot get parse buffer")  # what fontconfig prints 
 
 @cache
 def installed(character: int) -> tuple[tuple[str, int], ...]:
-    """Faces of this system that have a character, by what fontconfig knows; none where it is not there. Raises SystemFault
-    where it does not answer: a page without them would be another than one that is drawn later."""
+    """Return the installed faces that have a character, according to fontconfig; empty if fontconfig is not installed.
+    Raises SystemFault if it fails: a page without these faces would differ from one that is drawn later."""
     command = ["fc-list", "--format", "%{file}\t%{index}\n", f":charset={character:x}:scalable=true"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
@@ -157,7 +158,7 @@ _TAB = 8
 
 
 def typeset(text: str, most: int) -> list[Sequence[str]]:
-    """Lines by page, at most `most` + 1 pages: the additional page shows that there were too many."""
+    """Return lines by page, at most `most` + 1 pages: the additional page shows that there were too many."""
     pages: list[Sequence[str]] = []
     page: list[str] = []
     for line in _lines(text):
@@ -181,7 +182,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _fitting(line: str) -> int:
-    """How many characters of a line fit, to the end of a word where there is one."""
+    """Return how many characters of a line fit, up to the end of a word if possible."""
     widths = itertools.accumulate(map(_width, line))
     cut = next((number for number, width in enumerate(widths) if width > COLUMNS), len(line))
     blank = line.rfind(" ", cut // 2, cut + 1)
@@ -195,7 +196,7 @@ def _width(text: str) -> int:
 
 
 def drawn(lines: Sequence[str], dpi: int, lost: set[str] | None = None) -> Image.Image:
-    """One page, in shades of grey. `lost` gets what of it has no glyph in any typeface here."""
+    """Draw one page, in shades of grey; add to `lost` the characters without a glyph in any typeface here."""
     width, height = (round(side * dpi) for side in A4_INCHES)
     page = Image.new("L", (width, height), 255)
     draw, face = ImageDraw.Draw(page), font(_POINTS, dpi)
@@ -211,7 +212,8 @@ def drawn(lines: Sequence[str], dpi: int, lost: set[str] | None = None) -> Image
 
 
 def _shaped(draw: ImageDraw.ImageDraw, line: str, place: tuple[int, int, int], dpi: int, lost: set[str]) -> None:
-    """A line with letters that are joined, run from the right, or are not in our own typeface; as small as it has to be."""
+    """Draw a line with letters that are joined, run from the right, or are not in our own typeface; as small as
+    necessary."""
     left, top, right = place
     path, index = face_for(line)
     lost.update(lacking(path, index, line))
@@ -228,5 +230,5 @@ def _shaped(draw: ImageDraw.ImageDraw, line: str, place: tuple[int, int, int], d
 
 
 def font(points: float, dpi: int) -> ImageFont.FreeTypeFont:
-    """Our own typeface in a size."""
+    """Return our own typeface in a size."""
     return own_face(0, round(points * dpi / 72))

@@ -1,5 +1,5 @@
-"""Compare the files of an extraction, a processing or an export with the rows of the database: each file is read again.
-The load files are compared with each other, by readers of their own."""
+"""Compares the files of an extraction, a processing or an export with the rows of the database: each file is read
+again. The load files are compared with each other, by separate readers."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ class FileDifference(Document):
 
 
 class PageCount(Document):
-    """Pages made of the items of one type, and those that the discovery counted; items with an exception are left
-    out. `differing`: items with other pages than that. `exact`: whether there may be none, because both count the same."""
+    """Pages made of the items of one type, and those that the discovery counted; items with an exception are omitted.
+    `differing`: items with another number of pages. `exact`: whether this is a fault, because both count the same
+    pages."""
 
     media_type: str
     items: int
@@ -52,7 +53,7 @@ class PageCount(Document):
 
 
 class ProductionVerification(Document):
-    """What came of it."""
+    """The outcome of verifying a production."""
 
     job_id: uuid.UUID
     type: JobType
@@ -65,20 +66,20 @@ class ProductionVerification(Document):
     wrong: int
     examples: list[FileDifference]
     pages: list[PageCount]  # of a processing job
-    load_files: list[str]  # that were compared with each other and with hashes.csv
+    load_files: list[str]  # compared with each other and with hashes.csv
     load_file_faults: int
     load_file_examples: list[str]
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def pages_wrong(self) -> int:
-        """Items that have other pages than they were found with, and ought not to."""
+        """Items of exact types whose number of pages differs from the discovery's."""
         return sum(each.differing for each in self.pages if each.exact)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def differences(self) -> int:
-        """All of them."""
+        """The number of all differences."""
         return self.missing + self.extra + self.wrong + self.pages_wrong + self.load_file_faults
 
 
@@ -97,7 +98,7 @@ class _Found:
 def verify_production(
     handle: JobHandle, storage: Storage, *, examples: int, progress: Callable[[str], None]
 ) -> ProductionVerification:
-    """Read every file of the job. Raises UsageError while it is not over, StorageFault, DatabaseFault."""
+    """Read every file of the job and compare. Raises UsageError while it is not over, StorageFault, DatabaseFault."""
     if not handle.job.state.completed:
         raise UsageError(f"job {handle.id} is {handle.job.state}; only one that has completed can be verified")
     choice, found = handle.job.options.of(ProductionChoice), _Found(examples)
@@ -128,8 +129,8 @@ def verify_production(
 
 
 def _load_files(out: Path, items: int, most: int) -> tuple[Checked, list[str]]:
-    """Compare the load files of so many items with each other. The files themselves have been read and compared with
-    the rows that `hashes.csv` was made of."""
+    """Compare the load files of so many items with each other. The files themselves have been compared with the rows,
+    from which `hashes.csv` was written."""
     told: list[str] = []
 
     def tell(line: str) -> None:
@@ -138,7 +139,7 @@ def _load_files(out: Path, items: int, most: int) -> tuple[Checked, list[str]]:
 
     try:
         return check(out, tell, contents=False, records=items), told
-    except UsageError as error:  # one is none
+    except UsageError as error:  # one is missing or unreadable
         return Checked(faults=1), [str(error)]
 
 
@@ -149,7 +150,7 @@ def _pages(handle: JobHandle) -> list[PageCount]:
 
 
 def _rows(handle: JobHandle) -> Iterator[FileRow]:
-    """Reports, then the files of the items, some at a time."""
+    """Yield the reports, then the files of the items, in portions."""
     choice = handle.job.options.of(ProductionChoice)
     last = choice.last
     ranges = [(0, 0), *((at, min(at + _AT_ONCE - 1, last)) for at in range(choice.first, last + 1, _AT_ONCE))]
@@ -176,7 +177,7 @@ def _compare(storage: Storage, out: bytes, row: FileRow, found: _Found) -> None:
 
 
 def _extra(handle: JobHandle, storage: Storage, out: bytes, found: _Found) -> None:
-    """Files in the folders of its volumes that no row names."""
+    """Report files in the folders of its volumes that no row names."""
     with handle.database.transaction() as conn:
         places = PRODUCTION.production_folders(conn, job=handle.id)
     for one in places:

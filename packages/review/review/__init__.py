@@ -1,1 +1,1 @@
-"""What is found out of a job's items once it is over: duplicates, system files, threads (docs/review.md)."""
+"""Reviews of a job's items once it is over: duplicates, system files, threads (docs/review.md)."""

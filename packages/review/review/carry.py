@@ -1,4 +1,4 @@
-"""Rows in bulk by COPY: from one server's connection to another's, and as arrays of fixed width."""
+"""Bulk transfer of rows by COPY: from one server's connection to another's, and as arrays of fixed width."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def carry(source: Connection, table: str, target: Connection, places: Sequence[int] | None = None) -> None:
-    """Add the rows of a table to that of the same name and columns on another server; only those of these places."""
+    """Add the rows of a table to the table of the same name and columns on another server; `places` selects rows."""
     rows = table if places is None else f"(SELECT * FROM {table} WHERE place IN ({', '.join(map(str, places))}))"
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
         source.raw.cursor().copy_expert(f"COPY {rows} TO STDOUT (FORMAT binary)", spool)
@@ -31,8 +31,8 @@ def carry(source: Connection, table: str, target: Connection, places: Sequence[i
 
 
 def fixed_rows(conn: Connection, query: str, widths: Sequence[int]) -> list[Bytes]:
-    """What a query gives, a column each as an array of rows × bytes. Every value has its column's width and none is null:
-    ids have 16 bytes, a SHA-256 32. Raises ValueError when one has another."""
+    """Return the result of a query, each column as an array of rows × bytes. Every value must have its column's width,
+    and none may be null: ids have 16 bytes, a SHA-256 32. Raises ValueError if one has another width."""
     with tempfile.SpooledTemporaryFile(max_size=4 * _IN_MEMORY) as spool:
         conn.raw.cursor().copy_expert(f"COPY ({query}) TO STDOUT (FORMAT binary)", spool)
         spool.seek(0)
@@ -47,7 +47,7 @@ def fixed_rows(conn: Connection, query: str, widths: Sequence[int]) -> list[Byte
 
 
 def put_flags(conn: Connection, job: uuid.UUID, items: Bytes, lists: npt.NDArray[np.int16]) -> None:
-    """Rows of `system_file` for items (rows × 16 bytes), each with its list's number."""
+    """Insert rows into `system_file` for items (rows × 16 bytes), each with its list's number."""
     rows = np.empty(len(items), _layout((16, 16, 2)))
     rows["fields"] = 3
     for number, (width, values) in enumerate(
@@ -64,7 +64,7 @@ def put_flags(conn: Connection, job: uuid.UUID, items: Bytes, lists: npt.NDArray
 
 
 def _layout(widths: Sequence[int]) -> list[Any]:
-    """A row as it travels: the number of fields, then each field's length and bytes."""
+    """Return the binary layout of a row: the number of fields, then each field's length and bytes."""
     out: list[Any] = [("fields", ">i2")]
     for number, width in enumerate(widths):
         out += [(f"size{number}", ">i4"), (f"value{number}", np.uint8, (width,))]

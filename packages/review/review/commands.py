@@ -198,7 +198,8 @@ def _print(
     summary: Sequence[tuple[str, object]],
     found: Sequence[Jobs],
 ) -> None:
-    """The summary as a table or document, or every row as JSON lines or CSV with the summary on standard error."""
+    """Print the summary as a table or document, or every row as JSON lines or CSV with the summary on standard
+    error."""
     context.people.print(table(("", "number"), summary, right=(1,)))
     with closing(report.stream([handle for one in found for handle in one.each], document)) as rows:
         context.document(document, rows, report.fields)

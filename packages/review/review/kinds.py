@@ -8,15 +8,15 @@ LOWEST, USUAL = 0.5, 0.8  # thresholds of near-duplicates: below the lowest near
 
 
 class Scope(enum.StrEnum):
-    """Within which items have to be equal to be duplicates."""
+    """The scope within which items are compared."""
 
     JOB = "job"  # each job by itself; jobs over parts of one source (a sharded group) are one
     CUSTODIAN = "custodian"  # each custodian of each job
-    JOBS = "jobs"  # all that are named, together
+    JOBS = "jobs"  # all named jobs together
 
 
 class By(enum.StrEnum):
-    """What is compared."""
+    """The unit of comparison."""
 
     ITEM = "item"
     FAMILY = "family"

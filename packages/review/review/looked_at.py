@@ -1,9 +1,7 @@
-"""The jobs that a finding is made of, with one transaction over all of their databases.
-
-The databases' commits follow one another. Each writes the same token with what was found (a random one, unless what was
-found has one of its own, as duplicates have), the first database's last: where the tokens of jobs that were looked at
-together differ, the finding was broken off between two commits.
-"""
+"""The jobs of a review, with one transaction over all of their databases.
+The databases' commits follow one another. Each writes the same token with the findings (a random one, unless the kind
+has its own, as duplicates have), the first database's last: if the tokens of jobs that were reviewed together differ,
+the review was interrupted between two commits."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from sql.session import Database
 
 @dataclass(frozen=True, slots=True)
 class LookedAt:
-    """One job. `place`: its number in the order given; `unit`: the same for jobs that are parts of one."""
+    """A job of a review. `place`: its number in the given order; `unit`: the same for jobs that are parts of one."""
 
     handle: JobHandle
     place: int
@@ -35,8 +33,8 @@ class LookedAt:
 
 
 def looked_at(references: Sequence[Jobs]) -> list[LookedAt]:
-    """The jobs of these ids, in the order given, a group's in that of its databases. Raises UsageError when one is named
-    twice or has not completed."""
+    """Return the jobs of these ids, in the given order, a group's in the order of its databases. Raises UsageError if
+    one is named twice or has not completed."""
     out: list[LookedAt] = []
     for unit, reference in enumerate(references):
         parts = reference.group is not None and reference.group.kind is GroupKind.SHARDED
@@ -55,7 +53,7 @@ def looked_at(references: Sequence[Jobs]) -> list[LookedAt]:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A database with the jobs in it that are looked at, and its open transaction."""
+    """A database with its jobs under review, and its open transaction."""
 
     conn: Connection
     jobs: tuple[LookedAt, ...]
@@ -68,8 +66,8 @@ class Site:
 
 @contextmanager
 def transactions(jobs: Sequence[LookedAt]) -> Iterator[list[Site]]:
-    """A durable transaction on each database, that of the first name first; that one commits last. The jobs' rows are
-    locked, so that they are not deleted or looked through by another command meanwhile. Raises UsageError when a job has gone,
+    """Open a durable transaction on each database, in order of their names; the first commits last. The jobs' rows are
+    locked, so that no other command deletes or reviews them meanwhile. Raises UsageError if a job was deleted,
     DatabaseFault."""
     by_name: dict[str, tuple[Database, list[LookedAt]]] = {}
     for job in jobs:
@@ -91,7 +89,7 @@ def note(
     figures: dict[str, Any],
     token: uuid.UUID | None = None,
 ) -> None:
-    """What was found and of what, with each of the jobs. `token`: of what is found again when the same is looked for."""
+    """Record the options and findings with each of the jobs. `token`: for findings that are the same if repeated."""
     token = token or uuid.uuid4()
     every = sorted((job for site in sites for job in site.jobs), key=lambda job: job.place)
     told = options | {"jobs": [str(job.handle.id) for job in every]}

@@ -1,4 +1,4 @@
-"""What the reviews of one kind found in jobs: the summary of the latest one, and its rows."""
+"""Findings of the reviews of one kind in jobs: the summary of the latest one, and its rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROWS_AT_ONCE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Report(Generic[Summary]):
-    """How a review of one kind is read. `rows` streams the rows of one job, NamedTuples with these `columns`."""
+    """The reader of one kind of review. `rows` streams the rows of one job, NamedTuples with these `columns`."""
 
     kind: ReviewKind
     summary: type[Summary]
@@ -33,12 +33,12 @@ class Report(Generic[Summary]):
         return ["job", *self.columns]
 
     def last(self, handles: Sequence[JobHandle], databases: Sequence[Database]) -> Summary:
-        """The summary of the latest review of these jobs; raises as `controller.findings.latest`."""
+        """Return the summary of the latest review of these jobs; raises as `controller.findings.latest`."""
         return self.summary.model_validate(latest(handles, self.kind, databases).figures)
 
     def stream(self, handles: Sequence[JobHandle], found: Summary) -> Rows:
-        """Every row of a review with the keys of `fields`, one job after the other. Close it if you do not read it to the end. Raises
-        DatabaseFault."""
+        """Yield every row of a review with the keys of `fields`, job by job. Close the generator if you do not read it
+        to the end. Raises DatabaseFault."""
         if (rows := self.rows) is None:
             return
         for handle in handles:
@@ -49,7 +49,7 @@ class Report(Generic[Summary]):
 
 
 def _plain(value: Any) -> Any:
-    """A value of a row as JSON takes it: ids as text, hashes in hexadecimal digits."""
+    """Return a value of a row for JSON: ids as text, hashes in hexadecimal digits."""
     if isinstance(value, uuid.UUID):
         return str(value)
     return value.hex() if isinstance(value, bytes | memoryview) else value

@@ -1,4 +1,4 @@
-"""Routes of reviews: starting one, its findings, their page."""
+"""Routes of reviews: starting one, its findings, their web page."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Others = Annotated[
 
 
 class DedupeOrder(Document):
-    """As `edbench review dedupe`."""
+    """Options of `edbench review dedupe`."""
 
     scope: Scope = Field(Scope.JOB, description="The scope in which items are compared.")
     by: By = Field(By.FAMILY, description="Whether items or families are compared.")
@@ -62,7 +62,7 @@ class DedupeOrder(Document):
 
 
 class NearOrder(Document):
-    """As `edbench review near-dup`."""
+    """Options of `edbench review near-dup`."""
 
     threshold: float = Field(
         USUAL, ge=LOWEST, le=1, description="Shingles that two texts share over those that either has, at least."
@@ -72,13 +72,13 @@ class NearOrder(Document):
 
 
 class LanguagesOrder(Document):
-    """As `edbench review languages`."""
+    """Options of `edbench review languages`."""
 
     others: Others = ()
 
 
 class DenistOrder(Document):
-    """As `edbench review denist`."""
+    """Options of `edbench review denist`."""
 
     lists: list[Annotated[str, Field(max_length=4_000)]] = Field(
         min_length=1, max_length=1_000, description="Ids of GET /api/v1/hash-lists."
@@ -87,7 +87,7 @@ class DenistOrder(Document):
 
 
 class ThreadsOrder(Document):
-    """As `edbench review threads`."""
+    """Options of `edbench review threads`."""
 
     subjects: bool = Field(
         False, description="Use the subject to place replies that have no reference to another message."
@@ -164,8 +164,8 @@ def hash_lists(context: Context) -> HashLists:
 
 
 def _together(context: WebContext, jobs: Jobs, others: Sequence[str]) -> list[Jobs]:
-    """The job and the others to review with it. Raises UsageError, FieldErrors where they cannot be reviewed, and while a
-    measurement runs."""
+    """Return the job and the others to review with it. Raises UsageError, FieldErrors if they cannot be reviewed, or
+    while a measurement runs."""
     context.refuse_measuring()
     try:
         found = [jobs, *(find_discovered(context.databases, one) for one in others)]
@@ -237,8 +237,8 @@ def _csv(context: WebContext, jobs: Jobs, report: Report[Summary], name: str, ra
 
 @pages.get("/jobs/{job}/review")
 def review(request: Request, context: Context, rows: Rows, jobs: Discovered) -> Response:
-    """The latest findings, and a form for each kind of review."""
-    # Read first: what ends while the rest is read is then shown as running, and the page looks again.
+    """Render the latest findings, and a form for each kind of review."""
+    # Read first: a task that ends while the rest is read is then shown as running, and the page polls again.
     background_tasks = looking.background_tasks(context, jobs).background_tasks
     found_threads = _findings(context, jobs, THREADS)
     return page(
@@ -282,7 +282,7 @@ def _findings(context: WebContext, jobs: Jobs, report: Report[Summary]) -> Findi
 
 
 def _others(context: Context, rows: Rows, jobs: Found) -> list[Any]:
-    """Completed discoveries, which can be reviewed together with this one."""
+    """Return completed discoveries, which can be reviewed together with this one."""
     listed = jobs_api.list_jobs(context, rows, limit=500).jobs
     done = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
     return [row for row in listed if row.id != jobs.id and row.type == "discovery" and row.state in done]

@@ -1,4 +1,4 @@
-"""What is found out of a job's items once it is over: statements over temporary tables, what is stored, and lists of it."""
+"""SQL statements of reviews: over temporary tables, for storing findings and for listing them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sql.face import face, load_queries
 
 
 class DedupeCounts(NamedTuple):
-    """Of the items of one database."""
+    """Counts of the items of one database."""
 
     items: int
     containers: int
@@ -21,7 +21,7 @@ class DedupeCounts(NamedTuple):
 
 
 class GroupCounts(NamedTuple):
-    """Of everything that was compared."""
+    """Counts of all compared items or families."""
 
     compared: int
     groups: int
@@ -31,7 +31,7 @@ class GroupCounts(NamedTuple):
 
 
 class DuplicateRow(NamedTuple):
-    """A member of a group of equals."""
+    """A member of a group of duplicates."""
 
     item: uuid.UUID
     original: uuid.UUID
@@ -75,7 +75,7 @@ class NearRow(NamedTuple):
 
 
 class HashedCount(NamedTuple):
-    """Items, and those without a hash."""
+    """The number of items, and of those without a hash."""
 
     items: int
     unknown: int
@@ -132,7 +132,7 @@ class ThreadRow(NamedTuple):
 
 
 class Undigested(NamedTuple):
-    """An item whose MD5 and SHA-1 are not known; where its bytes are."""
+    """An item whose MD5 and SHA-1 are unknown, and the location of its bytes."""
 
     id: uuid.UUID
     path: memoryview | None

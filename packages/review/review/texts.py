@@ -1,4 +1,4 @@
-"""The texts of a job's items, as the index has them."""
+"""The texts of a job's items, from the index."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sql.browse import SEARCH
 
 
 def texts_of(handle: JobHandle, settings: Settings) -> Iterator[tuple[uuid.UUID, str]]:
-    """Each item's one valid text (design §3.9), in no order, one shard open at a time; of what has no text "". Raises
-    RunFailed when a shard is not on the storage root, StorageFault, DatabaseFault."""
+    """Yield each item's one valid text (design §3.9), in no order, one shard open at a time; "" for an item without
+    text. Raises RunFailed if a shard is not on the storage root, StorageFault, DatabaseFault."""
     with handle.database.transaction() as conn:
         shards = shards_of(conn, handle.id)
     for shard in shards:

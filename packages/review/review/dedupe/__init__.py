@@ -1,1 +1,1 @@
-"""De-duplication: which items, or families, are equal."""
+"""De-duplication of items or families."""

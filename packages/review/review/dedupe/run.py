@@ -1,8 +1,6 @@
-"""Finds equal items or families of finished jobs and stores, of each, which one is the original (docs/review.md).
-
-One transaction a database, of statements over sets: killed at any moment, the rows are those of before or of after, and a
-second run gives the same ones. They follow from the items alone, not from who found them when.
-"""
+"""Finds equal items or families of finished jobs and stores the original of each (docs/review.md).
+There is one transaction for each database, of statements over sets: after a kill the rows are the old or the new ones,
+and a second run gives the same ones. The rows follow from the items alone, not from the order or time of runs."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ from sql.deletion import users_of
 
 
 class Duplicates(Document):
-    """What a de-duplication came to, over all of its jobs."""
+    """The outcome of a de-duplication, over all of its jobs."""
 
     jobs: tuple[str, ...]
     scope: Scope
@@ -56,8 +54,8 @@ DUPLICATES = Report(
 
 
 def dedupe(references: Sequence[Jobs], scope: Scope, by: By) -> Duplicates:
-    """De-duplicate these jobs, and replace what was found of duplicates in them before. Raises UsageError, also while a
-    production uses that; DatabaseFault."""
+    """De-duplicate these jobs, and replace their earlier findings of duplicates. Raises UsageError, also while a
+    production uses those; DatabaseFault."""
     jobs = looked_at(references)
     with transactions(jobs) as sites:
         for site in sites:
@@ -75,7 +73,8 @@ def dedupe(references: Sequence[Jobs], scope: Scope, by: By) -> Duplicates:
 
 
 def _token(figures: dict[str, Any], digest: bytes) -> uuid.UUID:
-    """The same whenever the same was asked and found: a production whose originals were drawn by it still goes by it."""
+    """Return a token that is the same for the same options and findings: a production that chose originals by it
+    remains valid."""
     told = json.dumps(figures, sort_keys=True).encode()
     return uuid.UUID(bytes=hashlib.sha256(told + digest).digest()[:16])
 
@@ -114,7 +113,7 @@ def _places(site: Site) -> list[int]:
 
 
 def _store(sites: Sequence[Site], by: By) -> dict[str, int]:
-    """Write what was decided; counts over all sites."""
+    """Store the outcome; return the counts over all sites."""
     counts: dict[str, int] = REVIEW.dedupe_group_counts(sites[0].conn)._asdict()
     for site in sites:
         REVIEW.dedupe_clear(site.conn)
@@ -125,7 +124,8 @@ def _store(sites: Sequence[Site], by: By) -> dict[str, int]:
 
 
 def _refuse_told(conn: Connection, job: uuid.UUID) -> None:
-    """With the job's row locked. Raises UsageError while a job that is not over uses the duplicates found in it."""
+    """Raise UsageError while a job that is not over uses the duplicates found in this one. The job's row must be
+    locked."""
     if users := users_of(conn, job, findings=True):
         raise UsageError(
             f"job {users[0]} uses the duplicates found in job {job}; wait until it has ended, or cancel it"

@@ -1,8 +1,6 @@
-"""A set of digests that lists are compared with.
-
-Sorted by their first eight bytes as a number: a CPU looks up ten million in a second or two. All digests with these
-bytes are compared whole, however many begin alike. A list is not sorted and not kept.
-"""
+"""A set of digests in which lists are looked up.
+It is sorted by the first eight bytes as a number: a CPU looks up ten million in a second or two. All digests that begin
+with these bytes are then compared whole. A list is neither sorted nor stored."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ Digests = npt.NDArray[np.uint8]  # rows × bytes of a digest
 
 
 class DigestSet:
-    """Digests of one length, in the order given to the outside; equal ones may come several times. One of zeros stands for
+    """Digests of one length, numbered in the given order; equal ones may occur several times. A digest of zeros means
     none and is never found."""
 
     def __init__(self, digests: Digests) -> None:
@@ -24,7 +22,7 @@ class DigestSet:
         self._found = np.zeros(len(digests), bool)
 
     def look_up(self, piece: Digests) -> None:
-        """Mark those that are in this piece of a list."""
+        """Mark the digests that are in this piece of a list."""
         if not len(self._heads) or not len(piece):
             return
         heads = _heads(piece)
@@ -41,7 +39,7 @@ class DigestSet:
             at = at + 1  # the next may begin alike, or be equal
 
     def found(self) -> npt.NDArray[np.bool_]:
-        """Of each digest, in the order given, whether it was in any piece so far."""
+        """Return, for each digest in the given order, whether it was in any piece so far."""
         out = np.zeros(len(self._found), bool)
         out[self._order] = self._found & self._digests.any(axis=1)
         return out

@@ -1,8 +1,6 @@
-"""MD5 and SHA-1 of a job's items, for lists that have no SHA-256: the ledger has that alone, so the bytes are read again.
-
-What was read is kept, some items at a time: a run that was killed continues where it stopped, and the next list costs
-nothing. An item whose SHA-256 is not the ledger's any more is left out; it is another file.
-"""
+"""MD5 and SHA-1 of a job's items, for lists without SHA-256: the ledger has only SHA-256, so the bytes are read again.
+The digests are stored in portions: a killed run continues where it stopped, and the next list needs no reads. An item
+whose SHA-256 differs from the ledger's is skipped; it is another file."""
 
 from __future__ import annotations
 
@@ -35,8 +33,8 @@ class _Digest:
 
 
 def read_digests(handle: JobHandle, settings: Settings) -> None:
-    """Read every item of the job whose MD5 and SHA-1 are not known. Raises UsageError when the job's source is not there as
-    it was, StorageFault, DatabaseFault."""
+    """Read every item of the job whose MD5 and SHA-1 are unknown. Raises UsageError if the job's source is missing or
+    changed, StorageFault, DatabaseFault."""
     after, checked = uuid.UUID(int=0), False
     with ThreadPoolExecutor(READERS, "digests") as pool:
         while True:
@@ -79,7 +77,8 @@ def _gone(handle: JobHandle) -> str:
 
 
 def _read(handle: JobHandle, settings: Settings, rows: list[Undigested]) -> list[_Digest]:
-    """As one thread does, by a storage of its own; what cannot be read or has changed is left out."""
+    """Read the digests of one thread's share, through a storage of its own; skip items that cannot be read or have
+    changed."""
     storage = Storage(NullRecorder())
     root = handle.job.storage or os.fsencode(settings.storage)
     storage.keep_below(handle.job.source)

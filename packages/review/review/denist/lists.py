@@ -1,9 +1,8 @@
 """Lists of hashes, read in pieces: memory does not grow with a list.
-
-Text has one hash a line, MD5, SHA-1 or SHA-256 in hexadecimal, first in the line (what md5sum and its like write, with
-a backslash before the hash where the name has one or a line break, and NSRL's RDS 2 `NSRLFile.txt`, whose first column is
-SHA-1). SQLite is NSRL's RDS 3 (NIST, "RDSv3 format", 2022): its table METADATA, or FILE, has a column sha256.
-"""
+Text has one hash on each line, MD5, SHA-1 or SHA-256 in hexadecimal, first in the line: the output of md5sum and
+similar programs, with a backslash before the hash if the name has one or a line break, and NSRL's RDS 2 `NSRLFile.txt`,
+whose first column is SHA-1. SQLite is NSRL's RDS 3 (NIST, "RDSv3 format", 2022): its table METADATA, or FILE, has a
+column sha256."""
 
 from __future__ import annotations
 
@@ -24,20 +23,20 @@ import numpy.typing as npt
 from core.errors import UsageError, read_problem
 
 BLOCK_BYTES = 16_000_000
-LONGEST_LINE = 1_000_000  # bytes; what has longer ones is no list
+LONGEST_LINE = 1_000_000  # bytes; a file with longer ones is not a list
 _ROWS = 100_000  # of SQLite at a time
 _SQLITE = b"SQLite format 3\0"
 _TABLES = ("METADATA", "FILE")
 _FIRST = re.compile(rb'[ \t]*\\?"?((?:[0-9A-Fa-f]{64}|[0-9A-Fa-f]{40}|[0-9A-Fa-f]{32}))(?![0-9A-Za-z])')
 _EMPTY = re.compile(
     rb'\s*(?:#.*|"?(?:sha|md)-?\d+"?\s*(?:,.*)?)?\Z', re.IGNORECASE
-)  # nothing, a remark, RDS 2's header
+)  # empty, a comment, or the header of RDS 2
 
 Digests = npt.NDArray[np.uint8]  # rows × bytes of a digest
 
 
 class HashKind(enum.Enum):
-    """Which hashes a list has, by their bytes."""
+    """The kind of a list's hashes, by their length in bytes."""
 
     MD5 = 16
     SHA1 = 20
@@ -46,19 +45,19 @@ class HashKind(enum.Enum):
 
 @dataclass(slots=True)
 class HashList:
-    """One list. Counts are right once all of `pieces` was taken."""
+    """A list of hashes. Counts are right once all of `pieces` was consumed."""
 
     path: Path
     kind: HashKind
     sqlite: bool
     hashes: int = 0
-    bad: int = 0  # lines, or rows, that hold no hash of this kind
+    bad: int = 0  # lines, or rows, without a hash of this kind
     first_bad: int = 0  # its number, from 1
     sha256: str = ""  # of its file, in hex
     _line: int = field(default=0, repr=False)
 
     def pieces(self) -> Iterator[Digests]:
-        """All hashes, some at a time. Raises UsageError when the list cannot be read, or has no hash at all."""
+        """Yield all hashes, in pieces. Raises UsageError if the list cannot be read, or has no hash."""
         self.hashes = self.bad = self.first_bad = self._line = 0
         state = hashlib.sha256()
         try:
@@ -92,7 +91,7 @@ class HashList:
         return digests
 
     def _one_by_one(self, lines: bytes) -> Digests:
-        """Lines of any look."""
+        """Parse lines of any form."""
         digits, found = 2 * self.kind.value, []
         for line in lines.splitlines():
             self._line += 1
@@ -106,7 +105,7 @@ class HashList:
 
 
 def hash_list(path: Path) -> HashList:
-    """The list, with the kind of its first hash. Raises UsageError when there is none in it, or it cannot be read."""
+    """Open the list, with the kind of its first hash. Raises UsageError if it has none, or cannot be read."""
     try:
         with path.open("rb") as file:
             sqlite = file.read(len(_SQLITE)) == _SQLITE
@@ -123,7 +122,7 @@ def hash_list(path: Path) -> HashList:
 
 
 def _blocks(path: Path, read: Callable[[bytes], object] = bytes) -> Iterator[bytes]:
-    """The file in whole lines, without a byte order mark; `read` is called with all bytes read."""
+    """Yield the file in whole lines, without a byte order mark; `read` is called with all bytes read."""
     with path.open("rb") as file:
         rest = file.read(3)
         read(rest)
@@ -143,7 +142,7 @@ def _blocks(path: Path, read: Callable[[bytes], object] = bytes) -> Iterator[byt
 
 
 def _even(lines: bytes, size: int) -> Digests | None:
-    """Lines of nothing but a hash each, all ended alike; None for others. Ten times as fast as one by one."""
+    """Parse lines that contain only a hash, with equal line ends; None for others. Ten times as fast as one by one."""
     for end in (b"\n", b"\r\n"):
         width = 2 * size + len(end)
         if len(lines) % width:
@@ -155,7 +154,7 @@ def _even(lines: bytes, size: int) -> Digests | None:
             digests = bytes.fromhex(table[:, : 2 * size].tobytes().decode("ascii"))
         except ValueError:  # UnicodeDecodeError is one
             continue
-        if len(digests) == size * len(table):  # white space within a line would be passed over
+        if len(digests) == size * len(table):  # `fromhex` skips white space within a line
             return np.frombuffer(digests, np.uint8).reshape(-1, size)
     return None
 
@@ -165,7 +164,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _column(database: sqlite3.Connection, path: Path) -> tuple[str, str]:
-    """Table and column with the best hash there is."""
+    """Return table and column of the best available hash."""
     for table in _TABLES:
         columns = {str(row[1]).lower() for row in database.execute(f'PRAGMA table_info("{table}")')}
         for column in ("sha256", "sha1", "md5"):

@@ -1,8 +1,6 @@
 """Flags the items of finished jobs whose hash is on lists of known software files (docs/review.md).
-
-Items are taken some millions at a time, and each time the lists are read once from beginning to end: memory follows
-neither from the lists nor from the job. The flags of a job are replaced in one transaction.
-"""
+Items are taken some millions at a time, and each time the lists are read once from beginning to end: memory grows
+neither with the lists nor with the job. The flags of a job are replaced in one transaction."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ MOST_LISTS = 1_000
 
 
 class ListUsed(Document):
-    """A list, and what it flagged."""
+    """A list, and the number of items that it flagged."""
 
     name: str
     kind: Annotated[str, Field(description="sha256, sha1 or md5.")]
@@ -49,7 +47,7 @@ class ListUsed(Document):
 
 
 class SystemFiles(Document):
-    """What a DeNIST came to, over all of its jobs."""
+    """The outcome of a DeNIST, over all of its jobs."""
 
     jobs: tuple[str, ...]
     items: int
@@ -68,10 +66,8 @@ SYSTEM_FILES = Report(
 
 
 def denist(references: Sequence[Jobs], paths: Sequence[Path], settings: Settings) -> SystemFiles:
-    """Flag the items of these jobs; what was flagged in them before is forgotten.
-
-    For lists without SHA-256 the items' bytes are read again, once. Raises UsageError, StorageFault, DatabaseFault.
-    """
+    """Flag the system files of these jobs, and replace earlier flags.
+    For lists without SHA-256 the items' bytes are read again, once. Raises UsageError, StorageFault, DatabaseFault."""
     if not 0 < len(paths) <= MOST_LISTS:
         raise UsageError(f"{len(paths)} lists; give 1 to {MOST_LISTS}")
     lists = [hash_list(path) for path in paths]
@@ -88,7 +84,7 @@ def denist(references: Sequence[Jobs], paths: Sequence[Path], settings: Settings
 
 
 def _shown(path: Path | str) -> str:
-    """A name of any bytes, as JSON in the ledger takes it."""
+    """Return a name of any bytes as text for JSON in the ledger."""
     return display_name(os.fsencode(path))
 
 
@@ -106,14 +102,15 @@ def _flag(site: Site, lists: Sequence[HashList]) -> None:
 
 
 def _column(kind: HashKind) -> str:
-    """A digest that is not known is one of zeros, which no set of digests finds."""
+    """Return the SQL of a digest. An unknown digest is one of zeros, which no set of digests finds."""
     if kind is HashKind.SHA256:
         return "i.sha256"
     return f"coalesce(d.{kind.name.lower()}, decode(repeat('00', {kind.value}), 'hex'))"
 
 
 def _portions(site: Site, handle: JobHandle, kinds: set[HashKind]) -> Iterator[tuple[Digests, dict[HashKind, Digests]]]:
-    """Ids and digests of items that have them, in order of their ids; one portion at least, so that lists are read."""
+    """Yield ids and digests of items that have them, in order of their ids; at least one portion, so that lists are
+    read."""
     ordered = sorted(kinds, key=lambda kind: kind.value)
     columns = ", ".join(map(_column, ordered))
     joined = "" if kinds == {HashKind.SHA256} else "LEFT JOIN item_digest d ON d.item = i.id AND d.sha256 = i.sha256"

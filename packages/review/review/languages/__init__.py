@@ -1,1 +1,1 @@
-"""Languages: which one each text is written in."""
+"""Detection of the language of each text."""

@@ -1,8 +1,7 @@
-"""Identifies the language of each text of finished jobs, as key `language` of its item's metadata (docs/review.md).
-
-One transaction a database; killed at any moment, the keys are those of before or of after. A text that is extracted
-again (requeue) loses the key with the rest of its metadata.
-"""
+"""Detects the language of each text of finished jobs, and stores it as key `language` of its item's metadata
+(docs/review.md).
+There is one transaction for each database; after a kill the keys are the old or the new ones. A text that is extracted
+again (requeue) loses the key with the rest of its metadata."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ _ROWS_AT_ONCE = 5_000
 
 
 class LanguagesFound(Document):
-    """Result of identifying languages, over all of its jobs."""
+    """The outcome of detecting languages, over all of its jobs."""
 
     jobs: tuple[str, ...]
     texts: Annotated[int, Field(description="Items with a text.")]
@@ -42,8 +41,8 @@ LANGUAGES = Report(ReviewKind.LANGUAGES, LanguagesFound)
 
 
 def languages(references: Sequence[Jobs], settings: Settings) -> LanguagesFound:
-    """Identify the languages of these jobs' texts; earlier findings are replaced. Raises UsageError, RunFailed when a
-    shard is not on the storage root, StorageFault, DatabaseFault."""
+    """Detect the languages of these jobs' texts; earlier findings are replaced. Raises UsageError, RunFailed if a shard
+    is not on the storage root, StorageFault, DatabaseFault."""
     jobs = looked_at(references)
     counts: Counter[str] = Counter()
     with transactions(jobs) as sites:

@@ -1,9 +1,9 @@
-"""Which texts may be alike: MinHash (Broder 1997) in bands (Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, 3.4).
-
-A signature has HASHES minima over a text's shingles; of two texts each pair of minima is equal as often as their sets are alike.
-Cut into bands of some rows, texts that have one band in common are candidates. The rows are as many as still miss at most
-MISSED of the pairs at the threshold: the fewer candidates, the fewer sets to compare.
-"""
+"""Candidates for similar texts: MinHash (Broder 1997) in bands (Leskovec, Rajaraman, Ullman: Mining of Massive
+Datasets, 3.4).
+A signature has HASHES minima over a text's shingles; the expected share of equal minima of two texts is the similarity
+of their sets. Signatures are divided into bands of some rows, and texts with an equal band are candidates. The number
+of rows is the largest that misses at most MISSED of the pairs at the threshold: fewer candidates mean fewer
+comparisons."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Keys = npt.NDArray[np.uint64]  # texts × bands
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """How a signature is cut."""
+    """The division of a signature."""
 
     rows: int
 
@@ -37,7 +37,7 @@ class Bands:
         return HASHES // self.rows
 
     def keys(self, sets: Sequence[Shingles]) -> Keys:
-        """A number of 64 bits for each band of each set; none may be empty."""
+        """Return a number of 64 bits for each band of each set; no set may be empty."""
         ends = np.cumsum([0, *map(len, sets)], dtype=np.uint64)
         matrix = rensa.RMinHash.digest_matrix_from_flat_token_hashes(np.concatenate(sets), ends, HASHES, _SEED)
         minima = np.array(matrix.to_rows(), dtype=np.uint64)[:, : self.rows * self.count]
@@ -50,7 +50,7 @@ class Bands:
 
 
 def bands_for(threshold: float) -> Bands:
-    """As many rows as the threshold allows."""
+    """Return bands with as many rows as the threshold allows."""
     for rows in range(_MOST_ROWS, 1, -1):
         if (1 - threshold**rows) ** (HASHES // rows) <= MISSED:
             return Bands(rows)

@@ -1,4 +1,4 @@
-"""What is kept of texts while they are compared: their shingles in a file, of everything else some numbers each."""
+"""The data of texts during a comparison: their shingles in a file, and some numbers for each in memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from core.errors import StorageFault
 from review.near.bands import Bands, Keys
 from review.near.shingles import Shingles
 
-_AT_ONCE = 2_000_000  # shingles whose signatures are made in one go
+_AT_ONCE = 2_000_000  # shingles whose signatures are computed in one call
 Numbers = npt.NDArray[np.int64]
 
 
 class Collected:
-    """Texts by the order in which they came. About 60 bytes of memory and 8 a band for each, and 8 a shingle in the file."""
+    """Texts by the order in which they were added. About 60 bytes of memory and 8 a band for each, and 8 a shingle in
+    the file."""
 
     def __init__(self, file: IO[bytes], bands: Bands) -> None:
         self._file, self._bands = file, bands
@@ -34,7 +35,7 @@ class Collected:
         self._read: Shingles | None = None
 
     def add(self, rank: int, scope: int, found: Shingles) -> None:
-        """One more text, not an empty set. Raises StorageFault where scratch is full."""
+        """Add a text with a set that is not empty. Raises StorageFault if scratch is full."""
         with _on_scratch():
             self._file.write(found.tobytes())
         self._ends.append(self._ends[-1] + len(found))
@@ -56,28 +57,28 @@ class Collected:
 
     @property
     def ranks(self) -> Numbers:
-        """Of each text its place in the order that chooses principals."""
+        """Each text's position in the order that chooses principals."""
         return np.array(self._ranks, dtype=np.int64)
 
     @property
     def scopes(self) -> Numbers:
-        """Of each the number of its scope."""
+        """Each text's number of its scope."""
         return np.array(self._scopes, dtype=np.int64)
 
     @property
     def digests(self) -> Keys:
-        """Of each the hash of its set, in two halves."""
+        """Each text's hash of its set, in two halves."""
         return np.frombuffer(bytes(self._digests), dtype=np.uint64).reshape(-1, 2)
 
     def take_keys(self) -> Keys:
-        """The bands' keys of all; they are not kept."""
+        """Return the bands' keys of all texts, and drop them."""
         self._sign()
         keys = np.concatenate([np.zeros((0, self._bands.count), np.uint64), *self._keys])
         self._keys = []
         return keys
 
     def shingles(self, text: int) -> Shingles:
-        """The set of one, read from the file."""
+        """Return the set of one text, read from the file."""
         if self._read is None:
             with _on_scratch():
                 self._file.flush()
@@ -87,7 +88,7 @@ class Collected:
 
 @contextmanager
 def collecting(scratch: Path, bands: Bands) -> Iterator[Collected]:
-    """An empty collection; its file has no name and goes with it, whatever ends this process."""
+    """Yield an empty collection; its file has no name and disappears when this process ends."""
     with ExitStack() as stack:
         with _on_scratch():
             scratch.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,7 @@
-"""Groups of texts that are alike, each around its principal.
-
-In the order of ranks each text that is in no group yet becomes the principal of those after it that are as much like it
-as the threshold requires, by their sets and not by their signatures. So every member was compared with its principal,
-members may be less alike among each other, and the groups follow from the texts and their ranks alone.
-"""
+"""Groups of similar texts, each around its principal.
+In the order of ranks each text without a group becomes the principal of the later ones whose similarity to it reaches
+the threshold, by their sets and not by their signatures. So every member was compared with its principal, members may
+be less similar to each other, and the groups follow from the texts and their ranks alone."""
 
 from __future__ import annotations
 
@@ -21,8 +19,8 @@ NOBODY = -1
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """Of each text, by position: the principal's position (its own of a principal; `NOBODY` outside any group), and how
-    alike they are. `compared`: pairs of sets that were compared."""
+    """Each text's principal and similarity to it, by position: a principal's principal is itself; `NOBODY` outside any
+    group. `compared`: pairs of sets that were compared."""
 
     principal: Numbers
     similarity: npt.NDArray[np.float64]
@@ -31,8 +29,8 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True)
 class _Bucket:
-    """Of one band. `of`: each text's number, `NOBODY` where it is alone; `members[starts[n] : starts[n + 1]]` have
-    number n."""
+    """The texts that share a key of one band. `of`: each text's number, `NOBODY` if it is alone; `members[starts[n] :
+    starts[n + 1]]` have number n."""
 
     of: npt.NDArray[np.int32]
     members: npt.NDArray[np.int32]
@@ -40,7 +38,7 @@ class _Bucket:
 
 
 def grouped(texts: Collected, threshold: float) -> Grouped:
-    """Texts with one set are compared once, and are in one group."""
+    """Group the texts. Texts with the same set are compared once, and are in one group."""
     ranks, scopes = texts.ranks, texts.scopes
     first = _first_alike(texts.digests, scopes, ranks)
     own = np.flatnonzero(first == np.arange(len(ranks)))
@@ -49,7 +47,7 @@ def grouped(texts: Collected, threshold: float) -> Grouped:
     principal, similarity, compared = _around_principals(texts, distinct, buckets, threshold)
     at = np.full(len(ranks), NOBODY, np.int64)
     at[distinct] = np.arange(len(distinct))
-    mine = at[first]  # of each text the place of its set among the distinct ones
+    mine = at[first]  # each text's position of its set among the distinct ones
     out = np.where(principal[mine] == NOBODY, NOBODY, distinct[principal[mine]])
     several = np.bincount(first, minlength=len(ranks))[first] > 1
     out = np.where((out == NOBODY) & several, first, out)
@@ -57,7 +55,7 @@ def grouped(texts: Collected, threshold: float) -> Grouped:
 
 
 def _first_alike(digests: Keys, scopes: Numbers, ranks: Numbers) -> Numbers:
-    """Of each text the first by rank in its scope with the same set."""
+    """Return, for each text, the first by rank in its scope with the same set."""
     order = np.lexsort((ranks, digests[:, 1], digests[:, 0], scopes))
     new = np.ones(len(order), np.bool_)
     new[1:] = (digests[order[1:]] != digests[order[:-1]]).any(axis=1) | (scopes[order[1:]] != scopes[order[:-1]])
@@ -87,7 +85,8 @@ def _bucket(keys: npt.NDArray[np.uint64], scopes: Numbers) -> _Bucket:
 def _around_principals(
     texts: Collected, distinct: Numbers, buckets: list[_Bucket], threshold: float
 ) -> tuple[Numbers, npt.NDArray[np.float64], int]:
-    """By place among the distinct texts, which are in the order of their ranks."""
+    """Return principals and similarities by position among the distinct texts, which are in the order of their
+    ranks."""
     principal = np.full(len(distinct), NOBODY, np.int64)
     similarity = np.ones(len(distinct), np.float64)
     compared = 0
@@ -101,7 +100,7 @@ def _around_principals(
         for other in _candidates(buckets, place, principal):
             theirs = texts.shingles(distinct[other])
             if min(own.size, theirs.size) / max(own.size, theirs.size) < threshold:
-                continue  # so few cannot be so much of so many
+                continue  # sets of such different sizes cannot reach the threshold
             compared += 1
             alike = jaccard(own, theirs)
             if alike >= threshold:
@@ -110,7 +109,7 @@ def _around_principals(
 
 
 def _candidates(buckets: list[_Bucket], place: int, principal: Numbers) -> Numbers:
-    """Later texts that share a band with this one and are in no group yet, in order."""
+    """Return later texts that share a band with this one and are in no group yet, in order."""
     shared = [
         bucket.members[bucket.starts[number] : bucket.starts[number + 1]]
         for bucket in buckets

@@ -1,8 +1,7 @@
-"""Finds items of finished jobs whose texts are nearly the same, and stores of each group its principal (docs/review.md).
-
-One transaction a database; killed at any moment, the rows are those of before or of after. They follow from the texts and their
-paths, whatever the order in which shards, jobs' databases or workers had them.
-"""
+"""Finds items of finished jobs whose texts are nearly the same, and stores the principal of each group
+(docs/review.md).
+There is one transaction for each database; after a kill the rows are the old or the new ones. They follow from the
+texts and their paths, whatever the order of shards, databases or workers."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ _CUSTODIANS = 1 << 32
 
 
 class NearDuplicates(Document):
-    """What a search for near-duplicates came to, over all of its jobs."""
+    """The outcome of a search for near-duplicates, over all of its jobs."""
 
     jobs: tuple[str, ...]
     scope: Scope
@@ -66,15 +65,15 @@ class _Ranked:
     jobs: npt.NDArray[np.int32]  # places
 
     def rank(self, item: uuid.UUID) -> int | None:
-        """None for an item that is a container."""
+        """Return the rank of an item; None for a container."""
         wanted = np.array(item.bytes, dtype="S16")
         at = int(np.searchsorted(self.ids, wanted, sorter=self.sorted_at))
         rank = int(self.sorted_at[at]) if at < len(self.ids) else NOBODY
         return rank if rank != NOBODY and self.ids[rank] == wanted else None
 
     def item(self, rank: int) -> uuid.UUID:
-        """The id of the item there."""
-        return uuid.UUID(bytes=bytes(self.ids[rank]).ljust(16, b"\0"))  # numpy takes zeros at the end for padding
+        """Return the id of the item with this rank."""
+        return uuid.UUID(bytes=bytes(self.ids[rank]).ljust(16, b"\0"))  # numpy strips zeros at the end
 
 
 NEAR_DUPLICATES = Report(
@@ -83,8 +82,8 @@ NEAR_DUPLICATES = Report(
 
 
 def near(references: Sequence[Jobs], scope: Scope, threshold: float, settings: Settings) -> NearDuplicates:
-    """Look for near-duplicates in these jobs, and replace what was found of them before. Raises UsageError, RunFailed
-    when a shard is not on the storage root, StorageFault, DatabaseFault."""
+    """Find near-duplicates in these jobs, and replace earlier findings. Raises UsageError, RunFailed if a shard is not
+    on the storage root, StorageFault, DatabaseFault."""
     if not LOWEST <= threshold <= 1:
         raise UsageError(
             f"the threshold {threshold:g} is not possible; use one from {LOWEST} (half is shared) to 1 (all is)"
@@ -119,9 +118,7 @@ def _ranked(jobs: Sequence[LookedAt], scope: Scope) -> _Ranked:
     ids, scopes, places = bytearray(), array("q"), []
     for job in jobs:
         before = len(ids)
-        with (
-            job.handle.database.transaction() as conn
-        ):  # of its own: rows that are read as they come take the connection
+        with job.handle.database.transaction() as conn:  # its own: streamed rows occupy the connection
             for row in REVIEW.near_items(streaming(conn), job=job.handle.id):
                 ids += bytes(row.item)
                 scopes.append(_scope(scope, job, row.custodian))
@@ -135,7 +132,7 @@ def _scope(scope: Scope, job: LookedAt, custodian: int) -> int:
 
 
 def _collect(jobs: Sequence[LookedAt], ranked: _Ranked, texts: Collected, settings: Settings) -> tuple[int, int]:
-    """Items with a text, and those of them that have too few words."""
+    """Add the texts to the collection; return the number of items with a text, and of those with too few words."""
     read = short = 0
     for job in jobs:
         for item, text in texts_of(job.handle, settings):

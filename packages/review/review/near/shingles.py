@@ -1,7 +1,6 @@
-"""A text as the set of its shingles: every five words that follow each other, as a number of 64 bits.
-
-Words as the index has them: runs of letters and digits, small, letters of scripts without blanks each alone. So layout,
-punctuation and markup make no difference. Two shingles with one number, by chance once in 10^19 pairs, would be taken for one.
+"""A text as the set of its shingles: every five consecutive words, as a number of 64 bits.
+Words are those of the index: runs of letters and digits in lower case, letters of scripts without blanks each alone. So
+layout, punctuation and markup make no difference. Two shingles with the same number, one in 10^19 pairs, count as one.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ import rensa
 
 from search.words import WORD, apart, usual
 
-Shingles = npt.NDArray[np.uint64]  # sorted, each once
+Shingles = npt.NDArray[np.uint64]  # sorted, without repetitions
 WORDS = 5  # in a shingle
-LEAST = 10  # words; of a text with fewer the set would be a handful, in which one word is half of it
-_AT_ONCE = 100_000  # words that are looked at as text; their numbers take an eighth
+LEAST = 10  # words; a smaller set would change by half with one word
+_AT_ONCE = 100_000  # words held as text; their numbers take an eighth
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 
 
 def shingles(text: str) -> Shingles:
-    """The text's set; empty for one of fewer than LEAST words."""
+    """Return the text's set; empty if it has fewer than LEAST words."""
     words = np.concatenate([np.zeros(0, np.uint64), *map(_numbers, _words(text))])
     if len(words) < LEAST:
         return np.zeros(0, np.uint64)
@@ -49,6 +48,6 @@ def _numbers(words: list[str]) -> Shingles:
 
 
 def jaccard(one: Shingles, other: Shingles) -> float:
-    """Shingles that both have over those that either has, exactly."""
+    """Return the number of shingles that both have divided by the number that either has, exactly."""
     both = np.intersect1d(one, other, assume_unique=True).size
     return float(both / (one.size + other.size - both))

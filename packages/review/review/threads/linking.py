@@ -1,14 +1,11 @@
-"""Puts messages into threads: J. Zawinski, "message threading" (jwz.org/doc/threading.html, 1997-2002), over numbers.
-
-A node is a Message-ID, of a message or only referred to; copies of a message are one node. In the order of what is
-surest: each message hangs below the last id of its own References, or its In-Reply-To; ids within References hang below
-those before them; a message with neither hangs where its conversation index puts it ([MS-OXOMSG] 2.2.1.3), and, if that
-is asked for, below the one message without answers that begins with its subject. A link that would close a ring is left
-out, so References in a circle do no harm. Links hang only tops below something, so a node's top is found in nearly
-constant time (union-find), however long a chain is. What comes of it follows from the messages, not from their order.
-
-About 1 kB of memory for each message.
-"""
+"""Links messages into threads: J. Zawinski, "message threading" (jwz.org/doc/threading.html, 1997-2002), over numbers.
+A node is a Message-ID, of a message or only referred to; copies of a message are one node. The most certain links come
+first: each message is placed below the last id of its own References, or its In-Reply-To; ids within References below
+those before them; a message with neither where its conversation index puts it ([MS-OXOMSG] 2.2.1.3), and, if requested,
+below the one message that is no answer and begins with its subject. A link that would close a cycle is omitted, so
+circular References do no harm. Only topmost nodes are linked below others, so a node's top is found in nearly constant
+time (union-find), however long a chain is. The result follows from the messages, not from their order. About 1 kB of
+memory for each message."""
 
 from __future__ import annotations
 
@@ -20,9 +17,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-NO_ID = "\0"  # begins keys that are no Message-ID; metadata holds no NUL
+NO_ID = "\0"  # begins keys that are no Message-ID; metadata contains no NUL
 _NONE = -1
-_HEADER, _ANSWER = 44, 10  # hexadecimal digits of a conversation index: its header's, and each answer's
+_HEADER, _ANSWER = 44, 10  # hexadecimal digits of a conversation index: of its header, and of each answer
 _PREFIX = re.compile(
     r"\s*(?:(?:re|fw|fwd|aw|wg|sv|vs|antw|rv|tr)\s*(?:\[\d{1,4}\]\s*)?:\s*|\[[^\]\[]{1,80}\]\s*)+", re.IGNORECASE
 )
@@ -30,7 +27,7 @@ _REPLY = re.compile(r"\s*(?:\[[^\]\[]{1,80}\]\s*)*(?:re|aw|sv|vs|antw)\s*(?:\[\d
 
 
 class By(enum.StrEnum):
-    """What put a message below another, or at the top of its thread."""
+    """The field that placed a message below another, or at the top of its thread."""
 
     REFERENCES = "references"
     IN_REPLY_TO = "in_reply_to"
@@ -41,7 +38,7 @@ class By(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A message's place in a thread by its own headers. `key`: its Message-ID, else whatever its copies share."""
+    """The headers of a message that place it in a thread. `key`: its Message-ID, else a value that its copies share."""
 
     key: str
     references: tuple[str, ...] = ()
@@ -53,8 +50,8 @@ class Mail:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a message is: `parent` is the node of the nearest message above it, whatever is missing in between, and `depth`
-    the messages above it."""
+    """The place of a message: `parent` is the node of the nearest message above it, whatever is missing in between, and
+    `depth` the number of messages above it."""
 
     node: int
     thread: uuid.UUID
@@ -75,7 +72,7 @@ class Threads:
         self._real = bytearray()
 
     def link(self, messages: Iterable[Mail], *, subjects: bool) -> list[Place]:
-        """The place of each message, in the order given."""
+        """Return the place of each message, in the given order."""
         given = list(messages)
         nodes = [self._node(mail.key, real=True) for mail in given]
         order = sorted(range(len(given)), key=lambda n: _rank(given[n]))
@@ -102,17 +99,17 @@ class Threads:
     def _find(self, node: int) -> int:
         top = self._top
         while top[node] != node:
-            top[node] = top[top[node]]  # halves the way for the next who asks
+            top[node] = top[top[node]]  # halves the path for later calls
             node = top[node]
         return node
 
     def _hang(self, child: int, parent: int, by: By) -> None:
-        """Below that node, unless it hangs already or this would close a ring."""
+        """Link the child below the parent, unless it is linked already or this would close a cycle."""
         if self._parent[child] == _NONE and self._find(parent) != child:
             self._parent[child], self._top[child], self._by[child] = parent, parent, by
 
     def _own(self, node: int, mail: Mail) -> None:
-        """Link by a message's own fields, which count more than those of other messages."""
+        """Link by a message's own fields, which take precedence over those of other messages."""
         for ids, by in ((mail.references, By.REFERENCES), ((mail.in_reply_to,), By.IN_REPLY_TO)):
             for last in reversed([each for each in ids if each and each != mail.key]):
                 self._hang(node, self._node(last), by)
@@ -142,7 +139,7 @@ class Threads:
                 self._hang(node, self._node(head), By.CONVERSATION)
 
     def _subjects(self, messages: Sequence[tuple[int, Mail]]) -> None:
-        """Answers that refer to nothing, below the first message of their subject that is no answer."""
+        """Link answers that refer to nothing below the first message of their subject that is no answer."""
         first: dict[str, int] = {}
         for node, mail in messages:
             subject = base_subject(mail.subject)
@@ -181,11 +178,13 @@ class Threads:
 
 
 def base_subject(subject: str) -> str:
-    """Without the words that programs put in front of an answer, folded (RFC 5256, 2.1, and such words of other languages)."""
+    """Return the subject without the prefixes that programs add to an answer, folded (RFC 5256, 2.1, and such prefixes
+    in other languages)."""
     prefix = _PREFIX.match(subject)
     return " ".join(subject[prefix.end() if prefix else 0 :].lower().split())
 
 
 def _rank(mail: Mail) -> tuple[str, str, tuple[str, ...], str, str, str]:
-    """What is equal in all of this has the same effect, so this is an order whatever the order given was."""
+    """Return the sort key of a message. Messages that are equal in all of it have the same effect, so the order is the
+    same whatever order was given."""
     return (mail.sent or "~", mail.key, mail.references, mail.in_reply_to, mail.conversation, mail.subject)

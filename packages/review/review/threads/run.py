@@ -1,7 +1,5 @@
-"""Puts the messages of finished jobs into threads and stores each one's place (docs/review.md).
-
-One transaction a database; killed at any moment, the rows are those of before or of after.
-"""
+"""Groups the messages of finished jobs into threads and stores each one's place (docs/review.md).
+There is one transaction for each database; after a kill the rows are the old or the new ones."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ _Message = tuple[Site, LookedAt, MailRow]
 
 
 class ThreadsFound(Document):
-    """What threading came to, over all of its jobs."""
+    """The outcome of threading, over all of its jobs."""
 
     jobs: tuple[str, ...]
     subjects: Annotated[bool, Field(description="Whether answers without references were placed by their subject.")]
@@ -47,8 +45,7 @@ THREADS = Report(
 
 
 def thread(references: Sequence[Jobs], *, subjects: bool) -> ThreadsFound:
-    """Thread the messages of these jobs together, and replace what was found of threads in them before. Raises
-    UsageError, DatabaseFault."""
+    """Group the messages of these jobs into threads, and replace earlier findings. Raises UsageError, DatabaseFault."""
     jobs = looked_at(references)
     with transactions(jobs) as sites:
         messages = list(_messages(sites))
@@ -71,7 +68,7 @@ def thread(references: Sequence[Jobs], *, subjects: bool) -> ThreadsFound:
 
 
 def _messages(sites: Sequence[Site]) -> Iterator[_Message]:
-    """In the order of jobs, then of custodians and paths."""
+    """Yield the messages in the order of jobs, then of custodians and paths."""
     every = sorted(((job, site) for site in sites for job in site.jobs), key=lambda pair: pair[0].place)
     for job, site in every:
         for row in REVIEW.thread_messages(site.conn, job=job.handle.id, empty=NO_FIELDS):
@@ -79,7 +76,7 @@ def _messages(sites: Sequence[Site]) -> Iterator[_Message]:
 
 
 def _when(date: str) -> datetime | None:
-    """The time in `date`, in UTC where it names no zone; None for one that does not exist."""
+    """Parse the time in `date`, in UTC if it names no zone; None for one that does not exist."""
     try:
         when = datetime.fromisoformat(date)
     except ValueError:
@@ -99,7 +96,8 @@ def _mail(row: MailRow) -> Mail:
 
 
 def _store(sites: Sequence[Site], messages: Sequence[_Message], places: Sequence[Place]) -> None:
-    """Of copies of the message above, a message has its own custodian's for parent where there is one, else the first."""
+    """Store the places. If the message above has copies, a message's parent is its own custodian's copy if there is
+    one, else the first."""
     first: dict[int, UUID] = {}
     nearest: dict[tuple[int, int, int], UUID] = {}
     for (_, job, row), place in zip(messages, places, strict=True):
