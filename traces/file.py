@@ -1,4 +1,4 @@
-"""Reads and writes trace files (docs/dev/trace-format.md): blocks, then the directory with the header and the position of each block."""
+"""Reading and writing of trace files (docs/dev/trace-format.md): blocks, then the directory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Place(Struct, array_like=True, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
-    """What a reader must know before it reads any block."""
+    """Data that a reader needs before it reads any block."""
 
     header: TraceHeader
     nodes: tuple[Place, ...]
@@ -42,7 +42,7 @@ class Directory:
 
     @property
     def node_count(self) -> int:
-        """Of all node blocks."""
+        """Number of nodes in all blocks."""
         return sum(place.count for place in self.nodes)
 
 
@@ -61,7 +61,7 @@ class _Stored(Struct):
 
 
 def directory_bytes(directory: Directory) -> bytes:
-    """JSON, as the format describes it."""
+    """Return the directory as JSON, as the format describes it."""
     h = directory.header
     streams = tuple(
         _WithBlocks(**msgspec.structs.asdict(stream), blocks=places)
@@ -73,7 +73,7 @@ def directory_bytes(directory: Directory) -> bytes:
 
 
 def directory_of(raw: bytes) -> Directory:
-    """The inverse; raises Damaged."""
+    """Return the directory of such JSON. Raises Damaged."""
     try:
         data = msgspec.json.decode(raw, type=_Stored)
         streams = tuple(msgspec.convert(stream, Stream, from_attributes=True) for stream in data.streams)
@@ -92,7 +92,7 @@ class FileTrace:
     """A trace in a file; satisfies `Trace`. Its calls are read block by block as they are asked for, any number of
     streams at once, also by processes forked after it was opened; its nodes are held in memory, 19 bytes each.
 
-    Whatever is wrong with the file is a UsageError that names it.
+    Any damage of the file is a UsageError that names it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -118,7 +118,7 @@ class FileTrace:
 
     @cached_property
     def nodes(self) -> blocks.NodeTable:
-        """Read on first use."""
+        """Nodes of the trace, read on first use."""
         table = blocks.NodeTable()
         for place in self._directory.nodes:
             try:
@@ -130,7 +130,7 @@ class FileTrace:
         return table
 
     def calls(self, stream: int) -> Iterator[Call]:
-        """The calls of one stream in order; raises UsageError when the file is damaged."""
+        """Yield the calls of one stream in order. Raises UsageError if the file is damaged."""
         nodes, phases = self._directory.node_count, len(self.header.phases)
         for place in self._directory.calls[stream]:
             try:
@@ -186,20 +186,20 @@ class FileTrace:
 
 
 def open_trace(path: Path) -> FileTrace:
-    """A trace file, opened; use it in a `with`. Raises UsageError, in one line, for a file that cannot be read, is no
-    trace, is cut short or damaged, or is of a newer format."""
+    """Open a trace file; use it in a `with`. Raises UsageError, in one line, for a file that cannot be read, is not a
+    trace, is cut short or damaged, or has a newer format."""
     return FileTrace(path)
 
 
-_MOST_HELD = 8 * blocks.BLOCK_CALLS  # calls of all streams that wait for their block to be full
+_MOST_HELD = 8 * blocks.BLOCK_CALLS  # calls of all streams in blocks that are not full
 
 
 class TraceWriter:
     """A trace file being written, with bounded memory. As a context manager: nothing is left of a file that was not
     finished, and one of that name is replaced only by a whole one.
 
-    `add` the calls of each stream in order, streams in any order; then `finish`, once. Raises UsageError when the
-    file cannot be written.
+    `add` the calls of each stream in order, streams in any order; then `finish`, once. Raises UsageError if the file
+    cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -217,7 +217,7 @@ class TraceWriter:
         self._write(blocks.MAGIC)
 
     def add(self, stream: int, call: Call) -> None:
-        """The next call of this stream; ValueError if it starts before the one before it."""
+        """Add the next call of this stream. Raises ValueError if it starts before the previous one."""
         if call.start_ns < self._last_start[stream]:
             raise ValueError(
                 f"stream {stream}: a call at {call.start_ns} ns after one at {self._last_start[stream]} ns"
@@ -232,9 +232,9 @@ class TraceWriter:
             self._write_calls(max(self._held, key=lambda s: len(self._held[s])))
 
     def finish(self, header: TraceHeader, nodes: Iterable[Node]) -> int:
-        """Write what is left and give the file its name; its size in bytes.
+        """Write the rest, give the file its name, and return its size in bytes.
 
-        ValueError if the header's streams do not count the calls that were added.
+        Raises ValueError if the header's streams do not count the calls that were added.
         """
         for stream in list(self._held):
             self._write_calls(stream)
@@ -258,7 +258,7 @@ class TraceWriter:
         return self._at
 
     def abort(self) -> None:
-        """Leave nothing behind; nothing happens after `finish`."""
+        """Remove the unfinished file; do nothing after `finish`."""
         with contextlib.suppress(OSError):
             self._file.close()
         with contextlib.suppress(OSError):
