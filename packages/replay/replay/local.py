@@ -147,7 +147,6 @@ def _how(status: int | None) -> str:
 
 
 def _end(clients: list[_Client]) -> None:
-    """End all clients."""
     for client in clients:
         client.connection.close()
         if client.process.is_alive():
@@ -169,7 +168,6 @@ def _client(
     station: MakeStation | None,
     cold: bool,
 ) -> None:
-    """Run a client process, from its fork to its end."""
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the parent too, which ends this process
     die_with_parent(parent)

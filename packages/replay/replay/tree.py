@@ -287,7 +287,6 @@ def check_room(program: Program, paths: Sequence[Path], *, not_empty: bool = Fal
 
 
 def _check_system(program: Program, paths: Sequence[Path], numbers: Iterable[int]) -> None:
-    """Check one file system and the paths on it."""
     rooms = [program.rooms[number] for number in numbers]
     size = round(sum(room.bytes for room in rooms) * (1 + MARGIN))
     inodes = round(sum(room.inodes for room in rooms) * (1 + MARGIN)) + len(rooms) * 3  # home and trees

@@ -86,12 +86,10 @@ class PublisherHandler(LeafHandler):
 
 
 def _letters(compound: CompoundFile) -> Iterator[str]:
-    """Yield the text of shapes made of letters."""
     return office_art.lettering(compound.read(compound.root.stream(*_DRAWING)))
 
 
 def _pieces(contents: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the starts and lengths of the pieces of text."""
     if not contents.startswith(_MAGIC):
         return
     for number in range(_MOST):

@@ -88,7 +88,6 @@ def _objects(storage: DirectoryEntry) -> tuple[list[DirectoryEntry], list[Direct
 def _properties(
     compound: CompoundFile, storage: DirectoryEntry, skip: int, wanted: Collection[int] = mapi.WANTED
 ) -> Properties:
-    """Return the wanted properties of an object."""
     out = Properties()
     fixed = b""
     for entry in storage.children:

@@ -91,7 +91,6 @@ def _sparse(entry: TarEntry, reader: ByteReader) -> Iterator[bytes]:
 
 
 def _pieces(entry: TarEntry, reader: ByteReader) -> Iterator[bytes]:
-    """Yield the data of a large member."""
     left = entry.size
     while left:
         data = reader.read(min(CHUNK, left))

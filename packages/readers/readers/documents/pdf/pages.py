@@ -102,7 +102,6 @@ def _gaps(text_page: TextPage, text: str) -> dict[int, float]:
 
 
 def _quarter(gaps: Iterable[float]) -> float:
-    """Return the lower quartile."""
     known = sorted(gaps)
     return known[len(known) // 4]
 

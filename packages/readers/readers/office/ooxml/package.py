@@ -159,7 +159,6 @@ class Package:
                 yield address
 
     def _relationships(self) -> Iterator[bytes]:
-        """Yield the relationships of each part."""
         mains = {_relationships_of(main) for main in self.having("main")}
         for name in self.names:
             if name.endswith(".rels"):

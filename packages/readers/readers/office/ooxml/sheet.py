@@ -461,7 +461,6 @@ def _plain_row(cells: Sequence[Cell], book: Workbook) -> Iterator[str]:
 
 
 def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
-    """Return what a cell of this type and format shows."""
     if kind == "n":
         return number_text(value, book.shown(style), book.start)
     if kind[0] == "@":

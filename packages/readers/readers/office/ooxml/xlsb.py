@@ -160,7 +160,6 @@ def _texts(data: bytes, at: int, count: int) -> Iterator[str]:
 
 
 def _cell(kind: int, data: bytes, book: Workbook) -> str:
-    """Return what a cell shows."""
     value = data[_CELL:]
     style = int.from_bytes(data[4:7], "little")
     if kind in (_TEXT, _FORMULA_TEXT, _RICH, _SHARED):

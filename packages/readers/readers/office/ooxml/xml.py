@@ -59,7 +59,6 @@ def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], Non
 
 @lru_cache
 def _anywhere(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the tags in any namespace."""
     return tuple("{*}" + tag for tag in tags)
 
 

@@ -223,7 +223,6 @@ class _Open:
 
 
 def _empty(store: Store) -> Iterator[str]:
-    """Yield folders without messages."""
     empty = [folder.path for folder in store.folders if not folder.messages]
     return (name for path in (*empty, *store.aside) if (name := clean.value("/".join(path))))
 

@@ -219,7 +219,6 @@ class _Reading:
         yield from self._values(table, range(len(table.columns)))
 
     def _words(self, page: int) -> Iterator[str]:
-        """Yield the parts of queries."""
         if (table := self._table(page)) is not None:
             yield from self._values(table, [at for at, column in enumerate(table.columns) if column.name in _WORDS])
 
