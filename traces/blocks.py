@@ -1,7 +1,7 @@
 """The blocks of a trace file: columns of numbers, packed and checked (docs/dev/trace-format.md).
 
-A column is stored with the fewest bytes a value that all its values fit in; columns make runs of equal and small
-numbers, which the compression takes away, and they are packed and unpacked at the speed of C.
+A column is stored with the fewest bytes a value that fit all its values; columns make runs of equal and small numbers,
+which compress well, and they are packed and unpacked at the speed of C.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BLOCK_NODES: Final = 65_536
 MOST_RAW_BYTES: Final = 1 << 26  # of a block or the directory, unpacked
 
 BLOCK_HEAD: Final = Struct("<4sIII")  # tag, packed bytes, raw bytes, CRC-32 of the packed bytes
-TRAILER: Final = Struct("<QQQI16s")  # where the directory starts, calls, nodes, CRC-32 of these three, END_MARK
+TRAILER: Final = Struct("<QQQI16s")  # start of the directory, calls, nodes, CRC-32 of these three, END_MARK
 TRAILER_COUNTS: Final = Struct("<QQQ")
 CALLS, NODES, DIRECTORY = b"CALL", b"NODE", b"HEAD"
 
@@ -48,13 +48,13 @@ class Damaged(Exception):
 
 
 def packed(tag: bytes, raw: bytes, level: int = _LEVEL) -> bytes:
-    """A block of these bytes; `level` is Zstandard's."""
+    """Return a block of these bytes; `level` is Zstandard's."""
     body = zstd.compress(raw, level)
     return BLOCK_HEAD.pack(tag, len(body), len(raw), zlib.crc32(body)) + body
 
 
 def unpacked(block: bytes, tag: bytes) -> bytes:
-    """What `packed` was given; raises Damaged."""
+    """Return the bytes that `packed` was given. Raises Damaged."""
     if len(block) < BLOCK_HEAD.size:
         raise Damaged("a block is cut short")
     stored_tag, length, raw_length, check = BLOCK_HEAD.unpack_from(block)
@@ -98,15 +98,15 @@ def calls_of(block: bytes, nodes: int, phases: int) -> Iterator[Call]:
 
 
 def node_block(nodes: Sequence[Node], first: int) -> bytes:
-    """A block of nodes, of which `first` is the number of the first one."""
+    """Return a block of nodes, whose first node has the number `first`."""
     parents, kinds, existed, sizes, ratios, names = zip(*nodes, strict=True)
-    above = map(sub, range(first, first + len(nodes)), parents)  # small: a parent is mostly near its children
+    above = map(sub, range(first, first + len(nodes)), parents)  # small, because a parent is usually near its children
     flags = [kind << 1 | was for kind, was in zip(kinds, existed, strict=True)]
     return packed(NODES, b"".join(map(pack_column, (above, flags, sizes, ratios, names))))
 
 
 class NodeTable(Sequence[Node]):
-    """Nodes as they are read: 19 bytes each, made to a Node when they are asked for."""
+    """Nodes in 19 bytes each, converted to a Node on access."""
 
     def __init__(self) -> None:
         self._parents = array("i")
@@ -116,7 +116,7 @@ class NodeTable(Sequence[Node]):
         self._names = array("i")
 
     def extend(self, block: bytes) -> None:
-        """Take the nodes of one more block; raises Damaged."""
+        """Add the nodes of one more block. Raises Damaged."""
         first = len(self._flags)
         above, flags, sizes, ratios, names = _whole(unpacked(block, NODES), 5)
         parents = list(map(sub, range(first, first + len(above)), above))
@@ -149,7 +149,7 @@ class NodeTable(Sequence[Node]):
 
 
 def pack_column(values: Iterable[int]) -> bytes:
-    """At least one number, packed."""
+    """Return at least one number, packed."""
     held = values if isinstance(values, (list, tuple)) else list(values)
     least, most = min(held), max(held)
     kind = next((t for t, width in _TYPES if -(1 << 8 * width - 1) <= least and most < 1 << 8 * width - 1), "q")
@@ -157,7 +157,7 @@ def pack_column(values: Iterable[int]) -> bytes:
 
 
 def unpack_columns(raw: bytes, count: int) -> tuple[list[array[int]], int]:
-    """That many columns of one length from the beginning, and where they end; raises Damaged."""
+    """Return `count` columns of one length from the beginning, and the position of their end. Raises Damaged."""
     out: list[array[int]] = []
     at = 0
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Reads and writes trace files (docs/dev/trace-format.md): blocks, then the directory with the header and the position of each block."""
+"""Reading and writing of trace files (docs/dev/trace-format.md): blocks, then the directory."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class FileTrace:
     """A trace in a file; satisfies `Trace`. Its calls are read block by block as they are asked for, any number of
     streams at once, also by processes forked after it was opened; its nodes are held in memory, 19 bytes each.
 
-    Whatever is wrong with the file is a UsageError that names it.
+    Any damage of the file is a UsageError that names it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -100,7 +100,7 @@ class FileTrace:
 
     @cached_property
     def nodes(self) -> blocks.NodeTable:
-        """Read on first use."""
+        """Nodes of the trace, read on first use."""
         table = blocks.NodeTable()
         for place in self._directory.nodes:
             try:
@@ -168,20 +168,20 @@ class FileTrace:
 
 
 def open_trace(path: Path) -> FileTrace:
-    """A trace file, opened; use it in a `with`. Raises UsageError, in one line, for a file that cannot be read, is no
-    trace, is cut short or damaged, or is of a newer format."""
+    """Open a trace file; use it in a `with`. Raises UsageError, in one line, for a file that cannot be read, is not a
+    trace, is cut short or damaged, or has a newer format."""
     return FileTrace(path)
 
 
-_MOST_HELD = 8 * blocks.BLOCK_CALLS  # calls of all streams that wait for their block to be full
+_MOST_HELD = 8 * blocks.BLOCK_CALLS  # calls of all streams in blocks that are not full
 
 
 class TraceWriter:
     """A trace file being written, with bounded memory. As a context manager: nothing is left of a file that was not
     finished, and one of that name is replaced only by a whole one.
 
-    `add` the calls of each stream in order, streams in any order; then `finish`, once. Raises UsageError when the
-    file cannot be written.
+    `add` the calls of each stream in order, streams in any order; then `finish`, once. Raises UsageError if the file
+    cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -199,7 +199,7 @@ class TraceWriter:
         self._write(blocks.MAGIC)
 
     def add(self, stream: int, call: Call) -> None:
-        """The next call of this stream; ValueError if it starts before the one before it."""
+        """Add the next call of this stream. Raises ValueError if it starts before the previous one."""
         if call.start_ns < self._last_start[stream]:
             raise ValueError(
                 f"stream {stream}: a call at {call.start_ns} ns after one at {self._last_start[stream]} ns"
@@ -214,9 +214,9 @@ class TraceWriter:
             self._write_calls(max(self._held, key=lambda s: len(self._held[s])))
 
     def finish(self, header: TraceHeader, nodes: Iterable[Node]) -> int:
-        """Write what is left and give the file its name; its size in bytes.
+        """Write the rest, give the file its name, and return its size in bytes.
 
-        ValueError if the header's streams do not count the calls that were added.
+        Raises ValueError if the header's streams do not count the calls that were added.
         """
         for stream in list(self._held):
             self._write_calls(stream)
@@ -243,7 +243,7 @@ class TraceWriter:
         return self._at
 
     def abort(self) -> None:
-        """Leave nothing behind; nothing happens after `finish`."""
+        """Remove the unfinished file; do nothing after `finish`."""
         with contextlib.suppress(OSError):
             self._file.close()
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Makes one trace of the parts that the slots of all workers wrote (docs/dev/trace-format.md)."""
+"""Creation of one trace from the parts that the slots of all workers wrote (docs/dev/trace-format.md)."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from traces.model import NO_NODE, UNKNOWN_RATIO, Call, Node, NodeKind, Stream, T
 from traces.parts import SpoolHead, read_spool
 
 _NEVER = (1 << 63) - 1
-_REFUSED = frozenset(  # something is there, though the call failed
+_REFUSED = frozenset(  # the path exists, though the call failed
     {errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENOTEMPTY}
 )
-_SAYS_NOTHING = frozenset({Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE})  # of a file that was opened or made before
+_SAYS_NOTHING = frozenset({Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE})  # they follow an open or create of the file
 _LONGEST_NAME = (1 << 15) - 1
 
 
 class NodeTree:
-    """Every path that a call named, and those above it up to a root; some 300 bytes of memory each.
+    """Paths that calls named, and those above them up to a root; some 300 bytes of memory each.
 
     `roots` are absolute paths; a path below none of them is below "/".
     """
 
     def __init__(self, roots: Iterable[bytes]) -> None:
-        self.numbers: dict[bytes, int] = {}  # of every path, parents first
+        self.numbers: dict[bytes, int] = {}  # node numbers of all paths, parents first
         self.renamed: dict[int, int] = {}  # old name → new name, the latest
         self._parents = array("i")
         self._names = array("h")
         self._directories = bytearray()  # 1: known to be one
         self._sizes = array("q")
         self._sized = array("q")  # when that size was seen
-        self._made = array("q")  # when these first succeeded; _NEVER if they did not
+        self._made = array("q")  # time of their first success; _NEVER if there was none
         self._used = array("q")
         self._taken = array("q")  # removed or renamed
         self._put = array("q")  # another renamed to this
@@ -56,7 +56,7 @@ class NodeTree:
         return len(self._parents)
 
     def number(self, path: bytes) -> int:
-        """The node of a path, made if there is none."""
+        """Return the node of a path; add it if there is none."""
         number = self.numbers.get(path)
         if number is not None:
             return number
@@ -73,7 +73,7 @@ class NodeTree:
         return self.numbers[path]
 
     def see(self, call: Call) -> None:
-        """Take note of a call, in any order."""
+        """Record a call, in any order."""
         op, start, node = call.op, call.start_ns, call.node
         if op in _SAYS_NOTHING:
             return
@@ -100,17 +100,17 @@ class NodeTree:
             self.renamed[call.other] = node
 
     def finish(self) -> None:
-        """Conclude what was there before; after the last call."""
+        """Determine what existed before; call it after the last call."""
         count = len(self)
         seen = bytearray(count)
-        for n in reversed(range(count)):  # children first: what held something was a directory
+        for n in reversed(range(count)):  # children first: a node with children was a directory
             evidence = min(self._made[n], self._used[n], self._taken[n], self._put[n]) != _NEVER
             seen[n] |= evidence or self._parents[n] == NO_NODE
             if seen[n] and self._parents[n] != NO_NODE:
                 seen[self._parents[n]] = self._directories[self._parents[n]] = 1
         self._seen = seen
         self._existed = bytearray(count)
-        for n in range(count):  # parents first: what is in a new directory is new
+        for n in range(count):  # parents first: nodes in a new directory are new
             above = self._parents[n]
             self._existed[n] = seen[n] and (above == NO_NODE or (self._existed[above] and self._stood(n)))
 
@@ -131,21 +131,21 @@ class NodeTree:
         ]
 
     def is_directory(self, path: bytes) -> None:
-        """Note that a path is a directory, as found on the storage."""
+        """Record that a path is a directory, as found on the storage."""
         self._directories[self.numbers[path]] = 1
 
     def files(self) -> Iterator[tuple[bytes, int]]:
-        """Path and number of every file that was there at some time."""
+        """Yield path and number of every file that existed at some time."""
         return ((path, n) for path, n in self.numbers.items() if self._seen[n] and not self._directories[n])
 
     def root_of(self, n: int) -> int:
-        """The root above a node."""
+        """Return the root above a node."""
         while self._parents[n] != NO_NODE:
             n = self._parents[n]
         return n
 
     def nodes(self, ratio: Callable[[int], int]) -> Iterator[Node]:
-        """All nodes in order; `ratio` is asked for that of each file."""
+        """Yield all nodes in order; `ratio` returns the ratio of each file."""
         for n in range(len(self)):
             name, parent, existed = self._names[n], self._parents[n], bool(self._existed[n])
             if not self._seen[n]:
@@ -171,12 +171,12 @@ PIECE = 32_768  # bytes; from the beginning and from the middle of each file
 _LONGEST_SUFFIX = 16
 _LEVEL = 1
 
-_NONE = -1  # of a node that is no file
+_NONE = -1  # class of a node that is not a file
 
 
 class Ratios:
-    """Compressed ÷ raw bytes in thousandths, of the files in a sample, and of others as of their class: files below
-    the same root whose names end alike."""
+    """Compressed ÷ raw bytes in thousandths, of the files in a sample, and by class for others: files below the same
+    root with the same suffix."""
 
     def __init__(self, tree: NodeTree, storage: Storage) -> None:
         self._renamed = tree.renamed
@@ -190,7 +190,7 @@ class Ratios:
             self._of_class.append(_thousandths(raw, small) if raw else UNKNOWN_RATIO)
 
     def of(self, n: int) -> int:
-        """Of a file of the tree; one that was renamed is as the new name's."""
+        """Return the ratio of a file of the tree; for a renamed one that of the new name."""
         n = self._renamed.get(n, n)
         ratio = self._of_file.get(n)
         if ratio is not None:
@@ -199,7 +199,7 @@ class Ratios:
         return UNKNOWN_RATIO if kind == _NONE else self._of_class[kind]
 
     def _samples(self, tree: NodeTree) -> list[list[tuple[bytes, int]]]:
-        """Some of each class, spread over the tree and the same each time; of the classes with the most files."""
+        """Return some files of the most frequent classes, spread over the tree and the same each time."""
         numbers: dict[tuple[int, bytes], int] = {}
         chosen: list[list[tuple[int, bytes, int]]] = []
         counts: list[int] = []
@@ -225,13 +225,13 @@ class Ratios:
 
 
 def _sizes(storage: Storage, path: bytes) -> tuple[int, int] | None:
-    """Raw and compressed bytes of the sample of one file; None where there is nothing to be read."""
+    """Return raw and compressed bytes of the sample of one file; None if nothing can be read."""
     try:
         with storage.open(path) as file:
             data = file.pread(PIECE, 0)
             if file.size > 2 * PIECE:
                 data += file.pread(PIECE, file.size // 2)
-    except (SourceFileError, StorageFault):  # gone since, or not for us
+    except (SourceFileError, StorageFault):  # removed since, or not readable
         return None
     return (len(data), len(zstd.compress(data, _LEVEL))) if data else None
 
@@ -240,12 +240,12 @@ def _thousandths(raw: int, small: int) -> int:
     return min(1000, round(1000 * small / raw))
 
 
-LEAST_IDLE_NS: Final = 50_000_000  # a commit, a message and a claim take less, if no thread waits for a CPU
+LEAST_IDLE_NS: Final = 50_000_000  # a commit, a message and a claim take less, unless a thread waits for a CPU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """A trace as it was written."""
+    """A written trace."""
 
     path: Path
     bytes: int
@@ -256,14 +256,14 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathering:
-    """What a trace is made from. Paths of calls are as the workers saw them."""
+    """Sources of a trace. Paths of calls are as the workers saw them."""
 
     parts: Sequence[Path]
     roots: Sequence[bytes]  # absolute: the source, the storage root
     phases: Sequence[str]
     origin: Mapping[str, Any]
-    counted: int  # calls that the job made, by its counters; 0 if they were not counted
-    # Of each worker's slot the tasks that it did: from, to, seconds since the epoch, in order. None: unknown.
+    counted: int  # calls of the job, by its counters; 0 if they were not counted
+    # Tasks of each worker's slot: from, to, seconds since the epoch, in order. None: unknown.
     tasks: Mapping[tuple[str, int], Sequence[tuple[float, float]]] | None = None
 
 
@@ -271,8 +271,8 @@ class Gathering:
 class _Part:
     path: Path
     head: SpoolHead
-    first_ns: int  # start of its first call: of its host's monotonic clock …
-    wall_ns: int = 0  # … plus this: of the common one
+    first_ns: int  # start of its first call on its host's monotonic clock …
+    wall_ns: int = 0  # … plus this: on the common clock
 
     @property
     def start_ns(self) -> int:
@@ -280,9 +280,9 @@ class _Part:
 
 
 def gather_trace(gathering: Gathering, storage: Storage, target: Path) -> Gathered:
-    """Write the trace of these parts to `target`, replacing one that is there.
+    """Write the trace of these parts to `target`, replacing an existing one.
 
-    `storage` looks at files for their kind and compressibility. Raises UsageError when the trace cannot be written.
+    `storage` reads files for their kind and compressibility. Raises UsageError if the trace cannot be written.
     """
     parts = _parts(gathering.parts)
     streams = _streams(parts)
@@ -316,13 +316,13 @@ def gather_trace(gathering: Gathering, storage: Storage, target: Path) -> Gather
 
 
 def _parts(paths: Iterable[Path]) -> list[_Part]:
-    """Those with calls in them, in order of time."""
+    """Return the parts that have calls, in order of time."""
     out = []
     for path in paths:
         try:
             head, blocks = read_spool(path)
             first = next(blocks, None)
-        except Damaged:  # its slot died while it began
+        except Damaged:  # its slot died while it created the file
             continue
         except OSError as e:
             raise UsageError(read_problem(f"{path}, a part of the trace,", e)) from e
@@ -333,8 +333,8 @@ def _parts(paths: Iterable[Path]) -> list[_Part]:
 
 
 def _set_clocks(parts: Iterable[_Part]) -> None:
-    """One wall clock for all parts of a host, so that what its slots did to each other stays in order though the wall
-    clock is set meanwhile: that of its first part."""
+    """Set one wall clock for all parts of a host, that of its first part, so that what its slots did to each other
+    stays in order even if the wall clock is set meanwhile."""
     of_boot: dict[str, int] = {}
     for part in sorted(parts, key=lambda part: (part.first_ns, part.path)):
         boot = part.head.boot or str(part.path)
@@ -349,7 +349,7 @@ def _streams(parts: Sequence[_Part]) -> dict[tuple[str, int], list[_Part]]:
 
 
 def _calls(parts: Sequence[_Part], trace_ns: int, tree: NodeTree, phases: list[str]) -> Iterator[Call]:
-    """The calls of one stream, with the numbers and times of the trace."""
+    """Yield the calls of one stream, with the numbers and times of the trace."""
     start_ns = 0
     for part in parts:
         head, blocks = read_spool(part.path)
@@ -366,7 +366,7 @@ def _calls(parts: Sequence[_Part], trace_ns: int, tree: NodeTree, phases: list[s
 
 
 def _idle(gathering: Gathering, slot: tuple[str, int], start_ns: int) -> tuple[tuple[int, int], ...] | None:
-    """When it had no task, up to its last one; what is shorter than LEAST_IDLE_NS is the way from one task to the next."""
+    """Return the times without a task, except those below LEAST_IDLE_NS, between consecutive tasks."""
     if gathering.tasks is None:
         return None
     out = []
@@ -384,5 +384,5 @@ def _look_at_unclear(tree: NodeTree, storage: Storage) -> None:
         try:
             if stat.S_ISDIR(storage.stat(path).st_mode):
                 tree.is_directory(path)
-        except (SourceFileError, StorageFault):  # gone since, or not for us: it stays an empty file
+        except (SourceFileError, StorageFault):  # removed since, or not readable: it stays an empty file
             continue

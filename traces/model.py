@@ -1,7 +1,8 @@
-"""What a trace holds: the tree that the calls touched, and the calls of every stream in order.
+"""Content of a trace: the tree that the calls touched, and the calls of every stream in order.
 
-A *stream* is one slot of one worker (or one thread of an imported program): its calls follow each other. A *node* is one
-path; names are not kept, only their lengths, because a trace is passed on and a custodian's file names are not.
+A *stream* is one slot of one worker (or one thread of an imported program): its calls follow each other. A *node* is
+one path; names are not recorded, only their lengths, because traces are passed on, and a custodian's file names must
+not be.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ NO_PHASE = ""  # of calls of an imported program
 
 
 class NodeKind(enum.IntEnum):
-    """What a node is when the calls meet it first; numbers are part of the trace format."""
+    """Kind of a node when the calls meet it first; numbers are part of the trace format."""
 
     DIRECTORY = 0
     FILE = 1
-    MISSING = 2  # calls found nothing there, and none created anything
+    MISSING = 2  # calls found nothing, and none created anything
 
 
 class Node(NamedTuple):
@@ -78,12 +79,12 @@ class TraceHeader:
     duration_ns: int  # from the first call's start to the last call's end
     phases: tuple[str, ...]
     streams: tuple[Stream, ...]
-    origin: Mapping[str, Any]  # plain data: of a job its id, options, filer and labels; of an import its program
+    origin: Mapping[str, Any]  # plain data: id, options, filer and labels of a job; program of an import
     lost: int = 0  # calls that could not be kept
 
     @property
     def calls(self) -> int:
-        """Of all streams."""
+        """Number of calls of all streams."""
         return sum(stream.calls for stream in self.streams)
 
 
@@ -97,5 +98,5 @@ class Trace(Protocol):
     def nodes(self) -> Sequence[Node]: ...
 
     def calls(self, stream: int) -> Iterator[Call]:
-        """The calls of one stream in order, read as they are asked for. Raises UsageError when the file is damaged."""
+        """Yield the calls of one stream in order, read on demand. Raises UsageError if the file is damaged."""
         ...

@@ -1,4 +1,4 @@
-"""The calls of one slot as they are kept on scratch, and their way from there to the storage root (docs/dev/trace-format.md)."""
+"""Calls of one slot as recorded on scratch, and their transfer to the storage root (docs/dev/trace-format.md)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from traces.model import NO_NODE, Call
 MAGIC = b"edbench-calls/1\n"
 SUFFIX = ".calls"
 _HEAD, _PATHS = b"PART", b"PATH"
-_LEVEL = 1  # of compression: the slot waits for it
+_LEVEL = 1  # compression level: the slot waits for it
 
 
-# One call as a slot keeps it: op, start in nanoseconds of this host's monotonic clock, duration in nanoseconds, bytes,
+# One call of a slot: op, start in nanoseconds of this host's monotonic clock, duration in nanoseconds, bytes,
 # argument, path, other, error.
 Row = tuple[Op, int, int, int, int, bytes, bytes, int]
 
@@ -48,13 +48,13 @@ class SpoolHead(Struct, frozen=True, kw_only=True):
 class SpoolBlock(NamedTuple):
     """Calls of one task in order; their nodes are positions in `paths`."""
 
-    phase: int  # of all of them; a position in the head's
+    phase: int  # of all calls; a position in the head's
     paths: list[bytes]
     calls: list[Call]
 
 
 class SpoolWriter:
-    """The slot's side. Raises OSError; what could not be written leaves the file as it was."""
+    """Writer of a slot. Raises OSError; a failed write leaves the file unchanged."""
 
     def __init__(self, path: Path, head: SpoolHead) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -68,7 +68,7 @@ class SpoolWriter:
         return os.fstat(self._fd).st_nlink == 0
 
     def write(self, rows: Sequence[Row], phase: int) -> None:
-        """Append calls, which all are of one phase (a position in the head's); at least one."""
+        """Append at least one call; all are of one phase (a position in the head's)."""
         ops, starts, durations, nbytes, arguments, paths, others, errors = zip(*rows, strict=True)
         numbers: dict[bytes, int] = {}
         nodes = [numbers.setdefault(path, len(numbers)) for path in paths]
@@ -98,7 +98,7 @@ class SpoolWriter:
 
 
 def read_spool(path: Path) -> tuple[SpoolHead, Iterator[SpoolBlock]]:
-    """The head, and block after block up to the end, or to where a slot died while it wrote.
+    """Return the head, and block after block up to the end, or to where a slot died while it wrote.
 
     Raises Damaged for a file without a head, OSError.
     """
@@ -148,22 +148,22 @@ _JOB = re.compile(r"[0-9a-f]{32}")  # entries of other names are not ours
 
 
 class WorkerParts:
-    """The parts that one worker's slots write, or wrote before it ended."""
+    """Parts that one worker's slots write, or wrote before it ended."""
 
     def __init__(self, directory: Path, storage_root: Path) -> None:
         self.directory = directory
         self._root = storage_root
 
     def new(self, job: uuid.UUID) -> Path:
-        """Where a slot may write its calls of this job."""
+        """Return a path to which a slot may write its calls of this job."""
         return self.directory / job.hex / f"{uuid.uuid4().hex}{SUFFIX}"
 
     def jobs(self) -> list[uuid.UUID]:
-        """Those that there are parts of; normally none."""
+        """Return the jobs that have parts here; normally none."""
         return [uuid.UUID(hex=path.name) for path in _listed(self.directory) if _JOB.fullmatch(path.name)]
 
     def deliver_one(self, job: uuid.UUID) -> bool:
-        """Take one part of a job to the storage root, if there is one; whether there may be more. Raises OSError."""
+        """Move one part of a job to the storage root, if any; return whether there may be more. Raises OSError."""
         for part in _listed(self.directory / job.hex):
             self._deliver(part, job)
             return True
@@ -172,7 +172,7 @@ class WorkerParts:
         return False
 
     def deliver_all(self) -> None:
-        """Deliver everything, whatever its job's state, and remove the directory; what fails is logged and stays."""
+        """Deliver everything, whatever its job's state, and remove the directory; log failures."""
         try:
             for job in self.jobs():
                 while self.deliver_one(job):
@@ -183,7 +183,7 @@ class WorkerParts:
             log.warning("calls recorded for a trace stay in %s: %s", self.directory, error)
 
     def mark_done(self, job: uuid.UUID, worker: uuid.UUID, when: float) -> None:
-        """Declare that nothing is missing of what this worker recorded up to a time. Raises OSError."""
+        """Declare that this worker's record is complete up to a time. Raises OSError."""
         place = parts_directory(self._root, job)
         if place.parent.is_dir():
             place.mkdir(exist_ok=True)
@@ -204,12 +204,12 @@ class WorkerParts:
 
 
 def worker_parts(scratch: Path, worker: uuid.UUID, storage_root: Path) -> WorkerParts:
-    """Of a worker by its scratch directory's id."""
+    """Return the parts of a worker by its scratch directory's id."""
     return WorkerParts(_all(scratch) / worker.hex, storage_root)
 
 
 def deliver_left_behind(scratch: Path, storage_root: Path) -> None:
-    """Deliver what workers that are dead by now left on this scratch; what fails is logged and stays."""
+    """Deliver the parts that dead workers left on this scratch; a failure is logged and leaves the parts."""
     for directory in _listed(_all(scratch)):
         with _of_the_dead(scratch / "workers" / directory.name) as dead:
             if dead:
@@ -217,12 +217,12 @@ def deliver_left_behind(scratch: Path, storage_root: Path) -> None:
 
 
 def parts_directory(storage_root: Path, job: uuid.UUID) -> Path:
-    """Where the parts of a job are brought together."""
+    """Return the directory in which the parts of a job are collected."""
     return storage_root / os.fsdecode(trace_parts_location(job))
 
 
 def done_until(storage_root: Path, job: uuid.UUID, worker: uuid.UUID) -> float:
-    """The time up to which a worker has declared that nothing is missing; before all times if it has not."""
+    """Return the time up to which a worker has declared its record complete; -inf if it has not."""
     try:
         return float(_mark(storage_root, job, worker).read_text())
     except (OSError, ValueError):
@@ -246,8 +246,8 @@ def _listed(directory: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def _of_the_dead(worker: Path) -> Iterator[bool]:
-    """Whether no process uses this worker's scratch (worker.slots.watch: it and its slots hold a lock there). The block
-    holds that lock, so that no other process finds the scratch unused meanwhile."""
+    """Yield whether no process uses this worker's scratch (worker.slots.watch: it and its slots hold a lock there). The
+    block holds that lock, so that no other process finds the scratch unused meanwhile."""
     try:
         descriptor = os.open(worker, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What a format handler is (design §5).
+"""Interface of a format handler (design §5).
 
 A handler turns bytes into children and text. It never touches disk, the database or the clock; bad data
 raises `DocumentError` with a code, and whatever was yielded before stays.
@@ -28,7 +28,7 @@ class Source(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
 
     @property
     def head(self) -> bytes:
@@ -36,13 +36,13 @@ class Source(Protocol):
 
     @property
     def passwords(self) -> Passwords:
-        """What may be tried on it if it is encrypted."""
+        """Passwords to try if the item is encrypted."""
 
     def open(self) -> BinaryIO:
         """A new seekable, buffered reader at position 0; the handler closes it."""
 
     def whole(self, limit: int) -> bytes:
-        """All bytes; raises DocumentError(too_large) when there are more than `limit`."""
+        """Return all bytes. Raises DocumentError `too_large` if there are more than `limit`."""
 
 
 class MemorySource(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class MemorySource(msgspec.Struct, frozen=True):
         return self.data
 
 
-TEXT_STATE = "text_state"  # in a child's notes: its text cannot be better than this, though its bytes do not show it
+TEXT_STATE = "text_state"  # in a child's notes: the best state that its text can have, which its bytes do not show
 
 
 class Child(msgspec.Struct, kw_only=True):
@@ -95,8 +95,8 @@ class Child(msgspec.Struct, kw_only=True):
     occurrence: int = (
         0  # which one of the siblings with its name it is (readers.records.Siblings); 0: the caller counts
     )
-    media_type: str | None = None  # what the parent declares (a MIME part's Content-Type); identify has the last word
-    notes: dict[str, Any] = msgspec.field(default_factory=dict)  # goes with its metadata: how it was opened
+    media_type: str | None = None  # declared by the parent (a MIME part's Content-Type); `identify` decides
+    notes: dict[str, Any] = msgspec.field(default_factory=dict)  # added to its metadata: how it was opened
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +115,7 @@ class Text(msgspec.Struct, kw_only=True):
     state: TextState | None = None  # None: ok if there is text, else empty
     pages: int | None = None  # where the format knows; else text characters / 3,000 rounded up, at least 1
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)  # JSON-able; keys: subject from to cc bcc date …
-    error: DocumentError | None = None  # text was cut short; what there is stays
+    error: DocumentError | None = None  # why the text was cut short; the text up to there is kept
 
 
 class MessageHashes(msgspec.Struct, kw_only=True):
@@ -137,23 +137,23 @@ class Handler(Protocol):
     declared: tuple[Declared, ...]  # what users see about each of its formats; () only for plugins
 
     def announced(self, source: Source) -> int | None:
-        """How many children the format announces (zip directory); None where it does not."""
+        """Return how many children the format announces (zip directory); None if it does not."""
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
-        """Ranges of about `target_bytes`, covering all children exactly once; [] when it cannot be split."""
+        """Return ranges of about `target_bytes` that cover all children exactly once; [] if it cannot be split."""
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The children in order. DocumentError raised between children means: the rest is lost."""
+        """Yield the children in order. A DocumentError raised between children means that the rest is lost."""
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Return text and metadata; DocumentError when there is none."""
+        """Return text and metadata. Raises DocumentError if there is none."""
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
-        """For messages; None for everything else. Never raises DocumentError: damaged fields count as empty."""
+        """Return a message's hashes, else None. Never raises DocumentError: damaged fields count as empty."""
 
 
 class LeafHandler:
-    """Base for formats without children; also the defaults of the optional parts of a handler.
+    """Base class for formats without children; also the defaults of the optional methods of a handler.
 
     Every built-in handler overrides `declared`: one `Declared` for each format people have a name for (see
     readers.declared; zip.py is an example). Without it the handler works, but a unit test fails, because
@@ -184,7 +184,7 @@ class LeafHandler:
 
 
 class ContainerHandler(LeafHandler):
-    """Base for formats whose only purpose is to hold others: they have no text, and are read a piece at a time."""
+    """Base class for formats that only hold others: they have no text, and are read a piece at a time."""
 
     container = True
     whole = False
@@ -201,5 +201,5 @@ def _is_leaf(kind: type[Handler]) -> bool:
 
 
 def is_leaf(handler: Handler) -> bool:
-    """Whether nothing it reads is a container or has children, so that the caller need not ask for them."""
+    """Return whether nothing it reads is a container or has children, so that the caller need not request them."""
     return not handler.container and _is_leaf(type(handler))

@@ -1,4 +1,4 @@
-"""Compound files ([MS-CFB] 9.0): the file system in a file that .msg, .doc, .xls, .ppt and OLE objects are kept in.
+"""Compound files ([MS-CFB] 9.0): the file system in a file that contains .msg, .doc, .xls, .ppt and OLE objects.
 
     write(Storage(streams={"WordDocument": data}, storages=[Storage("ObjectPool")]))
 
@@ -28,7 +28,7 @@ _CUTOFF = 4096  # a stream of fewer bytes is in the mini stream
 _IN_HEADER = 109  # FAT sectors named in the header
 _LARGEST = 0x80000000  # bytes of a stream in version 3 (2.6.1)
 _FORBIDDEN = frozenset("/\\:!")
-# What readers of documents in compound files do not look at.
+# What readers of documents in compound files ignore.
 LEFT_OUT = (
     "sectors of the compound file that are free, between those in use (often older copies of its directory), and streams that other "
     "programs put into it"
@@ -64,8 +64,9 @@ class _Entry:
 
 
 def write(root: Storage, *, version: int = 3) -> bytes:
-    """The file; `version` 3 has sectors of 512 bytes, 4 of 4096. Raises ValueError for a name that cannot be, two
-    names in one storage that differ in case only, a CLSID that is not 16 bytes, and a stream of over 2 GB in 3."""
+    """Return the file; `version` 3 has sectors of 512 bytes, 4 of 4096. Raises ValueError for an invalid name, two
+    names in one storage that differ in case only, a CLSID that is not 16 bytes, and a stream of over 2 GB in version
+    3."""
     if version not in (3, 4):
         raise ValueError(f"version {version} of compound files is neither 3 nor 4")
     sector = 512 if version == 3 else 4096
@@ -101,7 +102,7 @@ def write(root: Storage, *, version: int = 3) -> bytes:
 
 
 def _directory(root: Storage) -> list[_Entry]:
-    """All entries, the root first; the children of each storage as a binary tree (2.6.4)."""
+    """Return all entries, the root first; the children of each storage as a binary tree (2.6.4)."""
     entries = [_Entry(name="Root Entry".encode("utf-16-le"), kind=_ROOT, storage=root, start=_END)]
     waiting = [(entries[0], root)]
     while waiting:
@@ -129,7 +130,7 @@ def _directory(root: Storage) -> list[_Entry]:
 
 @functools.lru_cache(maxsize=4096)
 def _spelled(name: str) -> tuple[tuple[int, bytes], bytes]:
-    """A name's place among its siblings (shorter ones first, then by upper-case code units) and its UTF-16."""
+    """Return a name's sort key among its siblings (by length, then upper-case code units) and its UTF-16."""
     raw = name.encode("utf-16-le", "surrogatepass")
     if not 2 <= len(raw) <= 62 or "\0" in name or not _FORBIDDEN.isdisjoint(name):
         raise ValueError(f"{name!r} cannot be a name in a compound file")
@@ -139,8 +140,8 @@ def _spelled(name: str) -> tuple[tuple[int, bytes], bytes]:
 
 
 def _balance(entries: list[_Entry], first: int, count: int) -> int:
-    """Make a red-black tree of `count` sorted entries: halves below halves, so that only the deepest level can have
-    gaps; it is red, all above black. Returns the number of the topmost."""
+    """Make a red-black tree of `count` sorted entries by halving, so that only the deepest level can have gaps: it is
+    red, all above are black. Return the number of the top entry."""
     deepest = count.bit_length()
     if count & (count + 1) == 0:
         deepest = 0  # every level is full: all black
@@ -159,7 +160,7 @@ def _balance(entries: list[_Entry], first: int, count: int) -> int:
 
 
 def _mini_stream(entries: Iterable[_Entry]) -> tuple[bytes, list[int]]:
-    """The small streams one after the other in sectors of 64 bytes, and the chain of each (2.4)."""
+    """Return the small streams one after the other in sectors of 64 bytes, and the chain of each (2.4)."""
     pieces: list[bytes] = []
     chains: list[int] = []
     for entry in entries:
@@ -173,7 +174,7 @@ def _mini_stream(entries: Iterable[_Entry]) -> tuple[bytes, list[int]]:
 
 
 def _table_sizes(sectors: int, numbers: int) -> tuple[int, int]:
-    """Sectors of the FAT and of the DIFAT for a file with so many others; a sector holds `numbers` numbers."""
+    """Return the sectors of FAT and DIFAT with `sectors` others; a sector holds `numbers` numbers."""
     fats, difats = 0, 0
     while True:
         need = -(-(sectors + fats + difats) // numbers)
@@ -184,7 +185,7 @@ def _table_sizes(sectors: int, numbers: int) -> tuple[int, int]:
 
 
 def _starts(first: int, counts: Sequence[int]) -> list[int]:
-    """First sector of each run of sectors; where there is none, the end of a chain."""
+    """Return the first sector of each run of sectors; the end of a chain for an empty run."""
     out: list[int] = []
     for count in counts:
         out.append(first if count else _END)
@@ -193,7 +194,7 @@ def _starts(first: int, counts: Sequence[int]) -> list[int]:
 
 
 def _chains(fats: int, difats: int, counts: Sequence[int], numbers: int) -> bytes:
-    """The FAT: what it and the DIFAT take up, then each run as a chain (2.3)."""
+    """Return the FAT: its own sectors and the DIFAT's, then each run as a chain (2.3)."""
     fat = array("I", [_DIFAT] * difats + [_FAT] * fats)
     for count in counts:
         if count:
@@ -204,7 +205,7 @@ def _chains(fats: int, difats: int, counts: Sequence[int], numbers: int) -> byte
 
 
 def _difat_sectors(rest: Sequence[int], difats: int, numbers: int) -> Iterable[bytes]:
-    """Sectors that name the FAT's sectors beyond the header's 109; the last number of each leads on (2.5)."""
+    """Yield sectors with the FAT's sectors beyond the header's 109; each ends with the next one (2.5)."""
     for index in range(difats):
         some = _filled(rest[index * (numbers - 1) : (index + 1) * (numbers - 1)], numbers - 1)
         yield _numbers([*some, index + 1 if index + 1 < difats else _END])

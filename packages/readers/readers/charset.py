@@ -1,4 +1,4 @@
-"""Bytes to characters: which charset a text without (or with a wrong) declaration is in."""
+"""Decoding of bytes: which charset a text without (or with a wrong) declaration is in."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _ESCAPES = {b"\x1b$B": "iso2022_jp", b"\x1b$@": "iso2022_jp", b"\x1b$)C": "iso20
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")
 _NOT_CONTINUING = bytes((*range(0x80), *range(0xC0, 0x100)))  # in UTF-8
 _HALVES = re.compile(r"[\ud800-\udfff]")
-# A sequence of two bytes may be a character of two in a few others as well; one of more takes rare ones in a row.
+# A sequence of two bytes is a character in a few other charsets too; a longer one is several rare characters in a row.
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xf4][\x80-\xbf]{2,3}")
-_COUNTS, _NO_CHANCE = (0, 0, 1, 4, 4), 8  # a sequence by its length; so many together
+_COUNTS, _NO_CHANCE = (0, 0, 1, 4, 4), 8  # weight of a sequence by its length; the sum that is no chance
 _LIKELY = 89  # right of 100: so sure, it was right in 382 of 395 texts that were declared falsely and read badly, and wrong in none
 # that were declared truly but for capitals
-_SIGNS = 0.1  # of a text's characters that are not ASCII
+_SIGNS = 0.1  # share of a text's characters that are not ASCII
 CHUNK = 1 << 18
-_CHECKS = 200  # strings of a document that are looked at: each may take the detector
+_CHECKS = 200  # strings of a document that are examined: each may need the detector
 
 
 class CharsetSource(enum.StrEnum):
-    """Where a charset is known from."""
+    """Origin of a charset."""
 
     MARK = "bom"
     DECLARED = "declared"
@@ -39,19 +39,19 @@ class CharsetSource(enum.StrEnum):
     STRUCTURE = "structure"  # zero bytes, escape sequences
     HINT = "hint"  # a code page or a charset around it
     DETECTED = "detected"
-    DEFAULT = "default"  # windows-1252, because nothing speaks for anything
+    DEFAULT = "default"  # windows-1252, because there is no evidence
 
 
-CHARSET_KEYS = ("charset", "charset_source", "charset_confidence")  # that `Found.metadata` gives
+CHARSET_KEYS = ("charset", "charset_source", "charset_confidence")  # keys of `Detected.metadata`
 
 
 class Detected(NamedTuple):
-    """The charset that a text was read in, where it is known from, and of 100 such findings how many are right."""
+    """The charset that a text was decoded with, its origin, and how many of 100 such findings are right."""
 
     charset: str
     source: CharsetSource
     confidence: int = 100
-    guessed: bool = False  # it may well be another one
+    guessed: bool = False  # it may be another one
 
     @property
     def detected(self) -> bool:
@@ -59,14 +59,14 @@ class Detected(NamedTuple):
         return self.source in (CharsetSource.DETECTED, CharsetSource.DEFAULT)
 
     def metadata(self) -> dict[str, Any]:
-        """The keys that a handler gives with it."""
+        """Return the metadata keys of a handler for it."""
         keys: dict[str, Any] = {"charset": self.charset, "charset_source": self.source.value}
         return keys | {"charset_confidence": self.confidence} if self.detected else keys
 
 
 def by_zeros(head: bytes) -> str:
-    """UTF-32, or UTF-16 of mostly Latin text, without a byte-order mark, detected by the positions of the zero bytes;
-    "" when neither."""
+    """Return UTF-32, or UTF-16 of mostly Latin text, without a byte-order mark, detected by the positions of the zero
+    bytes; "" if it is neither."""
     sample = head[: len(head) & ~3]
     zeros = sample.count(0)
     if len(sample) < 8 or zeros < len(sample) // 5:
@@ -87,8 +87,9 @@ def by_zeros(head: bytes) -> str:
 
 
 def _other_lines(data: bytes, utf8: bool) -> str:
-    """The codec of lines that are not UTF-8 where others surely are (`utf8`: what came before was), as when two programs write to a log;
-    "" where there are none. Lines with a damaged byte are others' no more than a text with one is."""
+    """Return the codec of lines that are not UTF-8 among lines that certainly are (`utf8`: the text before was), as
+    when two programs write to a log; "" if there are none. A line with a damaged byte does not count, as in
+    `_is_damaged_utf8`."""
     if not utf8 and not data.translate(None, _NOT_CONTINUING):
         return ""  # no character of several bytes, as in most western texts
     good: list[bytes] = []
@@ -108,13 +109,13 @@ def _other_lines(data: bytes, utf8: bool) -> str:
 
 
 def _lines(data: bytes, other: str) -> str:
-    """Each line in UTF-8 where it is that, in the other codec where it is not."""
+    """Decode each line as UTF-8 if it is that, else with the other codec."""
     lines = data.split(b"\n")
     return "\n".join(read_in(line, "utf-8" if line.isascii() or _is_utf8(line) else other) for line in lines)
 
 
 def _is_damaged_utf8(data: bytes) -> bool:
-    """Whether bytes that are not UTF-8 are so nearly, and so are damaged UTF-8 rather than another charset."""
+    """Return whether bytes that are not UTF-8 are damaged UTF-8 rather than another charset."""
     text, whole = data.decode("utf-8", "replace"), len(HALVES.findall(data))
     bad = text.count("\ufffd")
     good = len(text) - bad - len(text.encode("ascii", "ignore"))
@@ -122,7 +123,7 @@ def _is_damaged_utf8(data: bytes) -> bool:
 
 
 def by_structure(head: bytes) -> str:
-    """The codec that zero bytes, escape sequences or rows of characters indicate; "" where they indicate none."""
+    """Return the codec that zero bytes, escape sequences or rows of characters indicate; "" if they indicate none."""
     if b"\0" in head:
         return by_zeros(head) or wide(head)
     if b"\x1b" in head:
@@ -133,20 +134,19 @@ def by_structure(head: bytes) -> str:
 
 
 def read_in(data: bytes, codec: str) -> str:
-    """The bytes as text; what is no character becomes U+FFFD."""
+    """Decode the bytes; invalid ones become U+FFFD."""
     return _whole(data.decode(codec, errors_of(codec)), codec)
 
 
 def _whole(text: str, codec: str) -> str:
-    """Without halves of surrogate pairs, which UTF-7 alone can spell and Python takes from it."""
+    """Replace halves of surrogate pairs, which only UTF-7 can spell and Python lets through."""
     return _HALVES.sub("\ufffd", text) if codec == "utf-7" else text
 
 
 def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detected]:
-    """Return the text and the charset that was found. A byte-order mark counts most, then the declared charset where
-    the bytes do not contradict it, UTF-8 where they are valid UTF-8, and what the bytes look like. A `hint` (a charset
-    of what surrounds them, or one that their code page or language suggests) counts where the bytes leave room for
-    it."""
+    """Return the text and the charset that was found. A byte-order mark counts most, then the declared charset if the
+    bytes do not contradict it, UTF-8 if they are valid UTF-8, and the charset that the bytes look like. A `hint` (a
+    charset of the surroundings, or one that their code page or language suggests) counts if the bytes leave it open."""
     codec, skip = by_mark(data)
     if codec:
         return _of_parts(data[skip:], codec, hint), Detected(codec, CharsetSource.MARK)
@@ -165,7 +165,7 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
 
 
 def _of_parts(data: bytes, codec: str, hint: str) -> str:
-    """Text that begins in a codec; of UTF-16, and of "", other parts may follow."""
+    """Decode text that begins in a codec; parts in another encoding may follow if the codec is UTF-16 or ""."""
     if codec not in ("", LITTLE, BIG):
         return data.decode(codec, errors_of(codec))
     return "".join(
@@ -175,13 +175,13 @@ def _of_parts(data: bytes, codec: str, hint: str) -> str:
 
 
 def code_page(data: bytes, codec: str) -> str:
-    """The codec of bytes that their surroundings (a language, a code page of the file) declare as `codec`: another one
-    where the bytes contradict it. Control characters among them are no evidence."""
+    """Return the codec of bytes that their surroundings (a language, a code page of the file) declare as `codec`:
+    another one if the bytes contradict it. Control characters among them are no evidence."""
     return of_code_page(data, codec).charset
 
 
 def of_code_page(data: bytes, codec: str) -> Detected:
-    """The same, and whether it is only a guess: they read badly, and what they would rather be in is not sure."""
+    """Return the same with its certainty: a guess if it reads badly and no other charset is certain."""
     return _unless_capitals(_by_code_page(data, codec, likely=True), data)
 
 
@@ -196,14 +196,14 @@ def _by_code_page(data: bytes, codec: str, *, likely: bool = False) -> Detected:
 
 
 def least_certain(read: Iterable[Detected | None]) -> Detected | None:
-    """Of the charsets that pieces of a text were read in, where one had to be detected or is a guess."""
+    """Return the least certain of the detected or guessed charsets; None without any."""
     unsure = [one for one in read if one is not None and (one.detected or one.guessed)]
     return min(unsure, key=lambda one: (not one.guessed, one.confidence)) if unsure else None
 
 
 class CodePage:
-    """Reads a document's byte strings in the code page that it declares, until one of the first strings contradicts
-    it."""
+    """Decoder of a document's byte strings in the code page that it declares, until one of the first strings
+    contradicts it."""
 
     __slots__ = ("_checks", "_doubted", "_found", "_sound")
 
@@ -211,17 +211,17 @@ class CodePage:
         self._found = Detected(codec, CharsetSource.DECLARED)
         self._checks = _CHECKS
         self._doubted = bytearray()  # strings that read badly
-        self._sound = 0  # bytes of those that do not, ASCII left out
+        self._sound = 0  # non-ASCII bytes of the other strings
 
     @property
     def codec(self) -> str:
-        """What the next string is read in."""
+        """Codec of the next string."""
         return self._found.charset
 
     @property
     def detected(self) -> Detected:
-        """The same with where it is known from; a guess where most of the strings that were looked at read badly, and all of
-        these together do."""
+        """The charset with its origin; a guess if most of the examined strings read badly, and all of these together
+        do."""
         doubted = bytes(self._doubted)
         if self._found.detected or len(doubted) <= self._sound:
             return self._found
@@ -229,7 +229,7 @@ class CodePage:
         return self._found._replace(guessed=found.guessed or found.charset != self.codec)
 
     def text(self, raw: bytes) -> str:
-        """A string; what fits no charset becomes U+FFFD."""
+        """Decode a string; bytes that fit no charset become U+FFFD."""
         if self._checks and not raw.isascii():
             self._checks -= 1
             found = _by_code_page(raw, self.codec)
@@ -243,8 +243,8 @@ class CodePage:
 
 
 def _told_otherwise(data: bytes, codec: str) -> str:
-    """A codec other than the declared one, where zero bytes or escape sequences indicate it. Such bytes look like
-    ASCII, and so they agree with nearly every declaration. "" where they indicate no other."""
+    """Return a codec other than the declared one if zero bytes or escape sequences indicate it, else "". Such bytes
+    look like ASCII, so they agree with nearly every declaration."""
     head = data[:4096]
     if b"\0" in head:
         told = by_zeros(head) or ("" if codec.startswith("utf-") else wide(head))
@@ -258,8 +258,8 @@ def _told_otherwise(data: bytes, codec: str) -> str:
 
 
 def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | None:
-    """Text and charset as declared; None where that is not what the bytes are in. Where they read badly so, and what they
-    would rather be in is not sure, it is a guess."""
+    """Return text and charset as declared; None if the bytes contradict the declaration. It is a guess if they read
+    badly and the better charset is not certain."""
     if data.isascii() and codec in _ASCII_IN:
         return data.decode("ascii"), Detected(codec, CharsetSource.DECLARED)
     if codec == "utf-8" or says_nothing(label):
@@ -282,8 +282,8 @@ def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | Non
 
 def _judged(data: bytes, text: str, codec: str, *, likely: bool) -> Detected:
     """Judge bytes that seem not to be in the codec that they are labelled with; `text` is their content in that codec.
-    Return another codec that decodes them to better text, where it is certain or `likely` is enough; else this one, as
-    a guess where the detector would choose another."""
+    Return another codec that decodes them to better text, if it is certain or `likely` is enough; else this one, as a
+    guess if the detector would choose another."""
     guessed = guess(data)
     takes = bool(guessed.codec) and reads(data, guessed.codec)
     other = data.decode(guessed.codec, errors_of(guessed.codec)) if takes else ""
@@ -296,14 +296,14 @@ def _judged(data: bytes, text: str, codec: str, *, likely: bool) -> Detected:
 
 
 def _unless_capitals(found: Detected, data: bytes) -> Detected:
-    """No guess where text that is read as declared is in capitals."""
+    """Clear the mark of a guess if the text is as declared and reads badly only due to capitals."""
     doubted = found.guessed and found.source is CharsetSource.DECLARED
     return found._replace(guessed=False) if doubted and _in_capitals(data, found.charset) else found
 
 
 def _in_capitals(data: bytes, codec: str) -> bool:
-    """Whether a text reads badly only because of its capitals: in lower case it is likelier to be in this codec, or in
-    one that differs in signs, than the unchanged text is to be in another."""
+    """Return whether a text reads badly only because of its capitals: in lower case it is likelier to be in this codec,
+    or in one that differs in signs, than the unchanged text is to be in another."""
     small = data[:SAMPLE].decode(codec, "replace").lower()
     if doubtful(small):
         return False
@@ -316,12 +316,12 @@ def _in_capitals(data: bytes, codec: str) -> bool:
 
 
 def _hint(label: str) -> str:
-    """The codec of a label that may be right."""
+    """Return the codec of a label; "" if the label is no evidence."""
     return "" if not label or says_nothing(label) else by_label(label)
 
 
 def _told(data: bytes, hint: str) -> Detected:
-    """The charset of bytes that are no UTF-8, and of which nothing but a hint is known."""
+    """Return the charset of bytes that are not UTF-8 and for which only a hint is known."""
     if codec := wide(data):
         return Detected(codec, CharsetSource.STRUCTURE)
     if _is_damaged_utf8(data):
@@ -342,8 +342,8 @@ def _told(data: bytes, hint: str) -> Detected:
 
 
 def _never_by_chance(data: bytes) -> bool:
-    """Whether bytes are UTF-8, and too many of them to be so by chance: two characters of three bytes, or eight of two. (Short
-    Chinese, two characters or so, is valid UTF-8 too.)"""
+    """Return whether bytes are UTF-8, with too many characters to be so by chance: two characters of three bytes, or
+    eight of two. (Short Chinese, two characters or so, may be valid UTF-8 too.)"""
     if not _is_utf8(data):
         return False
     counts = accumulate(_COUNTS[len(one[0])] for one in _SEQUENCE.finditer(data))
@@ -358,7 +358,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _narrow(data: bytes, hint: str) -> tuple[str, Detected]:
-    """A part of a text that is no UTF-16."""
+    """Decode a part of a text that is not UTF-16."""
     try:
         return data.decode("utf-8"), Detected("utf-8", CharsetSource.UTF8)
     except UnicodeDecodeError:
@@ -369,8 +369,8 @@ def _narrow(data: bytes, hint: str) -> tuple[str, Detected]:
 
 
 class Decoder:
-    """Streams a file of unknown charset as text; `detected` is right once the stream has been read. What it declares counts
-    where its bytes are not UTF-8."""
+    """Decoder of a stream of unknown charset; `detected` is right after the stream was read. The declared charset
+    counts if the bytes are not UTF-8."""
 
     def __init__(self, head: bytes, declared: str = "") -> None:
         self._hint = _hint(declared)
@@ -380,7 +380,7 @@ class Decoder:
         self.detected = Detected(self._codec or "utf-8", source)
 
     def chunks(self, stream: BinaryIO) -> Iterator[str]:
-        """The text in pieces. Bytes that fit no charset become U+FFFD."""
+        """Yield the text in pieces. Bytes that fit no charset become U+FFFD."""
         stream.read(self._skip)
         if self._codec in (LITTLE, BIG):
             yield from self._parts(stream, b"")
@@ -398,7 +398,7 @@ class Decoder:
         yield _whole(decoder.decode(b"", True), codec)
 
     def _by_lines(self, stream: BinaryIO, data: bytes, other: str) -> Iterator[str]:
-        """Lines in UTF-8 and those that are not."""
+        """Yield the text of a stream with lines in UTF-8 and lines in another codec."""
         while data:
             more = stream.read(CHUNK)
             end = data.rfind(b"\n") + 1 if more and len(data) < 4 * CHUNK else len(data)
@@ -406,7 +406,7 @@ class Decoder:
             data = data[end or len(data) :] + more
 
     def _parts(self, stream: BinaryIO, first: bytes) -> Iterator[str]:
-        """Of UTF-16, and of what else is between."""
+        """Yield the text of parts in UTF-16 and of the parts between them."""
         rest = iter(lambda: stream.read(CHUNK), b"")
         for codec, data in parts(chain((first,) if first else (), rest), self._codec):
             if codec:
@@ -419,7 +419,7 @@ class Decoder:
                 yield text
 
     def _guess(self, stream: BinaryIO) -> Iterator[str]:
-        """UTF-8 for as long as it is; from the first byte that is not, whatever the text before it speaks for."""
+        """Decode as UTF-8 up to the first invalid byte, then in the charset that the bytes from there on indicate."""
         rest, many = b"", False
         while data := rest + stream.read(CHUNK):
             final = len(data) == len(rest)

@@ -1,4 +1,4 @@
-"""Detecting the charset of bytes that nothing declares: by their structure, else by statistics (chardet 7).
+"""Detection of the charset of bytes that nothing declares: by their structure, else by statistics (chardet 7).
 
 The cost is bounded for any size: at most a few kilobytes that are not plain ASCII are examined, about a millisecond of
 CPU. docs/charsets.md has the measurements and the origin of the numbers below.
@@ -17,43 +17,43 @@ from readers.last import remembered
 
 SAMPLE = 4096  # bytes that the detector sees
 _BEFORE = 256  # of a line, in front of the first byte that is not ASCII
-_LOOKED_AT = 1 << 20  # bytes in which there may be something to see
+_LOOKED_AT = 1 << 20  # bytes that are searched for non-ASCII ones
 _HIGH = re.compile(rb"[\x80-\xff]")
-# Which the detector would believe, and it is asked whether to.
+# Removed, because the detector would believe it and is called to check it.
 _DECLARATION = re.compile(rb"<(?:meta\b|\?xml\b)[^<>]*>", re.IGNORECASE)
-# From this on (of the detector's own measure) one sample in a hundred was wrong, below it one in eight.
+# From this score of the detector on one sample in a hundred was wrong, below it one in eight.
 SURE = 0.2
-# So much better than windows-1252 something has to be where nothing is sure, if the bytes can well be that.
+# If nothing is certain and the bytes may be windows-1252, another charset has to be this much better.
 _LATIN_MARGIN, _LATIN_LEAST = 0.03, 0.1
 _BAD = 0.05
 _LATIN = ("cp1252", "iso8859-1", "iso8859-15")
 # Bytes where windows-1252 has rare letters and signs, and where DOS and the Macintosh have the frequent letters.
 _NOT_WESTERN = re.compile(rb"[\x81-\x84\x86-\x8f\x98-\x9f\xa1-\xa6\xa8-\xaa\xac-\xaf\xb1-\xba\xbc-\xbf\xd7\xf7]")
-# Of two that are as likely, the one that Windows programs write.
+# Of two equally likely charsets the one that Windows programs write.
 _TIE = 0.005
 _TWINS = {"iso8859-2": "cp1250", "iso8859-7": "cp1253", "iso8859-8": "cp1255", "iso8859-13": "cp1257"}
-# No undeclared files are in these, but short texts of others look like them; and those that are detected earlier.
+# No undeclared files are in these, but short texts in other charsets look like them; the first are detected earlier.
 _NEVER = (
     *("ascii", "utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-7"),
     *("cp856", "cp860", "cp861", "cp863", "cp864", "cp865", "cp1006", "cp1125", "hp-roman8", "koi8-t", "mac-iceland"),
     *("iso8859-10", "iso8859-16", "iso2022_jp_2004", "iso2022_jp_ext"),
 )
-# Believed in the languages that they were made for alone.
+# Accepted only in the languages that they were made for.
 _RARE = {"iso8859-3": ("eo", "mt"), "iso8859-14": ("cy",)}
-# What ISO 8859-7 has for an accented capital alpha and for a quote, and windows-1253 for signs that precede no letter.
+# Bytes that are an accented capital alpha and a quote in ISO 8859-7, and signs that precede no letter in windows-1253.
 _ISO_GREEK = re.compile(rb"(?<![\xb8-\xfe])\xb6[\xdc-\xfe]|\xa1[\xc1-\xfe]")
 _RUN, _FEWEST_BARE = re.compile(rb"[\x80-\xff]{3,}"), 40  # bytes of such
 _PRIVATE = re.compile("[\ue000-\uf8ff]")  # private-use characters
-_MOST_PRIVATE = 0.005  # of a text's
-# Alphabets that share no word with the Latin one, and what no word has within it.
+_MOST_PRIVATE = 0.005  # share of a text's characters
+# Alphabets that share no word with the Latin one, and signs that no word contains.
 _OTHER_ALPHABET, _OTHER_WORD = re.compile("[\u0370-\u06ff]"), re.compile("[\u0370-\u06ff]{2}")
-# … and a letter alone behind a number, where windows-1252 has the euro, which they lack.
+# … and a single letter after a number, where windows-1252 has the euro sign, which they lack.
 _OLD = ("cp4", "cp7", "cp8", "mac")
 _SIGN_IN_WORD = re.compile("[a-z](?![\xad\xb7])[\x80-\xbf\xd7\xf7\u2500-\u25ff][a-z]|\\d[ \xa0]?[\xc4\xc7](?!\\w)")
-_BOX = re.compile("[\u2500-\u259f]")  # which no drawing has alone
-_LOOKED_DOWN = 16  # of those that the detector names
-# Where ISO 8859-15 has € Š š Ž ž Œ œ Ÿ and windows-1252 ¤ ¦ ¨ ´ ¸ ¼ ½ ¾; an amount and letters in words, and what else
-# is where only the signs can be.
+_BOX = re.compile("[\u2500-\u259f]")  # a drawing never has only one
+_LOOKED_DOWN = 16  # candidates of the detector that are examined
+# Bytes that are € Š š Ž ž Œ œ Ÿ in ISO 8859-15 and ¤ ¦ ¨ ´ ¸ ¼ ½ ¾ in windows-1252; surroundings in which
+# they are an amount or letters of words, and those in which they can only be the signs.
 _DIFFERENT = re.compile(rb"[\xa4\xa6\xa8\xb4\xb8\xbc-\xbe]")
 _EURO_SIGNS = re.compile(
     rb"\d[ \xa0]?\xa4|\xa4[ \xa0]?\d|[a-z\xe0-\xff][\xa8\xb8\xbd][a-z\xe0-\xff]|\xbd(?=uv|il|uf)"
@@ -66,7 +66,7 @@ _OLDER_SIGNS = re.compile(
 _WITH_CEDILLAS, _CEDILLAS = ("cp1250", "iso8859-2"), re.compile("[\u015e\u015f\u0162\u0163]")
 _WINDOWS = re.compile(rb"[\x80-\x9f]")
 _ROMANIAN_QUOTES = re.compile(rb"(?<![\w\x80-\xff])\xa5[^\s\xa5\xb5][^\xa5\xb5]*\xb5(?![\w\x80-\xff])")
-# What the detector calls it → the codec that programs mean, if it reads the sample as well.
+# The detector's name → the codec that programs mean, if it decodes the sample too.
 _USUAL = {
     "shift_jis_2004": "cp932",
     "euc_jis_2004": "euc_jp",
@@ -75,14 +75,14 @@ _USUAL = {
     "iso8859-9": "cp1254",
     "tis-620": "cp874",
 }
-# Of 100 samples that the detector was so sure of at least, how many were right; of those taken for windows-1252 next.
+# Lowest score, and how many of 100 samples with at least that score were right; next, for windows-1252.
 _RIGHT = ((0.45, 100), (SURE, 99), (0.1, 92), (0.05, 59), (0.0, 20))
 _RIGHT_LATIN = ((SURE, 99), (_LATIN_LEAST, 89), (0.05, 67), (0.0, 20))
 
 
 class Guess(NamedTuple):
-    """A codec, "" where there is nothing to go by; of 100 such guesses how many were right; and whether that is to be
-    relied on. Short Western text is, although other code pages cannot be ruled out: it is most of what there is."""
+    """A codec ("" without evidence); how many of 100 such guesses are right; and whether it counts as certain. Short
+    Western text does, although other code pages cannot be ruled out, because it is the most frequent."""
 
     codec: str
     confidence: int
@@ -92,7 +92,7 @@ class Guess(NamedTuple):
 
 @remembered
 def guess(data: bytes) -> Guess:
-    """What bytes that are not UTF-8 are likeliest in, whatever they declare. Its first call loads the detector."""
+    """Return the likeliest charset of non-UTF-8 bytes, whatever they declare. The first call loads the detector."""
     sample = _DECLARATION.sub(b"", sample_of(data))
     ranked = _ranked(sample)
     if ranked and ranked[0][1] < SURE and (words := _bare(sample)):
@@ -104,7 +104,7 @@ def guess(data: bytes) -> Guess:
 
 
 def _weighed(sample: bytes, codec: str, score: float) -> Guess:
-    """The likeliest codec, or one that differs from it in bytes by which the sample distinguishes them; and its
+    """Return the likeliest codec, or one that differs from it in bytes by which the sample distinguishes them; and its
     certainty."""
     latin = codec in _LATIN and western(sample)
     right = next(right for least, right in (_RIGHT_LATIN if latin else _RIGHT) if score >= least)
@@ -123,8 +123,8 @@ def _weighed(sample: bytes, codec: str, score: float) -> Guess:
 
 
 def _ranked(sample: bytes) -> list[tuple[str, float]]:
-    """What the detector holds it for, the likeliest first."""
-    import chardet  # two megabytes and most of a tenth of a second, of which most processes have no need
+    """Return the codecs that the detector finds, the likeliest first."""
+    import chardet  # takes two megabytes and most of 0.1 s; most processes do not need it
 
     from readers import charset_models
 
@@ -147,8 +147,8 @@ def _ranked(sample: bytes) -> list[tuple[str, float]]:
 
 
 def _likely(ranked: list[tuple[str, float]], sample: bytes) -> list[tuple[str, float]]:
-    """From the first on that does not make of accents letters of another alphabet, one by one among Latin ones, or (DOS and the
-    Macintosh) signs within words; as they are where each does."""
+    """Return the candidates from the first good one on, all if none is good. A bad one turns accents into single
+    letters of another alphabet among Latin ones, or (DOS and the Macintosh) into signs within words."""
     for at, (codec, _) in enumerate(ranked[:_LOOKED_DOWN]):
         text = sample.decode(codec, "replace")
         sprinkled = _OTHER_ALPHABET.search(text) and not _OTHER_WORD.search(text)
@@ -159,7 +159,7 @@ def _likely(ranked: list[tuple[str, float]], sample: bytes) -> list[tuple[str, f
 
 
 def _signs(sample: bytes, right: int, sure: bool) -> Guess:
-    """Of Western text the one of two charsets that its signs speak for; not sure where they speak for neither, or for both."""
+    """Return which of two charsets a Western text's signs indicate; not certain if neither, or both."""
     newer = not _WINDOWS.search(sample) and _EURO_SIGNS.search(sample)
     older = _WINDOWS.search(sample) or _OLDER_SIGNS.search(sample)
     codec = "iso8859-15" if newer and not older else "cp1252"
@@ -168,15 +168,16 @@ def _signs(sample: bytes, right: int, sure: bool) -> Guess:
 
 
 def _bare(sample: bytes) -> bytes:
-    """Its words of another alphabet than the Latin, where it has hardly any others that are not ASCII: addresses and markup between
-    them water them down. Empty where it is no such text. One byte time and again, as blanks and lines are made of, is no word."""
+    """Return the words of another alphabet than the Latin one, if the sample has hardly any other non-ASCII bytes:
+    addresses and markup between them dilute them. b"" if it is no such text. One repeated byte, as in blanks and lines,
+    is not a word."""
     words = [run for run in _RUN.findall(sample) if run.strip(run[:1])]
     size = sum(map(len, words))
     return b" ".join(words) if size >= _FEWEST_BARE and 2 * size > len(_HIGH.findall(sample)) else b""
 
 
 def preload() -> None:
-    """Load the detector with every table that it would read from disk later, when a box cannot."""
+    """Load the detector with every table that it would later read from disk, which a sandbox cannot do."""
     from chardet import models
     from chardet.pipeline import confusion
 
@@ -192,8 +193,8 @@ def preload() -> None:
 
 
 def _chosen(ranked: list[tuple[str, float]], sample: bytes) -> tuple[str, float]:
-    """The best; of several that are none of them sure, windows-1252 where that is nearly the best, or all are bad, and
-    the letters are where it has them."""
+    """Return the best candidate; if none is certain, windows-1252 if it is nearly the best, or all are bad, and its
+    frequent letters are at the right places."""
     best = ranked[0]
     twin = _TWINS.get(best[0])
     if twin == "cp1253" and _ISO_GREEK.search(sample):
@@ -208,7 +209,8 @@ def _chosen(ranked: list[tuple[str, float]], sample: bytes) -> tuple[str, float]
 
 
 def western(data: bytes) -> bool:
-    """Whether the letters are where windows-1252 has its frequent ones. Some texts in it have others: œ, quotes in guillemets, fractions."""
+    """Return whether all non-ASCII bytes are frequent letters of windows-1252. Some texts in it have others: œ, quotes
+    in guillemets, fractions."""
     return _NOT_WESTERN.search(sample_of(data)) is None
 
 
@@ -220,8 +222,8 @@ _NO_ACCENTED = _ASCII + b"\x80\x85\x91\x92\x93\x94\x95\x96\x97\xa0"
 
 
 def plainly_western(data: bytes) -> bool:
-    """Whether these are letters of windows-1252 that read well: what `western` and `doubtful` find of its text, in a fraction of their
-    time. False where there are other signs, of which those have to judge."""
+    """Return whether these are letters of windows-1252 that read well: what `western` and `doubtful` find of its text,
+    in a fraction of their time. False if there are other signs, which those two have to judge."""
     odd = data.translate(None, _NO_ACCENTED)
     if odd.translate(None, _ACCENTED):
         return False
@@ -245,7 +247,7 @@ def _usual(codec: str, sample: bytes) -> str:
 
 
 def reads(data: bytes, codec: str) -> bool:
-    """Whether the codec takes the bytes, which may end inside a character."""
+    """Return whether the codec decodes the bytes, which may end inside a character."""
     try:
         codecs.getincrementaldecoder(codec)(errors_of(codec, "strict")).decode(data)
     except UnicodeError:
@@ -254,8 +256,8 @@ def reads(data: bytes, codec: str) -> bool:
 
 
 def sample_of(data: bytes) -> bytes:
-    """All that is not plain ASCII, line by line, up to a few kilobytes: ASCII gives no evidence and dilutes the rest.
-    Of long lines, what surrounds the first such byte; of data without any, the beginning."""
+    """Return the non-ASCII lines up to a few kilobytes: ASCII gives no evidence and dilutes the rest. Long lines are
+    reduced to the surroundings of the first such byte, data without any to its beginning."""
     taken, size, at = [], 0, 0
     while size < SAMPLE and (odd := _HIGH.search(data, at, _LOOKED_AT)) is not None:
         start = max(at, data.rfind(b"\n", at, odd.start()) + 1, odd.start() - _BEFORE)
@@ -272,8 +274,8 @@ _WINDOW, _LONG, _ENOUGH, _FEW = 1000, 1 << 16, 200, 6  # characters; no verdict 
 
 
 def doubtful(text: str) -> bool:
-    """Whether a text is likely to have been read in a wrong charset: what is not ASCII in it is replaced, or no letters,
-    or more capitals than small ones, or accented Latin letters nearly without plain ones."""
+    """Return whether a text was likely decoded in a wrong charset: its non-ASCII characters are replacements, or no
+    letters, or more capitals than small letters, or accented Latin letters nearly without plain ones."""
     first = _ODD.search(text, 0, _LONG)
     if first is None:
         return False
@@ -313,19 +315,19 @@ _SCRIPTS = (
         (0x20000, 0x3134F),
     ),
 )
-_LEAST = 8  # characters, below which two bytes each may be anything
+_LEAST = 8  # characters; with fewer, pairs of bytes may be anything
 _BREATH = re.compile(r"[ \n\t\u3000-\u3002\uff0c\uff0e]")  # something between words or sentences
 
 
 @functools.cache
 def _other() -> re.Pattern[str]:
-    """What is in none of these scripts. To make it takes as long as reading a small file: few of those need it."""
+    """Return a pattern of characters in no script. Compiling it takes as long as reading a small file."""
     return re.compile("[^" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _SCRIPTS).replace("]", r"\]") + "]")
 
 
 def wide(head: bytes) -> str:
-    """UTF-16 without a byte-order mark in any script, detected by its characters: all of them belong to living scripts,
-    in few of Unicode's rows, with white space or a full stop now and then. "" when it is none."""
+    """Return UTF-16 without a byte-order mark in any script, detected by its characters: all of them belong to living
+    scripts, in few of Unicode's rows, with white space or a full stop now and then. "" if it is none."""
     sample = head[: min(len(head), SAMPLE) & ~1]
     if len(sample) < 2 * _LEAST:
         return ""
@@ -336,7 +338,7 @@ def wide(head: bytes) -> str:
 
 
 def readable(head: bytes, codec: str) -> bool:
-    """Whether these first bytes are nothing but characters of living scripts in this codec."""
+    """Return whether these first bytes decode only to characters of living scripts in this codec."""
     try:
         text = codecs.getincrementaldecoder(codec)().decode(head)
     except UnicodeError:

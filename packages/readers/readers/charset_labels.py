@@ -1,4 +1,4 @@
-"""Labels and marks that say in which charset bytes are: Python's codec for what programs write."""
+"""Labels and marks that name the charset of bytes: Python's codec for what programs write."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WIDER = {
     "utf-32": "utf-32-le",
 }
 XML_CHARSET = re.compile(rb"<\?xml\b[^>]{0,256}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
-_DECLARATION = 300  # bytes that an XML declaration is in
+_DECLARATION = 300  # bytes at the start in which an XML declaration is searched
 _XML_IN_EBCDIC = "<?xm".encode("cp037")
 _CODE_PAGE = re.compile(r"^(?:ibm-?|windows-)(?=\d{3,4}$)")
 # Labels that programs write and Python does not know.
@@ -55,19 +55,19 @@ _MISSPELT = {
     **dict.fromkeys(("cp51932", "windows-51932", "eucjp-ms", "euc-jp-ms", "eucjp-win", "eucjp-open"), "euc_jp"),
     "x-windows-950": "cp950",
 }
-# Codecs of Python that are no charset: scripts write `undefined` where a variable of theirs is, and that codec fails at every byte.
+# Codecs of Python that are no charsets. Scripts write `undefined` for an unset variable; that codec always fails.
 _NO_CHARSETS = ("idna", "punycode", "undefined", "charmap", "unicode_escape", "raw_unicode_escape")
 
 
 def by_mark(head: bytes) -> tuple[str, int]:
-    """(codec, length of the mark) when the bytes begin with a byte-order mark, else ("", 0)."""
+    """Return (codec, length of the mark) if the bytes begin with a byte-order mark, else ("", 0)."""
     if not head.startswith(_ANY_MARK):
         return "", 0
     return next((codec, len(mark)) for mark, codec in _MARKS if head.startswith(mark))
 
 
 def by_declaration(head: bytes) -> str:
-    """The charset that an XML declaration at the beginning of these bytes names; "" when there is none."""
+    """Return the charset that an XML declaration at the beginning of these bytes names; "" if there is none."""
     if head.startswith(_XML_IN_EBCDIC):
         head = head.decode("cp037").encode("latin-1")
     match = XML_CHARSET.match(head, 0, _DECLARATION)
@@ -76,7 +76,7 @@ def by_declaration(head: bytes) -> str:
 
 @remembered
 def by_label(label: str) -> str:
-    """The codec for a declared charset; "" when it is unknown or does not turn bytes into text."""
+    """Return the codec for a declared charset; "" if it is unknown or does not turn bytes into text."""
     name = label.strip().strip("\"'").lower()
     page = _CODE_PAGE.sub("cp", name)  # ibm720, windows-874: Python knows some of them by no other name
     for known in (name, _MISSPELT.get(name, ""), name.removeprefix("x-"), name.removesuffix("-i"), page):
@@ -92,7 +92,7 @@ def by_label(label: str) -> str:
 
 @remembered
 def says_nothing(label: str) -> bool:
-    """Whether programs write this label over bytes of any charset, because they know none: ASCII."""
+    """Return whether programs write this label over bytes of any charset, because they know none: ASCII."""
     try:
         return codecs.lookup(label.strip().strip("\"'")).name == "ascii"
     except (LookupError, ValueError):

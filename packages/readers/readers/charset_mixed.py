@@ -1,9 +1,9 @@
 """Texts of which a part is UTF-16 and another is not: what programs append to a log, or Windows PowerShell with `>>`.
 
-A part in UTF-16 shows by zero bytes that alternate with others, or by a byte-order mark at the start of a line; one that is not shows by
-a run of ASCII or UTF-8 without zero bytes, at the start of a line and with the end of one. Chinese in UTF-16 has such runs, and no line
-ends in them. A part in the other order of bytes shows by a mark, or by the ends of its lines: turned, they are U+0A00, which is no
-character.
+A part in UTF-16 is detected by zero bytes that alternate with others, or by a byte-order mark at the start of a line;
+another part by a run of ASCII or UTF-8 without zero bytes, at the start of a line and with a line end. Chinese in
+UTF-16 has such runs, but no line ends in them. A part in the other byte order is detected by a mark, or by its line
+ends: swapped, they are U+0A00, which is not a character.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _COMMON = b"abcdefghijklmnopqrstuvwxyz0123456789 "
 _COMMON_SHARE = 0.6
 _LONE_RETURN = re.compile(rb"\r(?!\n|\Z)")
 _FEWEST_TURNED = 4  # letters
-_SLICE = 1 << 12  # bytes looked at together: what is left of them is looked at again for each part
-# Of order or charset, and bytes between two of them in a text that is not by lines or words
+_SLICE = 1 << 12  # bytes examined together: the rest of them is examined again for each part
+# Changes of order or charset, and bytes between two of them in a text that does not change by lines or words
 _MANY_CHANGES, _FEW_BYTES = 256, 8
 _TURNED = {ord(c) << 8: c for c in map(chr, (9, 10, 13, *range(32, 127)))} | {0xFFFE: None}
-_LOOK = 64  # bytes behind a mark that have to be text
+_LOOK = 64  # bytes after a mark that have to be text
 
 
 def first_wide(data: bytes) -> tuple[int, str] | None:
-    """Where a part in UTF-16 begins, with its mark if it has one, and its codec; None where there is none."""
+    """Return the position of a part in UTF-16, including its mark, and its codec; None if there is none."""
     mark = next((found for found in _MARK.finditer(data) if _is_mark(data, found.start())), None)
     zeros = _FOUR.search(data)
     if mark is not None and (zeros is None or mark.start() <= zeros.start()):
@@ -47,7 +47,7 @@ def first_wide(data: bytes) -> tuple[int, str] | None:
 
 
 def _line(data: bytes) -> tuple[int, str] | None:
-    """The same of a script whose letters have no zero bytes, by the first line that has one, of a blank or at its end."""
+    """Return the same for a script without zero bytes in letters, by the first line with one."""
     zero = data.find(b"\0")
     if zero < 0:
         return None
@@ -67,8 +67,9 @@ def _is_mark(data: bytes, at: int) -> bool:
 
 
 def _start(data: bytes, at: int) -> tuple[int, str]:
-    """The beginning of a part in UTF-16 without a mark, and its codec, from the first bytes of four with zeros between them. The
-    line break before it belongs to the part before; where there is none it is little-endian, as Windows writes it."""
+    """Return the beginning of a part in UTF-16 without a mark, and its codec, from the first four characters with zero
+    bytes. The line break before it belongs to the part before; without one it is little-endian, as Windows writes
+    it."""
     if not data[at]:  # a zero comes first: it is the second byte of a letter unless a line ends before it
         before = data[at - 1 : at]
         if not at or (before == b"\n" and data[at - 2 : at - 1] != b"\0"):
@@ -78,9 +79,9 @@ def _start(data: bytes, at: int) -> tuple[int, str]:
 
 
 def parts(pieces: Iterable[bytes], codec: str) -> Iterator[tuple[str, bytes]]:
-    """The parts of a text that comes in pieces, in order, as (codec, bytes): of UTF-16 without marks, "" of the others. A part may come
-    in several, cut between characters or behind a line. It begins in this codec, or with something else. Where UTF-16 changes its order
-    of bytes every few letters, the rest is one part (`_in_one_order`)."""
+    """Yield the parts of a text that comes in pieces, in order, as (codec, bytes): UTF-16 without marks, "" for the
+    others. A part may come in several pieces, cut between characters or after a line. `codec` is that of the first
+    part. If UTF-16 changes its byte order every few letters, the rest is one part (`_in_one_order`)."""
     data = b""
     changes = size = wanted = 0
     slices = _with_last(piece[at : at + _SLICE] for piece in pieces for at in range(0, len(piece), _SLICE))
@@ -101,7 +102,7 @@ def parts(pieces: Iterable[bytes], codec: str) -> Iterator[tuple[str, bytes]]:
             changes += codec != following and changes < _MANY_CHANGES
             size += used
             data, codec = data[used:], following
-            wanted = 2 * len(data) if held else 0  # so that what is held is not looked at for every piece
+            wanted = 2 * len(data) if held else 0  # so that held bytes are not examined again for every piece
             if held:
                 break
         if final and data:
@@ -109,15 +110,15 @@ def parts(pieces: Iterable[bytes], codec: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _in_one_order(pieces: Iterable[bytes], codec: str) -> Iterator[tuple[str, bytes]]:
-    """Each piece in this order of bytes, with the characters of ASCII that are in the other order turned. Characters of other scripts
-    in the other order come out as other characters."""
+    """Yield each piece in this byte order, with ASCII characters that are in the other order swapped. Characters of
+    other scripts in the other order come out as other characters."""
     decode = codecs.getincrementaldecoder(codec)("replace").decode
     for piece in pieces:
         yield codec, decode(piece).translate(_TURNED).encode(codec)
 
 
 def _with_last(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Each, and whether it is the last."""
+    """Yield each piece, and whether it is the last."""
     rest = iter(pieces)
     piece = next(rest, b"")
     for following in rest:
@@ -127,7 +128,7 @@ def _with_last(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 def _narrow(data: bytes, final: bool) -> tuple[int, bytes, str]:
-    """How many bytes are used, those of them that are text, and the codec of what follows."""
+    """Return how many bytes are used, the text bytes among them, and the codec of the part that follows."""
     if (found := first_wide(data)) is not None:
         at, codec = found
         return at + 2 * (data[at : at + 2] in _MARKS), data[:at], codec
@@ -136,12 +137,12 @@ def _narrow(data: bytes, final: bool) -> tuple[int, bytes, str]:
 
 
 def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
-    """The same of a part in UTF-16."""
+    """Return the same for a part in UTF-16."""
     decode = codecs.utf_16_le_decode if codec == LITTLE else codecs.utf_16_be_decode
     text, even = decode(data, "replace", final)
     even &= ~1
     whole = data if final and data[even:].strip(_PADDING) else data[:even]  # half a character becomes U+FFFD
-    if text.isascii():  # as nearly always, and much sooner known
+    if text.isascii():  # the usual case, and much faster to check
         return even if not final else len(data), whole, codec
     latin = not data[codec == LITTLE : even : 2].strip(b"\0")
     other = BIG if codec == LITTLE else LITTLE
@@ -175,7 +176,7 @@ def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
 
 
 def _other_mark(data: bytes, end: int, codec: str) -> int | None:
-    """Where a mark of the other order of bytes is; None where there is none."""
+    """Return the position of a mark of the other byte order; None if there is none."""
     mark = "\ufffe".encode(codec)
     at = data.find(mark, 0, end)
     while at & 1 and at > 0:
@@ -184,7 +185,7 @@ def _other_mark(data: bytes, end: int, codec: str) -> int | None:
 
 
 def _after_last_line(data: bytes, end: int, codec: str) -> int:
-    """Where the text after the last whole line begins."""
+    """Return the position of the text after the last whole line."""
     line = "\n".encode(codec)
     at = data.rfind(line, 0, end)
     while at > 0 and at & 1:
@@ -193,8 +194,9 @@ def _after_last_line(data: bytes, end: int, codec: str) -> int:
 
 
 def _turned(data: bytes, codec: str, final: bool) -> int | None:
-    """Where the first line begins that is in the other order of bytes, or what of a line is where its letters show that; None where there
-    is none. The last line may have no end: of its letters most have a zero where this order has none."""
+    """Return the position of the first line in the other byte order, or of the part of a line whose letters are; None
+    if there is none. The last line may have no end: then most of its letters have a zero byte where this order has
+    none."""
     zero = int(codec == LITTLE)  # of a letter's two bytes the one that is zero in Latin text
     try:
         at = 2 * array("H", data).index(int.from_bytes("\u0a00".encode(codec), sys.byteorder))
@@ -211,7 +213,8 @@ def _turned(data: bytes, codec: str, final: bool) -> int | None:
 
 
 def _is_narrow(data: bytes, line: bool, last: bool) -> bool:
-    """Whether bytes without zeros are text that is no UTF-16. `line`: they are at the start of one; `last`: and at the end of all."""
+    """Return whether bytes without zeros are text that is not UTF-16. `line`: they are at the start of a line; `last`:
+    they are at the end of the text."""
     if len(data) < _SHORT and not (line and b"\n" in data):
         return False
     if not (b"\n" in data or last) or len(data.translate(None, _CONTROLS)) != len(data):

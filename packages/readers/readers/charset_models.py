@@ -1,8 +1,8 @@
-"""The models of the charset detector, inflated in less time than chardet takes for it: some 350 tables of 64 KB, and most of what it
-costs to load the detector.
+"""Models of the charset detector, inflated in less time than chardet takes: some 350 tables of 64 KB, most of the cost
+of loading the detector.
 
-By another inflater and with fewer copies; the tables are the same. Where they are kept in another form than chardet 7 keeps them in,
-it loads them itself.
+It uses another inflater and fewer copies; the tables are the same. If chardet stores them in another form than version
+7 does, chardet loads them itself.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ from typing import cast
 
 from isal import isal_zlib
 
-# As in readers.inflate, which brings more decompressors than are wanted here.
+# As in readers.inflate, which imports decompressors that are not needed here.
 _ERROR = cast("type[Exception]", isal_zlib.error)
-_LOADER = "_load_models_data"  # what chardet calls when it wants any of them first
+_LOADER = "_load_models_data"  # chardet's function that loads the models on first use
 _MAGIC = b"CMD2"
 _COUNT, _LENGTH = struct.Struct(">I"), struct.Struct(">d")
 _TABLE = 65_536
-_STEP = 1 << 11  # packed bytes at a time, which give some 80,000: they are still near when they are copied
+_STEP = (
+    1 << 11
+)  # packed bytes at a time, which give some 80,000: they are still in the CPU's cache when they are copied
 Models = tuple[dict[str, bytes], dict[str, float]]  # by language and charset: the tables, and their lengths as vectors
 
 
 @functools.cache
 def install() -> None:
-    """Have chardet, which is imported for this, take them from here."""
+    """Import chardet and replace its loader of models by this one."""
     from chardet import models
 
     theirs = getattr(models, _LOADER, None)
@@ -44,7 +46,7 @@ def install() -> None:
 
 
 def told_of(data: bytes) -> Models | None:
-    """The models in such a file; None where it is none, or damaged."""
+    """Return the models in such a file; None if it is no such file, or damaged."""
     if not data.startswith(_MAGIC):
         return None
     try:
@@ -56,7 +58,7 @@ def told_of(data: bytes) -> Models | None:
 
 
 def _lengths(data: bytes) -> tuple[dict[str, float], int]:
-    """The lengths at the start of the data, by the names of their tables, in order; and the offset where they end."""
+    """Return the lengths at the start of the data by names of tables, in order, and their end."""
     at = len(_MAGIC) + _COUNT.size
     lengths: dict[str, float] = {}
     for _ in range(_COUNT.unpack_from(data, len(_MAGIC))[0]):
@@ -68,7 +70,7 @@ def _lengths(data: bytes) -> tuple[dict[str, float], int]:
 
 
 def _tables(packed: bytes) -> Iterator[bytes]:
-    """The tables, each an object of its own: chardet copies a slice of a larger object at each access."""
+    """Yield the tables, each an object of its own: chardet copies a slice of a larger object at each access."""
     inflater, rest = isal_zlib.decompressobj(), b""
     for at in range(0, len(packed), _STEP):
         some = rest + inflater.decompress(packed[at : at + _STEP])

@@ -1,4 +1,4 @@
-"""Reading what programs write under a charset's label where Python's codec of that name fails.
+"""Decoding of text that programs write under a charset's label where Python's codec of that name fails.
 
 Programs of Windows write their own code pages under the labels of Japan and Taiwan (CP50220 and CP51932 for ISO-2022-JP
 and EUC-JP, CP950 and HKSCS for Big5), and browsers read them so (https://encoding.spec.whatwg.org/); databases and Java write
@@ -24,8 +24,8 @@ _SHIFT = 8  # bytes in front of a character in which an escape sequence may sele
 
 
 def errors_of(codec: str, errors: str = "replace") -> str:
-    """The name of what a codec does where it fails, for `bytes.decode` and incremental decoders: `replace` or `strict`
-    after what programs write was tried."""
+    """Return the name of a codec's error handler, for `bytes.decode` and incremental decoders: `replace` or `strict`
+    after the variants that programs write were tried."""
     if codec not in _WIDER:
         return errors
     return _STRICT if errors == "strict" else _REPLACE
@@ -33,7 +33,7 @@ def errors_of(codec: str, errors: str = "replace") -> str:
 
 @functools.cache
 def _japanese(lead: int, trail: int) -> str:
-    """The character of a pair of JIS X 0208 as Windows extends it, by way of Shift-JIS; "" when there is none."""
+    """Return the character of a pair of JIS X 0208 as Windows extends it, through Shift-JIS; "" if there is none."""
     if not (0x21 <= lead <= 0x7E and 0x21 <= trail <= 0x7E):
         return ""
     first = ((lead - 0x21) >> 1) + (0x81 if lead < 0x5F else 0xC1)
@@ -43,7 +43,7 @@ def _japanese(lead: int, trail: int) -> str:
 
 @functools.cache
 def _read(pair: bytes, codec: str) -> str:
-    """The character of two bytes; "" when there is none."""
+    """Return the character of two bytes; "" if there is none."""
     try:
         return pair.decode(codec)
     except UnicodeDecodeError:
@@ -83,7 +83,7 @@ def _pair(data: bytes, at: int, end: int) -> tuple[str, int]:
 
 
 def _broken(pair: bytes) -> int:
-    """How many of two bytes that encode no character are skipped: not the second where it is ASCII."""
+    """Return how many of two bytes that encode no character are skipped: only the first if the second is ASCII."""
     return 2 if len(pair) == 2 and 0x81 <= pair[0] <= 0xFE and pair[1] >= 0x80 else 1
 
 
@@ -98,8 +98,8 @@ def _utf8(data: bytes, at: int, end: int) -> tuple[str, int]:
     return ("\0", at + 2) if data.startswith(b"\xc0\x80", at) else ("", end)
 
 
-# By the codec's name in its exception: the character at this place ("" for none), and where decoding resumes. The
-# arguments are the bytes, and where the codec's failure begins and ends.
+# By the name of the failed codec, functions that return the character ("" for none) and where decoding resumes. The
+# arguments are the bytes, and the start and end of the codec's failure.
 _WIDER: dict[str, Callable[[bytes, int, int], tuple[str, int]]] = {
     "utf-8": _utf8,
     "euc_jp": _euc_jp,

@@ -1,5 +1,5 @@
-"""Ciphers of `cryptography`, which is imported when something encrypted is met: few files are, and it takes as long to come as
-a small document to be read."""
+"""Ciphers of `cryptography`, which is imported when the first encrypted file is met: few files are encrypted, and the
+import takes as long as reading a small document."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ if TYPE_CHECKING:
 
 
 def preload() -> None:
-    """Load them now, where nothing can be loaded later."""
+    """Import the ciphers now, for a process that cannot import later."""
     importlib.import_module("cryptography.hazmat.primitives.ciphers")
     importlib.import_module("cryptography.hazmat.decrepit.ciphers.algorithms")
     importlib.import_module("cryptography.hazmat.decrepit.ciphers.modes")
 
 
 def aes_ecb(key: bytes) -> Cipher[ECB]:
-    """AES block by block."""
+    """Return AES in ECB mode."""
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     return Cipher(algorithms.AES(key), modes.ECB())
 
 
 def aes_cbc(key: bytes, vector: bytes) -> CipherContext:
-    """Decrypts AES in chained blocks."""
+    """Return a decryptor for AES in CBC mode."""
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     return Cipher(algorithms.AES(key), modes.CBC(vector)).decryptor()
 
 
 def rc4(key: bytes) -> CipherContext:
-    """Decrypts RC4."""
+    """Return a decryptor for RC4."""
     from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
     from cryptography.hazmat.primitives.ciphers import Cipher
 
@@ -41,7 +41,7 @@ def rc4(key: bytes) -> CipherContext:
 
 
 def blowfish_cfb(key: bytes, vector: bytes) -> CipherContext:
-    """Decrypts Blowfish with feedback."""
+    """Return a decryptor for Blowfish in CFB mode."""
     from cryptography.hazmat.decrepit.ciphers.algorithms import Blowfish
     from cryptography.hazmat.decrepit.ciphers.modes import CFB
     from cryptography.hazmat.primitives.ciphers import Cipher

@@ -1,4 +1,4 @@
-"""What handlers share in building a `Text`: metadata values that any store takes, and text up to a limit."""
+"""Common parts of building a `Text`: metadata values that any store accepts, and text up to a limit."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from readers.errors import DocumentError
 from readers.keys import KEYS
 from readers.records import TextState
 
-VALUE_CHARACTERS = 1_000  # of a value whose key does not say otherwise
+VALUE_CHARACTERS = 1_000  # of a value whose key has no limit of its own
 _CHARACTERS = {name: key.characters for name, key in KEYS.items()}
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\s]+")
 
 
 def value(text: str | None, most: int = VALUE_CHARACTERS) -> str:
-    """A metadata value on one line: no NUL, control characters or surrogates (PostgreSQL's jsonb refuses them),
-    at most so many characters."""
+    """Return a metadata value on one line: no NUL, control characters or surrogates (PostgreSQL's jsonb refuses them),
+    at most `most` characters."""
     if not text:
         return ""
     if text.isprintable() and "  " not in text:  # as most are
@@ -28,7 +28,7 @@ def value(text: str | None, most: int = VALUE_CHARACTERS) -> str:
 
 
 def values(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    """Metadata from (key, raw value); empty values are left out, the first of several wins."""
+    """Return metadata from (key, raw value); empty values are dropped, the first of several wins."""
     out: dict[str, str] = {}
     for key, raw in pairs:
         if key not in out and raw and (text := value(raw, _CHARACTERS.get(key, VALUE_CHARACTERS))):
@@ -45,7 +45,7 @@ class Collector:
         self.cut = False  # something did not fit
 
     def add(self, piece: str) -> bool:
-        """Take a piece, or what fits of it; False once nothing more is wanted."""
+        """Take a piece, or as much as fits; return False when the limit is reached."""
         if len(piece) > self._left:
             piece = piece[: self._left]
             self.cut = True
@@ -54,26 +54,26 @@ class Collector:
         return not self.cut
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Take each with a line break, until nothing more is wanted."""
+        """Take each line with a line break, until the limit is reached."""
         all(self.add(line + "\n") for line in lines)
 
     def pieces(self, pieces: Iterable[str]) -> None:
-        """Take those that are not empty, until nothing more is wanted."""
+        """Take the pieces that are not empty, until the limit is reached."""
         all(self.add(piece) for piece in pieces if piece)
 
     def text(self, separator: str = "") -> str:
-        """Everything taken so far."""
+        """Return everything taken so far."""
         return separator.join(self._pieces)
 
     def read_in(self, detected: Detected, error: DocumentError | None = None) -> Text:
-        """The same, of a text that was read in this charset: with its keys, and `guessed` where it may be another."""
+        """Return the result with the keys of its charset, and `guessed` if it may be another."""
         out = self.result(error=error)
         note_charset(out, detected)
         return out
 
     def result(self, separator: str = "", error: DocumentError | None = None) -> Text:
-        """The text with its state: `truncated_by_limit` when it was cut, else left to the caller. What is wrong with the
-        document (`error`) comes with the text, and is raised where there is none."""
+        """Return the text with its state: `truncated_by_limit` if it was cut, else left to the caller. The document's
+        `error` comes with the text, or is raised if there is no text."""
         text = self.text(separator)
         if error is not None and not text:
             raise error
@@ -81,14 +81,14 @@ class Collector:
 
 
 def note_charset(out: Text, detected: Detected | None) -> None:
-    """Say of a text that it was read in this charset: its keys, and `guessed` where it may be another."""
+    """Record the charset of a text: its keys, and `guessed` if it may be another."""
     if detected is not None:
         out.metadata |= detected.metadata()
         out.state = out.state or (TextState.GUESSED if detected.guessed else None)
 
 
 def paired(text: str) -> str:
-    """The text with halves of surrogate pairs joined, as escapes of 16 bits write them; one that is alone becomes U+FFFD."""
+    """Join halves of surrogate pairs, as 16-bit escapes write them; a lone half becomes U+FFFD."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -103,7 +103,7 @@ _MOST = 1_000
 
 
 def noted(pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
-    """Metadata from names and values, those without a value left out."""
+    """Return metadata from names and values, without those that have no value."""
     lines = list(islice(_lines(pairs), _MOST))
     return {KEY: lines} if lines else {}
 
@@ -118,7 +118,7 @@ def _lines(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def written(numbers: Iterable[int]) -> str:
-    """Rising numbers, those that follow one another as a range."""
+    """Format rising numbers, consecutive ones as a range."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:
@@ -129,7 +129,7 @@ def written(numbers: Iterable[int]) -> str:
 
 
 def read(text: str) -> Iterator[int]:
-    """The numbers one by one; ValueError where it was not written by `written`."""
+    """Yield the numbers one by one. Raises ValueError for text that `written` did not write."""
     for part in filter(None, text.split(", ")):
         first, _, last = part.partition("-")
         yield from range(int(first), int(last or first) + 1)

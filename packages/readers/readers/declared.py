@@ -1,8 +1,8 @@
-"""What a handler declares about its formats for users: the only source of `edbench formats` and docs/formats.md.
+"""Declarations of a handler about its formats for users: the only source of `edbench formats` and docs/formats.md.
 
-How to declare: give the handler class `declared = Declared(...).alone()` next to its limits, or a tuple with one for each
-format that a person has a name for. packages/readers/tests/test_registry.py names every built-in handler without one, and
-compares what is declared with what the handlers do with real files. Afterwards run `make formats-page`.
+To declare formats, give the handler class `declared = Declared(...).alone()` next to its limits, or a tuple with one
+for each format that users have a name for. packages/readers/tests/test_registry.py names every built-in handler without
+one, and compares the declarations with what the handlers do with real files. Afterwards run `make formats-page`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from readers.keys import KEYS
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """One format as people know it. Sentences are fragments without a full stop: "cells by rows, hidden sheets too"."""
+    """One format as users know it. Sentences are fragments without a full stop: "cells by rows, hidden sheets too"."""
 
     title: str  # "Excel workbooks, 97 to 2003"
-    extensions: tuple[str, ...]  # those people know it by, lower case, without the dot; the bytes decide, not these
-    media_types: tuple[str, ...] = ()  # those of the handler's that this is; () for all of them
-    text: str = ""  # what becomes text; "" where the state is `empty` (a container), `no text layer` or `unsupported`
+    extensions: tuple[str, ...]  # the usual ones, lower case, without the dot; the bytes decide, not these
+    media_types: tuple[str, ...] = ()  # the handler's media types that are this format; () for all
+    text: str = ""  # what becomes text; "" if the state is `empty` (a container), `no text layer` or `unsupported`
     metadata: tuple[str, ...] = ()  # keys of readers.keys that it may give
     children: str = ""  # what its children are, in their order; "" where it has none
     announces: str = ""  # what gives the number of children ("the central directory"); "" where nothing does
@@ -30,12 +30,12 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def declared_types(media_types: tuple[str, ...], one: Declared) -> tuple[str, ...]:
-    """The media types of one format of a handler that has these."""
+    """Return the media types of one format of a handler with `media_types`."""
     return one.media_types or media_types
 
 
 def flaws(media_types: tuple[str, ...], declared: tuple[Declared, ...]) -> list[str]:
-    """What is wrong with a handler's declarations, in words; [] when nothing is."""
+    """Return the errors in a handler's declarations as sentences; [] if there are none."""
     wrong = [] if declared else ["declares no format"]
     listed = [media_type for one in declared for media_type in declared_types(media_types, one)]
     if declared and sorted(listed) != sorted(media_types):

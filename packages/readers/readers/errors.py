@@ -1,4 +1,4 @@
-"""Why a document cannot be read, as a code that is recorded with it."""
+"""Reasons why a document cannot be read, as codes that are recorded with it."""
 
 from __future__ import annotations
 
@@ -33,15 +33,17 @@ class ExceptionCode(enum.StrEnum):
     HASH_DIFFERS = "hash_differs"  # read again, its bytes are not those that were discovered, or that a load file names
     # A source file was hashed, then changed: its text or its children are not those of the hashed bytes.
     CHANGED_DURING_PROCESSING = "changed_during_processing"
-    WITHHELD = "withheld"  # of a production: no native is written, it holds what is not produced
-    NO_NATIVE = "no_native"  # of a load file: it names neither native nor text of this record, or one that is not there
+    WITHHELD = "withheld"  # in a production: no native is written, because it contains what is not produced
+    NO_NATIVE = (
+        "no_native"  # in a load file: it names neither native nor text of this record, or one that does not exist
+    )
     REMAINDER_UNKNOWN = "remainder_unknown"  # a container was cut short: children are missing
 
 
 class DocumentError(Exception):
-    """One document cannot be read (fully); recorded against its item.
+    """An error by which one document cannot be read (fully); recorded for its item.
 
-    `missing` is how many announced children are lost by it, where the format gives that number.
+    `missing` is the number of announced children that are lost, if the format gives it.
     """
 
     def __init__(self, code: ExceptionCode, detail: str, *, missing: int | None = None) -> None:
@@ -51,20 +53,20 @@ class DocumentError(Exception):
         self.missing = missing
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Errors cross process boundaries (`inspect`); the text alone would not make one again."""
+        """Support pickling across process boundaries (`inspect`), for which the text alone is not enough."""
         return _remade, (type(self), self.code, self.detail, dict(self.__dict__))
 
 
 class PagesWithoutText(DocumentError):
-    """Some pages of a document show pictures and have no text, where others have text; no failure where OCR reads them."""
+    """Some pages show pictures and have no text, while others have text; not a failure if OCR reads them."""
 
 
 class FieldUnread(DocumentError):
-    """The value of a metadata field cannot be read for sure, so the field is absent; nothing of the text is missing."""
+    """The value of a metadata field cannot be determined, so the field is absent; no text is missing."""
 
 
 def _remade(kind: type[DocumentError], code: ExceptionCode, detail: str, state: dict[str, object]) -> DocumentError:
-    """A document error as it was before it was pickled."""
+    """Restore a pickled document error."""
     error = kind(code, detail)
     error.__dict__.update(state)
     return error

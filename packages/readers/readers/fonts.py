@@ -1,8 +1,8 @@
-"""The code page that a font is for, by the number of its character set ([MS-WMF] 2.1.1.5, RTF 1.9.1 `\\fcharset`)."""
+r"""Code pages of fonts by the number of their character set ([MS-WMF] 2.1.1.5, RTF 1.9.1 `\\fcharset`)."""
 
 from __future__ import annotations
 
-# 0 (ANSI) and 1 (default) are left out: they mean what the document or the machine is set to.
+# Without 0 (ANSI) and 1 (default), which mean the setting of the document or the machine.
 FONT_CODECS = {
     2: "cp1252",
     77: "mac_roman",

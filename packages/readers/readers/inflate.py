@@ -1,4 +1,4 @@
-"""The decompressors behind one interface, bounded in what a call may give."""
+"""Decompressors with a common interface that bounds the output of a call."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, cast
 
 from isal import isal_zlib
 
-# Deflate64 (zip method 9, 7z 040109): what Windows makes of files over 2 GB. The decoder of `inflate64` behind the
+# Deflate64 (zip method 9, 7z 040109): Windows uses it for files over 2 GB. The decoder of `inflate64` with the
 # interface of `bz2` and `lzma`.
 
-_FEED = 1 << 14  # it gives all it can of what it is fed: of this much at most a thousand times as much
+_FEED = 1 << 14  # bytes fed at once; the decoder returns all of their output, at most a thousand times as much
 
 
 class Deflate64:
-    """One stream. What follows it in what is fed is dropped: containers know where it ends."""
+    """Decompressor of one stream. Bytes after its end are dropped: containers know where it ends."""
 
     unused_data = b""
 
     def __init__(self) -> None:
-        import inflate64  # brings importlib.metadata, which is slower to come than a document is read
+        import inflate64  # it imports importlib.metadata, which takes longer than reading a document
 
         self._codec = inflate64.Inflater()
         self._waiting = b""
@@ -36,7 +36,7 @@ class Deflate64:
         return not self._waiting
 
     def decompress(self, data: bytes, _most: int = -1) -> bytes:
-        """The next bytes, perhaps none; ValueError on damaged data."""
+        """Return the next bytes, perhaps none. Raises ValueError on damaged data."""
         self._waiting += data
         out = b""
         while self._waiting and not out and not self._codec.eof:
@@ -61,12 +61,12 @@ DECODE_ERRORS: tuple[type[Exception], ...] = (
 
 
 def zstd_decompressor() -> zstd.ZstdDecompressor:
-    """A decompressor for one frame, with a window of at most 128 MB (the default of `zstd --long`)."""
+    """Return a decompressor for one frame, with a window of at most 128 MB (the default of `zstd --long`)."""
     return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
 
 
 class Inflater:
-    """One interface over the decompressors: `feed` compressed bytes, get at most CHUNK (or a few more) a call."""
+    """Decompressor of any method: `feed` takes compressed bytes and returns at most CHUNK (or a few more) a call."""
 
     def __init__(self, method: int) -> None:
         self._method = method
@@ -90,23 +90,23 @@ class Inflater:
 
     @property
     def wants_more(self) -> bool:
-        """Whether a call without new data would give nothing."""
+        """Whether a call without new data would return nothing."""
         if self._method in (STORED, DEFLATED):
             return not self._pending
         return self._codec is None or bool(self._codec.needs_input)
 
     @property
     def unused(self) -> int:
-        """How many of the bytes fed follow the end of the compressed data."""
+        """Number of bytes fed after the end of the compressed data."""
         return len(self.rest)
 
     @property
     def rest(self) -> bytes:
-        """The bytes fed that follow the end of the compressed data."""
+        """Bytes fed after the end of the compressed data."""
         return bytes(self._codec.unused_data) if self._codec is not None else b""
 
     def feed(self, data: bytes, most: int) -> bytes:
-        """At most `most` bytes more. Raises one of DECODE_ERRORS on damaged data."""
+        """Return at most `most` bytes more. Raises one of DECODE_ERRORS on damaged data."""
         if self._method == STORED:
             return data
         if self._method == DEFLATED:
@@ -124,7 +124,7 @@ class Inflater:
         return piece
 
     def _start_lzma(self) -> bool:
-        """Method 14 begins with a version and the filter's properties (APPNOTE 5.8.8)."""
+        """Read version and properties at the start of method 14 (APPNOTE 5.8.8); False: bytes are missing."""
         if len(self._pending) < 9:
             return False
         length = struct.unpack_from("<H", self._pending, 2)[0]

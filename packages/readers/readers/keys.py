@@ -1,4 +1,4 @@
-"""Every metadata key a handler may give, and what it means: the same thing has the same key in every format.
+"""Every metadata key that a handler may give, and its meaning: the same thing has the same key in every format.
 
 Dates are ISO 8601: with `Z`, an offset or a zone's name in brackets where the format notes one, without where it does
 not (local time at the author's, as most documents keep it). In the ledger they are in UTC, so that they sort as text,
@@ -18,7 +18,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\
 
 
 class Key(msgspec.Struct, frozen=True):
-    """One key: what its value is (one of the words above), what it means, and how long a text may be."""
+    """One key: the type of its value (one of the words above), its meaning, and the longest text."""
 
     kind: str
     meaning: str
@@ -26,7 +26,7 @@ class Key(msgspec.Struct, frozen=True):
 
 
 KEYS: dict[str, Key] = {
-    # Messages, and what is like one
+    # Messages, and formats that are like one
     "from": Key(TEXT, "sender, as the message shows it; the organiser of an event"),
     "to": Key(TEXT, "recipients; those who are invited to an event; up to 100,000 characters", _PEOPLE),
     "cc": Key(TEXT, "recipients of copies; up to 100,000 characters", _PEOPLE),
@@ -99,15 +99,15 @@ KEYS: dict[str, Key] = {
     "location": Key(TEXT, "where it takes place"),
     "task_owner": Key(TEXT, "whose task it is"),
     "task_state": Key(TEXT, "how far a task is: not started, in progress, complete, waiting on someone else or deferred"),
-    # What was read by OCR (docs/ocr.md)
+    # Results of OCR (docs/ocr.md)
     "ocr": Key(YES, "true where the text, if there is any, was recognised in a picture"),
     "ocr_engine": Key(TEXT, "program and version that read it"),
     "ocr_languages": Key(TEXT, "languages given to the OCR, as eng+deu"),
     "ocr_pages": Key(NUMBER, "pages that were read"),
     "ocr_confidence": Key(NUMBER, "how sure the program is of the letters, on average, of 100"),
-    # What `edbench review languages` found (docs/review.md)
+    # Results of `edbench review languages` (docs/review.md)
     "language": Key(TEXT, "language of the text as an ISO 639 code; und: not detected, zxx: none"),
-    # What was under a password
+    # Documents opened with a password
     "decrypted": Key(YES, "true where a password opened it; the members of an archive say so too"),
     "password_line": Key(NUMBER, "line of the password bank that opened it"),
     # Members of a zip archive
@@ -121,7 +121,7 @@ _TYPES: dict[str, tuple[type, ...]] = {TEXT: (str,), DATE: (str,), NUMBER: (int,
 
 
 def misfits(metadata: dict[str, Any]) -> list[str]:
-    """Keys that are not in the table, and values that do not have the table's type; an invalid date counts."""
+    """Return keys that are not in the table, and values that do not have the table's type; an invalid date counts."""
     return [f"{key}={value!r}"[:200] for key, value in metadata.items() if not _fits(KEYS.get(key), value)]
 
 

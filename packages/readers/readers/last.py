@@ -1,5 +1,5 @@
-"""What was made of what was asked about last, kept for the next question, in bounded memory: a handler is asked for an
-item's hashes, children and text in turn, about the same bytes, and parses them once; and items have much in common."""
+"""Results kept for the next call, in bounded memory: a handler is called for an item's hashes, children and text in
+turn, with the same bytes, and parses them once; and items have many values in common."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 P = ParamSpec("P")
 T = TypeVar("T")
 V = TypeVar("V", bytes, str)
-_SHORT = 300  # bytes or characters of a value that is worth remembering; what is remembered is bounded with it
-LARGEST = 4 << 20  # bytes that are held on to; more are read again, so that a slot has its memory for its work
+_SHORT = 300  # bytes or characters of a value whose result is kept; this bounds the memory too
+LARGEST = 4 << 20  # bytes that are kept; larger data is parsed again, so that a slot keeps its memory for its work
 
 
 class Last(Generic[P, T]):
-    """Remember the result of `make(data, …)` until the next call. The function is pure, and no caller alters its
-    result. What it raises is not remembered."""
+    """Cache of the last result of `make(data, …)`. The function is pure, and no caller alters its result. Errors are
+    not kept."""
 
     def __init__(self, make: Callable[Concatenate[bytes, P], T]) -> None:
         self._make = make
         self._last: tuple[bytes, tuple[object, ...], T] | None = None
 
     def __call__(self, data: bytes, *args: P.args, **kwargs: P.kwargs) -> T:
-        """By identity, not by value: what is held cannot become something else."""
+        """Return the result, kept if `data` is the same object: equal bytes at another address are not compared."""
         previous = self._last
         if (
             previous is not None
@@ -33,7 +33,7 @@ class Last(Generic[P, T]):
             and all(map(is_, previous[1], args))
         ):
             return previous[2]
-        self._last = None  # its memory is free before more is taken
+        self._last = None  # free its memory before more is allocated
         made = self._make(data, *args, **kwargs)
         if len(data) <= LARGEST and not kwargs:
             self._last = (data, args, made)
@@ -42,7 +42,7 @@ class Last(Generic[P, T]):
 
 def remembered(function: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V, P], T]:
     """Keep the results of a pure function for the last 256 short values: messages have many fields in common, and each
-    is asked about its own twice. No caller alters a result."""
+    field is read twice. No caller alters a result."""
     known = cast(Callable[Concatenate[V, P], T], functools.lru_cache(maxsize=256)(function))
 
     def ask(value: V, /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""The formats that are read, as declared by their handlers: docs/formats.md, and what `edbench formats` shows."""
+"""The formats that are read, as their handlers declare them: docs/formats.md, and the output of `edbench formats`."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ class Listed:
         return declared_types(self.handler.media_types, self.declared)
 
     def named(self, word: str) -> bool:
-        """Whether a person may mean it by an extension, a media type or a word of its title."""
+        """Return whether a user may mean it by an extension, a media type or a word of its title."""
         wanted = word.lower().removeprefix(".")
         return wanted in (*self.declared.extensions, *self.media_types) or wanted in self.declared.title.lower()
 
 
 def listed(handlers: Iterable[Handler]) -> list[Listed]:
-    """Every format in the order of the handlers; those of a plugin that declares nothing are left out."""
+    """Return every format in the order of the handlers, without those of a plugin that declares nothing."""
     return [Listed(handler, one) for handler in handlers for one in getattr(handler, "declared", ())]
 
 
 def markdown(handlers: Iterable[Handler]) -> str:
-    """The page docs/formats.md."""
+    """Return the page docs/formats.md."""
     return "\n".join(_page(listed(handlers))) + "\n"
 
 
@@ -85,7 +85,7 @@ def _summary(one: Listed) -> tuple[str, ...]:
 
 
 def _anchor(title: str) -> str:
-    """The name that GitHub gives a heading."""
+    """Return the anchor that GitHub gives a heading."""
     return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
@@ -96,7 +96,7 @@ def _section(one: Listed) -> Iterator[str]:
 
 
 def details(one: Listed) -> Iterator[tuple[str, str]]:
-    """What is known of a format, as names and sentences."""
+    """Yield the declarations of a format as names and sentences."""
     declared = one.declared
     yield "Media types", ", ".join(f"`{media_type}`" for media_type in one.media_types)
     yield "Text", declared.text or "none"
@@ -112,7 +112,7 @@ def details(one: Listed) -> Iterator[tuple[str, str]]:
 
 
 def markdown_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """The lines of a table in Markdown."""
+    """Yield the lines of a table in Markdown."""
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"
     for row in rows:

@@ -1,8 +1,8 @@
-"""Messages that have no bytes of their own (in a PST, an MSG, a winmail.dat) as an Internet message in canonical form.
+"""Messages without bytes of their own (in a PST, an MSG, a winmail.dat) as an Internet message in canonical form.
 
-`write_message` is a function of the fields alone: the same fields give the same bytes on every machine, so such
-messages have a hash, and the manifest of a generated corpus can name it. What is written reads back through any MIME
-parser (RFC 5322, 2045 to 2047, 2183, 2231, and RFC 6532 for the rare address that is not ASCII). Lines end in LF.
+`write_message` depends only on the fields: the same fields give the same bytes on every machine, so such messages have
+a hash, and the manifest of a generated corpus can contain it. Any MIME parser reads the result (RFC 5322, 2045 to 2047,
+2183, 2231, and RFC 6532 for the rare address that is not ASCII). Lines end in LF.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class MailAttachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailForm:
-    """The fields of one message. Texts have LF at their line ends and no NULs at their end (see `clean_text`)."""
+    """Fields of one message. Texts have LF at their line ends and no NULs at their end (see `clean_text`)."""
 
     message_id: str = ""  # without angle brackets; "" if it has none
     sent: int | None = None  # seconds UTC since the epoch
@@ -62,33 +62,33 @@ class MailForm:
     plain: str | None = None
     html: str | None = None
     attachments: tuple[MailAttachment, ...] = ()
-    # Not in its bytes: what of its body could not be read, and what its item's metadata has in addition to these
+    # Not in its bytes: the damage of its body, and further metadata of its item
     damage: DocumentError | None = field(default=None, compare=False)
     notes: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 def write_message(form: MailForm) -> bytes:
-    """The message: header, then one text part, or multipart/alternative of both, or multipart/mixed of these and the
-    attachments in order. Text parts are UTF-8 in base64, messages 8bit, other attachments base64."""
+    """Return the message: header, then one text part, or multipart/alternative of both, or multipart/mixed of these and
+    the attachments in order. Text parts are UTF-8 in base64, messages 8bit, other attachments base64."""
     return _write(form)[0]
 
 
 def clean_text(text: str) -> str:
-    """A stored text as a form has it: CRLF and CR are LF, NULs at the end are gone."""
+    """Return a stored text as a form has it: CRLF and CR become LF, NULs at the end are removed."""
     text = text.rstrip("\0")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def store_name(folders: Sequence[str], subject: str) -> bytes:
-    """The name of a message inside a mail store: folders and subject, joined by "/". It is a name that we make, so it
-    is made safe: no separators, control characters or ".." in a part, no part over 200 bytes."""
+    """Return the name of a message inside a mail store: folders and subject, joined by "/". It is a generated name, so
+    it is made safe: no separators, control characters or ".." in a part, no part over 200 bytes."""
     parts = [_part_of_name(folder) or "_" for folder in folders]
     parts.append(_part_of_name(subject) or "message")
     return _no_drive("/".join(parts)).encode()
 
 
 def message_name(subject: str) -> str:
-    """The name of a message that is an attachment."""
+    """Return the name of a message that is an attachment."""
     return _no_drive(_part_of_name(subject) or "message") + ".eml"
 
 
@@ -102,7 +102,7 @@ def _part_of_name(text: str) -> str:
 
 
 def _no_drive(name: str) -> str:
-    """A name like "R: lunch" looks like a path of another drive."""
+    """Replace the colon of a name like "R: lunch", which looks like a path on another drive."""
     return name[0] + "_" + name[2:] if name[1:2] == ":" else name
 
 
@@ -110,8 +110,8 @@ _Part: TypeAlias = tuple[bytes, bytes]  # header with the empty line after it, c
 
 
 def _write(form: MailForm) -> tuple[bytes, int]:
-    """The message, and how many levels of messages it holds (itself counted). The level is in the boundaries, so that
-    a message's are never those of one inside it; no other line of what is written can begin with two dashes."""
+    """Return the message, and how many levels of messages it contains (itself counted). The level is in the boundaries,
+    so that a message's are never those of one inside it; no other line can begin with two dashes."""
     head = "\n".join(_headers(form)).encode("utf-8", "replace")
     level = 1
     files: list[_Part] = []
@@ -133,7 +133,7 @@ def _write(form: MailForm) -> tuple[bytes, int]:
 
 
 def _tag(head: bytes, parts: list[_Part], level: int) -> str:
-    """What a message's boundaries end in: hash of its header and of its parts' sizes and first bytes, and its level."""
+    """Return the end of boundaries: a hash of header and parts' sizes and first bytes, and the level."""
     state = hashlib.sha256(head)
     for part_head, content in parts:
         state.update(b"%d:" % (len(part_head) + len(content)))
@@ -164,7 +164,7 @@ def _headers(form: MailForm) -> list[str]:
 
 
 def _date(when: int) -> str:
-    """RFC 5322 date in UTC; not by locale."""
+    """Return an RFC 5322 date in UTC, independent of the locale."""
     t = datetime.fromtimestamp(when, UTC)
     return f"{_DAYS[t.weekday()]}, {t.day:02d} {_MONTHS[t.month - 1]} {t.year:04d} {t:%H:%M:%S} +0000"
 
@@ -174,14 +174,14 @@ def _bare_id(text: str) -> str:
 
 
 def _plain_ascii(text: str) -> bool:
-    """Whether it may be in a header as it is (but for folding)."""
+    """Return whether the text may be in a header unchanged (but for folding)."""
     if not (text.isascii() and text.isprintable()) or "=?" in text or text != text.strip():
         return False
     return len(text) <= _LONGEST_WORD or all(len(word) <= _LONGEST_WORD for word in text.split(" "))
 
 
 def _unstructured(text: str) -> str:
-    """A header text, encoded where it must be, folded where it is long."""
+    """Return a header text, encoded if it must be, folded if it is long."""
     if not _plain_ascii(text):
         return _encoded(text)
     if len(text) <= _LINE - 9:
@@ -199,7 +199,7 @@ def _unstructured(text: str) -> str:
 
 
 def _encoded(text: str) -> str:
-    """Encoded words (RFC 2047) of whole characters, one on a line."""
+    """Return encoded words (RFC 2047) of whole characters, one on a line."""
     raw = text.encode("utf-8", "replace")
     words = []
     at = 0
@@ -213,7 +213,7 @@ def _encoded(text: str) -> str:
 
 
 def _address(person: Address) -> str:
-    """`"Name" <address>`, or one of them where there is no other; "" where there is none."""
+    """Return `"Name" <address>`, or one of them if the other is missing; "" if both are."""
     name, address = person[0].strip(), _NOT_IN_ADDRESS.sub("", person[1])
     if not name or name == address:
         return address
@@ -226,8 +226,8 @@ def _address(person: Address) -> str:
 
 
 def base64_lines(data: bytes) -> bytes:
-    """What `base64.encodebytes` gives, eight times as fast: lines of 76 characters, each ended by LF."""
-    if len(data) > _BASE64_AT_ONCE:  # the lines take three times as much memory as what they are made of
+    """Return what `base64.encodebytes` does, eight times as fast: lines of 76 characters, each ended by LF."""
+    if len(data) > _BASE64_AT_ONCE:  # the lines take three times the memory of the data
         pieces = range(0, len(data), _BASE64_AT_ONCE)
         return b"".join([base64_lines(data[at : at + _BASE64_AT_ONCE]) for at in pieces])
     text = binascii.b2a_base64(data, newline=False)
@@ -247,7 +247,7 @@ def _text_part(text: str, subtype: str) -> _Part:
 def _file_head(attachment: MailAttachment) -> bytes:
     media_type = attachment.media_type.partition(";")[0].strip().lower()
     if not _MEDIA_TYPE.fullmatch(media_type) or media_type.startswith(("multipart/", "message/")):
-        media_type = "application/octet-stream"  # those may not be base64 (RFC 2045, 6.4; 2046, 5.2)
+        media_type = "application/octet-stream"  # multiparts and messages may not be base64 (RFC 2045, 6.4; 2046, 5.2)
     head = f"Content-Type: {media_type}\n"
     if identifier := _bare_id(attachment.content_id):
         head += f"Content-ID: <{identifier}>\n"
@@ -265,7 +265,7 @@ def _message_head(attachment: MailAttachment) -> bytes:
 
 
 def _file_name(name: str) -> str:
-    """The parameter of a Content-Disposition: quoted (RFC 2183), or by RFC 2231 where it is not plain ASCII."""
+    """Return the parameter of a Content-Disposition: quoted (RFC 2183), or by RFC 2231 if it is not plain ASCII."""
     if not name:
         return ""
     if name.isascii() and name.isprintable() and len(name) <= _LONGEST_WORD:
@@ -277,7 +277,7 @@ def _file_name(name: str) -> str:
 
 
 def _multipart(kind: str, boundary: str, parts: list[_Part]) -> _Part:
-    """The parts between boundary lines; a part's last newline belongs to the boundary line after it."""
+    """Join the parts with boundary lines; a part's last newline belongs to the boundary line after it."""
     head = f'Content-Type: multipart/{kind}; boundary="{boundary}"\n\n'.encode()
     line = f"--{boundary}\n".encode()
     pieces: list[bytes] = []

@@ -1,11 +1,11 @@
-"""Where the handler of each media type is: nothing of a reader is imported before a file of its type is met.
+"""Modules of the handlers by media type: no reader is imported before a file of its type is found.
 
 A new handler is one entry here; the registry refuses a module whose `HANDLERS` declare anything else.
 """
 
 from __future__ import annotations
 
-# By module of this package, in the order in which users see them.
+# By module of this package, in the order of the documentation.
 MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     "mail.eml": ("message/rfc822",),
     "mail.mbox.handler": ("application/mbox",),
@@ -113,8 +113,8 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     "mail.mhtml": ("multipart/related", "application/x-mimearchive"),
 }
 
-# Endings of names by which programs keep most of what people have, and what such a file is likely to be: enough to load its reader
-# for many files at once before one of them is opened. What it is, its bytes say (readers.identification).
+# The most frequent extensions, and the likely type of such a file: enough to load its reader
+# for many files at once before one of them is opened. Its type is decided by its bytes (readers.identification).
 LIKELY: dict[str, str] = {
     "eml": "message/rfc822",
     "emlx": "message/x-emlx",

@@ -1,4 +1,4 @@
-"""Which parsers a process reads with, and in which versions, under one id (docs/custody.md)."""
+"""Identity and versions of the parsers that a process reads with, under one id (docs/custody.md)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ LIBRARIES = (
 )
 
 
-# Stand for every type that a set does not name: other kinds of text, other archives that say "+zip", and all else.
+# Keys for types that a set does not name: other kinds of text, other types that end with "+zip", and all else.
 OTHER_TEXT, OTHER_ZIP, OTHERS = "text/*", "*+zip", "*"
 
 
 @dataclass(frozen=True, slots=True)
 class ParserSet:
-    """Handlers by media type, the package and version of each, and the versions of the libraries they read with."""
+    """Handlers by media type, the package and version of each, and the versions of their libraries."""
 
-    id: uuid.UUID  # follows from the text: the same in every database and every process
+    id: uuid.UUID  # computed from the text: the same in every database and every process
     text: str  # JSON: `edbench`, `python`, `types`, `handlers`, `libraries`
 
     @classmethod
@@ -39,7 +39,7 @@ class ParserSet:
 
 
 def parser_of(told: Mapping[str, Any], media_type: str) -> tuple[str | None, str | None]:
-    """The handler that such a set has for a media type, and its package with its version."""
+    """Return the handler that such a set has for a media type, and its package with its version."""
     types = told["types"]
     name = types.get(media_type)
     if name is None and media_type.startswith("text/"):

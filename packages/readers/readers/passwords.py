@@ -1,4 +1,4 @@
-"""Trying a job's password bank on what is encrypted: in order, each once, and no longer than an item may take.
+"""Tries a job's password bank on encrypted data: in order, each once, and not longer than an item may take.
 
 A handler has no clock, so the cost of a try is given in microseconds of an ordinary CPU, from the number of rounds of
 the key derivation; half of an item's time is for tries. No message or metadata ever contains a password.
@@ -19,7 +19,7 @@ _REMEMBERED = 4_096  # locks
 
 @dataclass(frozen=True, slots=True)
 class Opened(Generic[T]):
-    """What a password opened."""
+    """Result of a password that fits."""
 
     value: T
     password: str = field(repr=False)
@@ -27,18 +27,18 @@ class Opened(Generic[T]):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Metadata of the item about it."""
+        """The item's metadata about it."""
         return {"decrypted": True} | ({} if self.line is None else {"password_line": self.line})
 
 
 class TryBudget:
-    """The time that may go into tries, shared by all locks of one container."""
+    """Time for tries, shared by all locks of one container."""
 
     def __init__(self, limits: Limits) -> None:
         self.left = limits.item_seconds * 1e6 / 2
 
     def spend(self, cost: float) -> bool:
-        """Take the cost of one try; False when there is not enough."""
+        """Take the cost of one try; return False if there is not enough time."""
         if cost > self.left:
             return False
         self.left -= cost
@@ -46,15 +46,15 @@ class TryBudget:
 
 
 class Passwords:
-    """The bank as handlers use it. It remembers what opened a lock and what did not, so that going over an item
-    again costs one try; that changes no result, because the remembered password is the first that fits."""
+    """The bank as handlers use it. It remembers which password opened a lock and which locks none did, so that reading
+    an item again costs one try; that changes no result, because the remembered password is the first that fits."""
 
     def __init__(self, bank: Mapping[str, int] | None = None) -> None:
-        """`bank`: each password with its line."""
+        """Take `bank`: each password with its line."""
         self._bank = dict(bank or {})
         self._opened: dict[bytes, tuple[str, int | None]] = {}
         self._shut: dict[bytes, str] = {}
-        self._last: str | None = None  # opened something: its neighbours probably have the same
+        self._last: str | None = None  # the last one that fitted: neighbours probably have the same
 
     def __len__(self) -> int:
         return len(self._bank)
@@ -73,15 +73,16 @@ class Passwords:
         budget: TryBudget,
         known: tuple[str, ...] = ("",),
     ) -> Opened[T]:
-        """What `attempt` gives for the first password that fits; DocumentError `encrypted` when none does.
+        """Return the result of `attempt` for the first password that fits. Raises DocumentError `encrypted` if none
+        does.
 
-        `lock` is different for different encrypted things; `known` are passwords that are tried without a bank.
+        `lock` identifies the encrypted data; `known` are passwords that are tried without a bank.
         """
         if lock in self._shut:
             raise DocumentError(ExceptionCode.ENCRYPTED, self._shut[lock])
         tried = 0
         for password, line in self._candidates(lock, known):
-            # A password that is known already, or known to all, is tried whatever was spent.
+            # A password that is already known, or generally known, is tried regardless of the budget.
             free = lock in self._opened or line is None or password == self._last
             if not budget.spend(cost) and not free:
                 break
@@ -107,7 +108,7 @@ class Passwords:
 
 
 def needed(tried: int, bank: int) -> str:
-    """The message for an item that no password opened."""
+    """Return the message for an item that no password opened."""
     detail = "a password is needed to open it"
     if not bank:
         return detail

@@ -12,7 +12,7 @@ NO_FIELDS = bytes.fromhex("d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6
 
 
 class Kind(enum.StrEnum):
-    """How an item came to be (glossary)."""
+    """Origin of an item (glossary)."""
 
     LOOSE_FILE = "loose_file"
     MESSAGE = "message"  # inside a mail store
@@ -22,10 +22,10 @@ class Kind(enum.StrEnum):
 
 
 class TextState(enum.StrEnum):
-    """What became of an item's text."""
+    """State of an item's text."""
 
     OK = "ok"
-    GUESSED = "guessed"  # in a charset that was detected, and may well be another
+    GUESSED = "guessed"  # its charset was detected, and may be another one
     PARTIAL = "partial"  # known to be incomplete; an exception has the reason
     EMPTY = "empty"
     NO_TEXT_LAYER = "no_text_layer"
@@ -36,7 +36,7 @@ class TextState(enum.StrEnum):
 
 
 class Limits(Protocol):
-    """What reading one document may cost."""
+    """Limits of reading one document."""
 
     @property
     def parse_bytes(self) -> int:
@@ -48,11 +48,11 @@ class Limits(Protocol):
 
     @property
     def expansion_ratio(self) -> float:
-        """Extracted bytes over stored bytes, above `expansion_floor`."""
+        """Highest ratio of extracted to stored bytes, above `expansion_floor`."""
 
     @property
     def expansion_floor(self) -> int:
-        """Extracted bytes that are never questioned."""
+        """Extracted bytes that are always allowed."""
 
     @property
     def item_seconds(self) -> float:
@@ -76,7 +76,7 @@ class FixedLimits:
 
     @classmethod
     def of(cls, limits: Limits) -> FixedLimits:
-        """The values of these limits."""
+        """Return the values of these limits."""
         return cls(**{one.name: getattr(limits, one.name) for one in fields(cls)})
 
 
@@ -84,7 +84,7 @@ _MOST_NAMES = 200_000
 
 
 class Siblings:
-    """Distinguishes siblings of the same name: a child is identified by its position among them. Names after the first
+    """Counter of siblings with the same name: a child is identified by its position among them. Names after the first
     200,000 children are not compared, so that memory stays bounded."""
 
     __slots__ = ("_count", "_seen")
@@ -94,7 +94,7 @@ class Siblings:
         self._seen: dict[bytes, int] = {}
 
     def occurrence(self, name: bytes) -> int:
-        """1 for the first child of this name, 2 for the next one …; children are given in order."""
+        """Return 1 for the first child of this name, 2 for the next one …; children are passed in order."""
         self._count += 1
         if self._count > _MOST_NAMES:
             return 1

@@ -1,6 +1,6 @@
 """Every format handler by the media types it declares, imported when the first of its types is met.
 
-Declarations are checked as they are imported.
+Declarations are checked on import.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _METHODS = ("announced", "parts", "children", "text", "message_hashes")
 
 
 class _UnknownHandler(LeafHandler):
-    """For every type that no handler declares: an item without children and without text."""
+    """Handler of every type that no other handler declares: an item without children and without text."""
 
     name = "unknown"
     whole = False
@@ -28,7 +28,7 @@ _UNKNOWN = _UnknownHandler()
 
 
 def check_handlers(handlers: Iterable[Handler]) -> dict[str, Handler]:
-    """The handlers by media type; ValueError when a declaration is incomplete, malformed or made twice."""
+    """Return the handlers by media type. Raises ValueError if a declaration is incomplete, malformed or repeated."""
     by_type: dict[str, Handler] = {}
     names: set[str] = set()
     for handler in handlers:
@@ -53,14 +53,14 @@ def check_handlers(handlers: Iterable[Handler]) -> dict[str, Handler]:
     return by_type
 
 
-_TABLE: dict[str, tuple[str, ...]] = {}  # what each module's HANDLERS declare
+_TABLE: dict[str, tuple[str, ...]] = {}  # declared types of each module's HANDLERS
 _MODULES: dict[str, str] = {}  # media type → module
-_HANDLERS: dict[str, Handler] = {}  # that are loaded
+_HANDLERS: dict[str, Handler] = {}  # the loaded ones
 
 
 def register_modules(table: Mapping[str, tuple[str, ...]]) -> None:
-    """Add handlers by the modules that they are in, imported when the first of their types is met; ValueError when one
-    of the types is another's."""
+    """Add handlers by their modules, imported when the first of their types is met. Raises ValueError if one of the
+    types belongs to another module."""
     for module, media_types in table.items():
         for media_type in media_types:
             by = _MODULES.get(media_type) or (_HANDLERS[media_type].name if media_type in _HANDLERS else module)
@@ -74,7 +74,7 @@ register_modules({f"{__package__}.{module}": media_types for module, media_types
 
 
 def _loaded(media_type: str) -> Handler | None:
-    """The handler that declares it, its module imported; ValueError when that declares what the table does not have."""
+    """Return the handler of a type, imported. Raises ValueError if its module differs from the table."""
     handler = _HANDLERS.get(media_type)
     module = _MODULES.get(media_type)
     if handler is not None or module is None:
@@ -82,35 +82,37 @@ def _loaded(media_type: str) -> Handler | None:
     declared = check_handlers(importlib.import_module(module).HANDLERS)
     if set(declared) != set(_TABLE[module]):
         raise ValueError(f"{module}: declares {sorted(declared)}, and its table (readers.modules) differs")
-    check_handlers(dict.fromkeys((*_HANDLERS.values(), *declared.values())))  # names: a box has them by these
+    check_handlers(
+        dict.fromkeys((*_HANDLERS.values(), *declared.values()))
+    )  # checks the names, by which a sandbox finds handlers
     _HANDLERS.update(declared)
     return declared[media_type]
 
 
 def handler_for(media_type: str) -> Handler:
-    """The handler that declares this media type; the plain-text handler for unknown subtypes of text, that of zip
-    archives for what ends with "+zip"; else one that gives neither children nor text."""
+    """Return the handler that declares this media type; the plain-text handler for unknown subtypes of text, the
+    handler of zip archives for types that end with "+zip"; else one without children and text."""
     handler = _loaded(media_type)
     if handler is None and media_type.startswith("text/"):  # read as text/plain (RFC 2046, 4.1.4)
         handler = _loaded("text/plain")
-    if handler is None and media_type.endswith("+zip"):  # a zip archive whatever else it is (RFC 6839, 3.6)
+    if handler is None and media_type.endswith("+zip"):  # any such type is a zip archive (RFC 6839, 3.6)
         handler = _loaded("application/zip")
     return _UNKNOWN if handler is None else handler
 
 
 def register(handlers: Iterable[Handler]) -> None:
-    """Add handlers that are not ours (see worker.parsers); ValueError when a declaration clashes with another."""
+    """Add handlers that are not ours (see worker.parsers). Raises ValueError if a declaration clashes with another."""
     known = all_handlers()
     _HANDLERS.update(check_handlers((*known, *(h for h in handlers if h not in known))))
 
 
 def replace(instead: Iterable[Handler]) -> None:
-    """Have these stand for every handler, for the rest of this process (worker.sandbox)."""
+    """Replace every handler by these, for the rest of this process (worker.sandbox)."""
     _HANDLERS.update({media_type: handler for handler in instead for media_type in handler.media_types})
 
 
 def all_handlers() -> tuple[Handler, ...]:
-    """Every handler once, in order of declaration, all of them imported."""
+    """Return every handler once, in order of declaration, all of them imported."""
     for media_type in _MODULES:
         _loaded(media_type)
     return tuple(dict.fromkeys(_HANDLERS[media_type] for media_type in (*_MODULES, *_HANDLERS)))

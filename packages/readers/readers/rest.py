@@ -1,4 +1,4 @@
-"""Bytes of a file that are in none of its members: outside of an archive, or of a document."""
+"""Bytes of a file that belong to no member: outside of an archive, or of a document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 from readers.streams import CHUNK, SMALL_MEMBER, RangeStream
 
-AFTER_CONTENT = (1 << 62) - 1  # an ordinal behind that of every member
+AFTER_CONTENT = (1 << 62) - 1  # an ordinal after those of all members
 AFTER, BEFORE = b"bytes after the end", b"bytes before the beginning"
 
 
@@ -25,8 +25,9 @@ def rest(
     opened: bool = True,
     kind: Kind = Kind.ARCHIVE_MEMBER,
 ) -> Iterator[Child]:
-    """Account for the bytes in this range, which belong to no member. Zeros at its start are padding and ignored. Others
-    are `corrupt` with their number, after a child (if `opened`) that has them where they are of a known type."""
+    """Account for the bytes in this range, which belong to no member. Zeros at its start are padding and ignored. Other
+    bytes are `corrupt` with their number, after a child (if `opened`) that contains them if they are of a known
+    type."""
     at = _past_zeros(file, start, stop)
     if at >= stop:
         return
@@ -57,7 +58,7 @@ _ASKED: list[Callable[[Source], bool]] = []
 
 
 def known_by(asked: Callable[[Source], bool]) -> None:
-    """Have this say whether bytes are of a known type: identification, which reads archives itself and so cannot be imported here."""
+    """Set the function that recognises known types: identification, which imports this module."""
     _ASKED[:] = [asked]
 
 
@@ -66,7 +67,7 @@ def _known(source: Source) -> bool:
 
 
 def _past_zeros(file: BinaryIO, start: int, stop: int) -> int:
-    """Where the first byte that is not zero is, or `stop`."""
+    """Return the position of the first byte that is not zero, or `stop`."""
     file.seek(start)
     while start < stop and (piece := file.read(min(CHUNK, stop - start))):
         if rest := piece.lstrip(b"\0"):

@@ -16,8 +16,8 @@ _PIECE, _KEPT_PIECES, _AHEAD = 1 << 17, 64, 1 << 13  # bytes of a piece, pieces 
 
 
 class RangeStream(io.RawIOBase):
-    """`prefix`, then `length` bytes of a file from `start`. Each read seeks first, so the file may be used in between. Closes
-    the file only where it `owns` it."""
+    """A stream of `prefix`, then `length` bytes of a file from `start`. Each read seeks first, so the file may be used
+    in between. It closes the file only if it `owns` it."""
 
     def __init__(self, file: BinaryIO, start: int, length: int, prefix: bytes = b"", *, owns: bool = False) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class RangeStream(io.RawIOBase):
 
     @classmethod
     def buffered(cls, file: BinaryIO, start: int, length: int, *, owns: bool = False) -> BinaryIO:
-        """The range as a buffered reader."""
+        """Return the range as a buffered reader."""
         return io.BufferedReader(cls(file, start, length, owns=owns), CHUNK)
 
     def readable(self) -> bool:
@@ -67,8 +67,8 @@ class RangeStream(io.RawIOBase):
 
 
 class PieceStream(io.RawIOBase):
-    """What `produce` gives piece by piece until it gives b"". A DocumentError that it raises comes out of the read
-    that has nothing else to give, so every byte before it arrives."""
+    """A stream of the pieces that `produce` returns until it returns b"". A DocumentError of `produce` is raised by the
+    read that has no other bytes to return, so every byte before it arrives."""
 
     def __init__(self, produce: Callable[[], bytes], first: bytes = b"", error: DocumentError | None = None) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class PieceStream(io.RawIOBase):
 
     @classmethod
     def of(cls, pieces: Iterator[bytes]) -> PieceStream:
-        """The stream of these pieces, of which none is empty."""
+        """Return the stream of these pieces, none of which is empty."""
         return cls(lambda: next(pieces, b""))
 
     def readable(self) -> bool:
@@ -96,8 +96,8 @@ class PieceStream(io.RawIOBase):
         return count
 
     def read(self, size: int | None = -1) -> bytes:
-        """`size` bytes, fewer only at the end or before an error, which comes with the next read. All bytes when
-        `size` is negative: then an error comes at once."""
+        """Return `size` bytes, fewer only at the end or before an error, which is raised by the next read. Return all
+        bytes if `size` is negative: then an error is raised at once."""
         pieces: list[bytes] = []
         left = -1 if size is None else size
         while left:
@@ -120,7 +120,7 @@ class PieceStream(io.RawIOBase):
 
 
 class _KeptPieces(RangeStream):
-    """A file by whole pieces, of which the last ones used are kept."""
+    """A file read in whole pieces, of which the last ones used are kept."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(file, 0, file.seek(0, io.SEEK_END), owns=True)
@@ -134,7 +134,7 @@ class _KeptPieces(RangeStream):
         return at
 
     def read(self, size: int = -1, /) -> bytes:
-        """No further than to the end of a piece."""
+        """Read at most to the end of a piece."""
         number, start = divmod(self._at, _PIECE)
         data = self._piece(number)[start : None if size < 0 else start + size]
         self._at += len(data)
@@ -157,13 +157,14 @@ class _KeptPieces(RangeStream):
 
 
 def scattered(file: BinaryIO) -> BinaryIO:
-    """A file that is read here and there, and not from front to back. On a filer each call costs more than its bytes, and what belongs
-    together lies near each other: it is read in large pieces, and those used last are kept. A file in memory stays as it is."""
+    """Return a reader for a file that is read at scattered positions. On a filer each call costs more than its bytes,
+    and related data is usually close together: it is read in large pieces, and the last ones used are kept. A file in
+    memory is returned unchanged."""
     if not isinstance(file, io.BufferedReader):
         return file
     return io.BufferedReader(_KeptPieces(as_binary(file.detach())), _AHEAD)
 
 
 def as_binary(stream: io.RawIOBase) -> BinaryIO:
-    """The stream under the type that `Child` requires; it needs no further buffer."""
+    """Return the stream under the type that `Child` requires; it needs no further buffer."""
     return cast("BinaryIO", stream)

@@ -8,13 +8,13 @@ from lxml import etree
 
 from readers.office.ooxml.xml import local
 
-_MOST_AROUND = 8  # elements that are wanted around a text: no packet has one in another, and each keeps the text
+_MOST_AROUND = 8  # wanted elements around a text, each of which keeps the text; real packets do not nest them
 
 
 def properties(packet: bytes, wanted: Container[str]) -> list[tuple[str, list[str]]]:
-    """Local names of the properties that are wanted, outer ones first, and the text in each, be they attributes,
-    elements or items of lists; nothing where this is no XML. Takes time and memory for the bytes, however deeply these
-    are nested."""
+    """Return the local names of the wanted properties, outer ones first, and the text in each, in attributes, elements
+    or items of lists; nothing if this is not XML. Time and memory are proportional to the bytes, regardless of the
+    depth of nesting."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
     try:
         root = etree.fromstring(packet.strip(b"\0 \r\n\t"), parser)

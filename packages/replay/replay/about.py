@@ -1,4 +1,4 @@
-"""Replay: the storage calls of one trace, made again by so many clients on one storage after another (docs/replay.md)."""
+"""Replay: the storage calls of one trace, made by clients on one storage after another (docs/replay.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def near_null(runs: Sequence[ReplayRun]) -> str | None:
-    """Why the storage hardly mattered; None when it did, and where the ceiling is not known."""
+    """Return why the storage hardly mattered; None if it did, or if the ceiling is not known."""
     tops = [run.ceiling for run in runs if run.ceiling]
     if not tops:
         return None
@@ -31,7 +31,7 @@ def near_null(runs: Sequence[ReplayRun]) -> str | None:
 
 
 def _sections(result: ReplayResult) -> list[Section]:
-    from replay.report import sections  # draws: matplotlib is slow to come
+    from replay.report import sections  # imports matplotlib, which is slow
 
     return sections(result)
 

@@ -1,8 +1,8 @@
 """The system calls of a replay, the same as `core.storage.layer` makes for each op.
 
-Bare, because the storage layer's own work for a call (its records, its errors in words) is a fifth of what a client may
-spend on one (docs/dev/decisions.md, 37). Each takes the fields of a step and returns the bytes moved; all raise
-OSError.
+They are bare calls, because the storage layer's own work for a call (its records, its error messages) is a fifth of
+what a client may spend on one (docs/dev/decisions.md, 37). Each takes the fields of a step and returns the bytes moved;
+all raise OSError.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Made = Callable[[bytes, bytes, int, int, int, int], int]  # path, other path, sl
 
 
 class Calls:
-    """One client's calls and its open files. `by_code` holds a function for each code of `replay.script`. `null`: what is
-    written is discarded."""
+    """Calls of one client and its open files. `by_code` contains a function for each code of `replay.script`. `null`:
+    written bytes are discarded."""
 
     def __init__(
         self, content: Content, classes: memoryview, slots: int, most_read: int, *, null: bool = False
@@ -44,7 +44,7 @@ class Calls:
         self._content = content
         self._classes = classes
         self._open = [NO_SLOT] * slots
-        # Begins with a page, as what malloc gives does not: a copy out of a cache to there takes twice as long and more.
+        # Page-aligned, unlike malloc's memory: a copy from a cache to unaligned memory takes twice as long or more.
         self._buffer = memoryview(mmap.mmap(-1, min(_BUFFER, max(most_read, 1))))
         stat, read_only = _by_path(os.lstat), self._opener(_READ_FLAGS, look=True)
         forms: dict[int, Made] = {
@@ -66,14 +66,14 @@ class Calls:
         self.by_code = [forms.get(code & ~script.INDEXING, _nothing) for code in range(script.CODES)]
 
     def close_all(self) -> None:
-        """Close what is open still."""
+        """Close the files that are still open."""
         for slot, fd in enumerate(self._open):
             if fd != NO_SLOT:
                 self._open[slot] = NO_SLOT
                 os.close(fd)
 
     def _opener(self, flags: int, *, look: bool = False) -> Made:
-        """Opens, and keeps the descriptor; `look`: with an fstat, as the storage layer opens what is there."""
+        """Return a function that opens and keeps a file; `look`: with an fstat, as the storage layer does."""
 
         def opened(path: bytes, _other: bytes, slot: int, *_more: int) -> int:
             fd = os.open(path, flags, _FILE_MODE)
@@ -83,7 +83,7 @@ class Calls:
                 except OSError:
                     os.close(fd)
                     raise
-            if slot == NO_SLOT:  # it was not expected to succeed, and nothing will use it
+            if slot == NO_SLOT:  # it was not expected to succeed, and no call will use it
                 os.close(fd)
             else:
                 self._open[slot] = fd
@@ -100,7 +100,7 @@ class Calls:
 
     def _read(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
         fd = self._open[slot] if slot >= 0 else slot
-        if nbytes <= _SMALL:  # a read at the end of the file moved nothing, but was asked for something
+        if nbytes <= _SMALL:  # a read at the end of the file moved nothing, but requested something
             return len(os.pread(fd, nbytes or 1, argument))
         return os.preadv(fd, _repeated(self._buffer, nbytes), argument)
 
@@ -112,8 +112,8 @@ class Calls:
         return os.pwritev(fd, _repeated(piece, nbytes), argument)
 
     def _discard(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        """The bytes are made as for a write, and the file is as long as if it had them. Two clients that make one file
-        longer at the same moment may leave it at the shorter of both."""
+        """Create the bytes as for a write, but only extend the file to the same length. If two clients extend a file at
+        the same moment, it may get the shorter of both lengths."""
         fd = self._open[slot] if slot >= 0 else slot
         self._content.piece(self._classes[node], node, argument, min(nbytes, self._content.most))
         if os.fstat(fd).st_size < argument + nbytes:
@@ -147,7 +147,7 @@ def _mkdir(path: bytes) -> None:
 
 
 def _fsync(fd: int) -> None:
-    if fd < 0:  # which Python's fsync takes for an error of its caller's
+    if fd < 0:  # Python's fsync raises another error for it
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     os.fsync(fd)
 
@@ -162,6 +162,6 @@ def _nothing(*_step: object) -> int:
 
 
 def _repeated(view: memoryview, nbytes: int) -> list[memoryview]:
-    """Buffers of so many bytes in all."""
+    """Return buffers of `nbytes` bytes in total."""
     whole, rest = divmod(nbytes, len(view))
     return [view] * whole + ([view[:rest]] if rest else [])

@@ -1,5 +1,5 @@
-"""One client: a process that makes the calls of its script at their time. Clients of one clone wait for each other in shared memory;
-their parent ends all of them when one dies (`replay.local`)."""
+"""One client: a process that makes the calls of its script at their times. Clients of one clone wait for each other in
+shared memory; their parent ends all of them when one dies (`replay.local`)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _LINE: Final = 64 // 8  # words of a cache line
 
 
 def shared_steps(clients: int) -> memoryview:
-    """How many steps each client of a clone has done, in memory that processes share which are forked later.
+    """Return the numbers of steps that each client of a clone has done, in memory shared with processes forked later.
 
-    A count is stored in one piece of 8 bytes. Each has a cache line of its own, because a client stores there after every call.
+    Each count has a cache line of its own, because a client stores 8 bytes there after every call.
     """
     return memoryview(mmap.mmap(-1, clients * _LINE * 8)).cast("Q")[::_LINE]
 
@@ -57,11 +57,11 @@ def run_client(
 ) -> ClientResult:
     """Play one client's script to its end.
 
-    `client`: its number in the plan. `done`: the `shared_steps` of its clone, new for every run. `start_ns`: the monotonic time
-    at which all clients start, or what waits for it and returns it, called once everything is open; the calls' intended starts are
-    counted from there. `station` delays the calls: an emulated filer.
+    `client`: its number in the plan. `done`: the `shared_steps` of its clone, new for every run. `start_ns`: the monotonic
+    time at which all clients start, or a function that waits for it and returns it, called once everything is open; the
+    calls' intended starts are counted from there. `station` delays the calls: an emulated filer.
 
-    Raises StorageFault when the storage broke (no space, I/O error, stale handle), UsageError when the program is damaged.
+    Raises StorageFault if the storage failed (no space, I/O error, stale handle), UsageError for a damaged program.
     """
     seat = program.plan.seat(client)
     with program.table(seat.clone) as table:
@@ -75,7 +75,7 @@ def run_client(
 
 
 class _Player:
-    """The loop and what it needs; everything that is looked up for each call is an attribute made before."""
+    """Loop of a client; everything that is needed for each call is an attribute set in advance."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class _Player:
         self._station, self._indexing = station, False
 
     def play(self, blocks: Iterator[Block], start: Callable[[], int]) -> None:
-        """From the start to the end of the script."""
+        """Play the script from its start to its end."""
         first = next(blocks, None)
         self._start = self._last_end = start()
         self._tally = ReplayCounters(self._start)
@@ -130,7 +130,7 @@ class _Player:
             self._tally.add_block(codes, intended[: len(ended)], begun[: len(ended)], ended, moved[: len(ended)])
 
     def _steps(self, block: Block, intended: list[int], begun: list[int], ended: list[int], moved: list[int]) -> None:
-        """The steps of one block. Long because it is the loop: a function for a part of it would cost as much as the part."""
+        """Play the steps of one block. Long, because a call for a part would cost as much as the part."""
         now = time.monotonic_ns
         by_code, called, ops = self.calls.by_code, _CALLED, _OPS
         table, prefixes = self._table, self._prefixes
@@ -188,8 +188,8 @@ class _Player:
             self._last_end = end
 
     def _turn(self) -> bool:
-        """Note that phase index begins or ends with the next call, and report it to the filer. Returns whether the next
-        call is of phase index."""
+        """Record that phase index begins or ends with the next call, and report it to the filer. Return whether the
+        next call is of phase index."""
         self._indexing = not self._indexing
         assert self._station is not None
         self._station.works_on(Phase.INDEX if self._indexing else Phase.EXPAND)
@@ -202,7 +202,7 @@ class _Player:
             self._tally.differs(op, expected, error)
 
     def _broken(self, code: int, path: bytes, error: OSError) -> None:
-        """Raises StorageFault where an unexpected error speaks of the storage, and not of one file."""
+        """Raise StorageFault if an unexpected error is of the storage, and not of one file."""
         fault = reading_error("use", path, error)
         if isinstance(fault, StorageFault):
             raise fault from error
@@ -210,7 +210,7 @@ class _Player:
             raise storage_fault(_OPS[code].label, path, error) from error
 
     def _wait_for(self, waits: Iterator[tuple[int, int]], count: int) -> int:
-        """The next `count` entries: until those clients are so far. When that was; 0: they were already."""
+        """Wait for the next `count` entries; return when the last was reached, 0 if all were before."""
         done, until = self._done, 0
         for _ in range(count):
             other, steps = next(waits)
@@ -245,7 +245,7 @@ class _Player:
 
 
 def _allow_descriptors(slots: int) -> None:
-    """Raise the soft limit on open files as far as it goes."""
+    """Raise the soft limit on open files as far as possible."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = slots + _DESCRIPTORS_BESIDE + len(os.listdir("/proc/self/fd"))
     if wanted > soft:

@@ -134,7 +134,7 @@ def import_(
 
 
 def _is_jsonl(path: Path) -> bool:
-    """Whether the first line is that of an export. Raises UsageError."""
+    """Return whether the first line is that of an export. Raises UsageError."""
     try:
         with path.open("rb") as file:
             line = file.readline(1 << 20)
@@ -143,12 +143,12 @@ def _is_jsonl(path: Path) -> bool:
     try:
         first = json.loads(line)
     except ValueError:
-        return line.startswith(b'{"type": "trace"')  # cut inside the first line: the import reports it
+        return line.startswith(b'{"type": "trace"')  # truncated in the first line, which the import reports
     return isinstance(first, dict) and str(first.get("format")).partition("/")[0] == FORMAT.partition("/")[0]
 
 
 def _report(context: CommandContext, done: Imported) -> None:
-    """What the trace has of the log, on standard error."""
+    """Report on standard error what the trace contains of the log."""
     context.say(f"{done.log_calls:,} system calls read; {done.header.calls:,} calls on {done.nodes:,} paths kept")
     for what, found in (
         ("a trace has no operation for them", done.not_carried),
@@ -194,7 +194,7 @@ def merge(
 
 @dataclass(frozen=True, slots=True)
 class WrittenTrace:
-    """A trace file."""
+    """A written trace file."""
 
     path: str
     streams: int
@@ -276,7 +276,7 @@ def replay(
 
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
-    """Each filer once, in the order asked for; raises UsageError."""
+    """Return each filer once, in the given order. Raises UsageError."""
     from core.filer.model import load_filer
 
     if text is None:
@@ -295,7 +295,7 @@ def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What was asked for: numbers of clients, or bounds on response time and the most that a search may try."""
+    """Requested points: numbers of clients, or bounds on response time and the limits of a search."""
 
     filers: tuple[str, ...]
     order: ReplayStudyOrder
@@ -303,7 +303,7 @@ class Wish:
     bounds_us: dict[str, float] | None = None
 
     def plan(self, replays: Replays) -> Plan:
-        """The points."""
+        """Return the points."""
         from experiments.kinds import Plan, in_stages, knee, parse_stages, sweep
 
         asked = self.order
@@ -323,7 +323,7 @@ class Wish:
 
 
 def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]) -> Wish:
-    """Raises UsageError for what cannot be, before anything is started."""
+    """Check the options before anything is started. Raises UsageError for invalid ones."""
     from experiments.kinds import parse_bounds
     from replay.plan import plan_replay
     from replay.runs import parse_scaling, refuse_other_scaling
@@ -378,7 +378,7 @@ def _replayed(
 
 
 def show_fidelity(console: Console, result: Result) -> None:
-    """The trace compared with its replay; nothing where they cannot be compared."""
+    """Print the comparison of the trace with its replay; nothing if they cannot be compared."""
     from cli.output import table
     from replay.report import COMPARED, compared_on
     from replay.runs import ReplayResult

@@ -1,4 +1,4 @@
-"""Exports of a trace as a fio job or an elbencho tree file, each with what it loses.
+"""Exports of a trace as a fio job or an elbencho tree file, each with a list of its losses.
 
 A fio job has one iolog (version 3) per stream, and creates the files that they need. An iolog has open, close, read, write and sync
 calls on named files. Times are microseconds since the start, as fio 3.33 and later read them; a file name has at most 255 bytes.
@@ -29,20 +29,20 @@ _NOBODY, _SEVERAL = -1, -2
 
 
 class UsedFiles:
-    """A file goes by the last name it was given by a rename: written as `x.tmp` and renamed to `x`, it is `x` all along.
+    """Files of a trace by their last names: written as `x.tmp` and renamed to `x`, a file is `x` from the beginning.
 
     Takes about 35 bytes of memory a node.
     """
 
     def __init__(self, trace: Trace) -> None:
-        """Reads the whole trace once. Raises UsageError when it is damaged."""
+        """Read the whole trace once. Raises UsageError if it is damaged."""
         self._nodes: Sequence[Node] = trace.nodes
         count = len(self._nodes)
         self._names = LastNames(count)
         self._extents = array("q", bytes(8 * count))
         self._makers = array("l", [_NOBODY]) * count  # streams that created it …
         self._users = array("l", [_NOBODY]) * count  # … and that opened, read or wrote it
-        self._writing: set[int] = set()  # streams that write at all
+        self._writing: set[int] = set()  # streams that write
         self._existed, self._used = bytearray(count), bytearray(count)
         for number, node in enumerate(self._nodes):
             if node.kind == NodeKind.FILE and node.existed:
@@ -55,22 +55,22 @@ class UsedFiles:
         self._fold()
 
     def identity(self, node: int) -> int:
-        """The node whose name the file ends up with."""
+        """Return the node with the file's last name."""
         return self._names[node]
 
     def size(self, file: int) -> int:
-        """Its size before the first call, or as far as it is read or written, whichever is more."""
+        """Return the larger of the file's size before the first call and the end of what is read or written."""
         return self._extents[file]
 
     def found(self, file: int) -> bool:
-        """Whether it must be there before the first call: it was, or a stream uses it that did not make it, or its
-        maker writes nothing at all, so that a tool may open its files for reading only."""
+        """Return whether the file must exist before the first call: it did, or a stream uses it that did not create it,
+        or its creator writes nothing at all, so that a tool may open its files for reading only."""
         maker = self._makers[file]
         alone = maker in self._writing and self._users[file] in (_NOBODY, maker)
         return bool(self._existed[file]) or not alone
 
     def files(self) -> Iterator[int]:
-        """Every file that was there or is used, under its last name."""
+        """Yield every file that existed or is used, under its last name."""
         return (file for file in range(len(self._nodes)) if self._names[file] == file and self._used[file])
 
     def _take(self, call: Call, stream: int) -> None:
@@ -86,7 +86,7 @@ class UsedFiles:
                 self._writing.add(stream)
 
     def _fold(self) -> None:
-        """Point every old name to the last one, which takes over what is known of the old ones."""
+        """Point every old name to the last one, which takes over the data of the old ones."""
         self._names.settle()
         for number in range(len(self._nodes)):
             latest = self._names[number]
@@ -106,7 +106,7 @@ def _join(streams: array[int], node: int, stream: int) -> None:
 
 
 def export_elbencho(trace: Trace, out: TextIO) -> tuple[str, ...]:
-    """Write the tree; what is lost. Raises UsageError when the trace is damaged, OSError."""
+    """Write the tree; return the losses. Raises UsageError if the trace is damaged, OSError."""
     used = UsedFiles(trace)
     losses = _losses(trace)
     out.write("# A tree file for elbencho --treefile, from a trace of edbench.\n")
@@ -132,15 +132,15 @@ def _losses(trace: Trace) -> tuple[str, ...]:
 
 
 VERSION_LINE = "fio version 3 iolog\n"
-LONGEST_NAME = 255  # bytes; fio reads names by "%256s" and compares what it got
-_PIECE = 1 << 20  # of a prepared file that is written at once
+LONGEST_NAME = 255  # bytes; fio reads names with "%256s" and compares the result
+_PIECE = 1 << 20  # bytes of a prepared file that are written at once
 _MANY_LOOKUPS = 10**10  # fio compares each line's file with the names it knows, one by one
 
 
 def export_fio(trace: Trace, directory: Path) -> tuple[list[Path], list[str]]:
-    """Write `replay.fio` and what belongs to it into the directory; the files, and what is lost.
+    """Write `replay.fio` and its files into the directory; return the files, and the losses.
 
-    Raises UsageError when the trace is damaged, OSError.
+    Raises UsageError if the trace is damaged, OSError.
     """
     maker = _Export(trace, directory)
     maker.write_preparation()
@@ -160,10 +160,10 @@ class _Export:
         self._dropped: Counter[str] = Counter()
         self._names_too_long = 0
         self._files = self._lines = 0
-        self.fills = False  # whether a file that must be there has any contents
+        self.fills = False  # whether a file that must exist has contents
 
     def write_preparation(self) -> None:
-        """Directories and empty files by a shell script, their contents by an iolog."""
+        """Write directories and empty files as a shell script, their contents as an iolog."""
         with (self._directory / "directories.txt").open("w") as out:
             for number, node in enumerate(self._trace.nodes):
                 if node.kind == NodeKind.DIRECTORY and (path := self._path(number)):
@@ -195,7 +195,7 @@ class _Export:
             log.write(f"1 {path} close\n")
 
     def write_stream(self, number: int) -> bool:
-        """The iolog of one stream; whether it moves any bytes (fio refuses one that does not)."""
+        """Write the iolog of one stream; return whether it moves any bytes (fio refuses one that does not)."""
         path = self._directory / f"stream{number}.iolog"
         with path.open("w") as out:
             out.write(VERSION_LINE)
@@ -209,16 +209,16 @@ class _Export:
         return stream.moves
 
     def _path(self, node: int) -> str:
-        """Empty where fio cannot take the name."""
+        """Return the path; "" if fio cannot use the name."""
         path = self._layout.path(node)
         return path.decode("ascii") if len(path) <= LONGEST_NAME else ""
 
     def _file_path(self, node: int) -> str:
-        """Empty also of a directory."""
+        """Return the path; also "" for a directory."""
         return "" if self._trace.nodes[node].kind == NodeKind.DIRECTORY else self._path(node)
 
     def packed_percent(self) -> int:
-        """By how much the contents may be compressed, over all files that were there."""
+        """Return by how many percent the contents of all existing files may be compressed."""
         size = packed = 0
         for node in self._trace.nodes:
             if node.kind == NodeKind.FILE and node.existed:
@@ -227,7 +227,7 @@ class _Export:
         return round(100 * (1 - packed / size)) if size else 0
 
     def losses(self) -> list[str]:
-        """Sentences, with what this trace loses by each."""
+        """Return the losses of this trace as sentences."""
         said = [f"calls that an iolog cannot express: {_listed(self._dropped)}"] if self._dropped else []
         if self._names_too_long:
             said.append(f"{self._names_too_long:,} files whose path is longer than {LONGEST_NAME} bytes")
@@ -247,7 +247,7 @@ class _Export:
 
 
 class _StreamLog:
-    """Turns the calls of one stream into lines; a file is open once, however often the stream opened it."""
+    """Converter of the calls of one stream to lines; a file is open once, however often the stream opened it."""
 
     def __init__(self, out: TextIO, path_of: Callable[[int], str], used: UsedFiles, dropped: Counter[str]) -> None:
         self.lines = 0
@@ -260,7 +260,7 @@ class _StreamLog:
         self._open: Counter[int] = Counter()
 
     def take(self, call: Call) -> None:
-        """One call, as the line or lines it becomes, if any."""
+        """Write the line or lines of one call, if any."""
         file = self._used.identity(call.node)
         path = self._path_of(file) if self._carried(call) else ""
         if not path:
@@ -290,8 +290,8 @@ class _StreamLog:
         return call.op in (Op.OPEN, Op.CREATE) or self._open[self._used.identity(call.node)] > 0
 
     def _add(self, at: int, file: int, path: str) -> None:
-        """Add a file to its stream once. The first line of a stream has the time 1 µs: fio waits for none before its
-        first, nor after one at 0."""
+        """Add a file to its stream once. The first line of a stream has the time 1 µs: fio does not wait before its
+        first line, nor after one at 0."""
         if file not in self._added:
             self._line(f"{at if self._added else 1} {path} add")
             self._added.add(file)
@@ -364,7 +364,7 @@ def _listed(counts: Counter[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What was written."""
+    """Result of an export."""
 
     files: tuple[Path, ...]
     losses: tuple[str, ...]  # sentences: what the format cannot carry, with its numbers; none for jsonl
@@ -374,7 +374,7 @@ class Exported:
 def export_trace(trace: Trace, form: ExportFormat, target: Path) -> Exported:
     """Write the trace: a file for jsonl and elbencho, a new or empty directory for fio.
 
-    Raises UsageError when the trace is damaged or the target cannot be written.
+    Raises UsageError if the trace is damaged or the target cannot be written.
     """
     try:
         if form is ExportFormat.FIO:
@@ -393,7 +393,7 @@ def export_trace(trace: Trace, form: ExportFormat, target: Path) -> Exported:
 
 @contextmanager
 def _draft(target: Path) -> Iterator[TextIO]:
-    """A text file that gets its name when it is whole."""
+    """Yield a text file that gets its name when it is complete."""
     draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         with draft.open("x", encoding="utf-8") as out:

@@ -1,4 +1,4 @@
-"""A trace as JSON lines, without loss, and back."""
+"""Lossless conversion of a trace to JSON lines and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Other = Annotated[int, Meta(ge=NO_NODE, le=(1 << 63) - 1)]  # a node, or none
 
 
 class ExportFormat(enum.StrEnum):
-    """What a trace can be written as."""
+    """Format of an exported trace."""
 
     JSONL = "jsonl"
     FIO = "fio"
@@ -74,9 +74,9 @@ _FIRST, _OTHERS = msgspec.json.Decoder(_TraceLine), msgspec.json.Decoder(_Line)
 
 
 def export_jsonl(trace: Trace, out: TextIO) -> None:
-    """One object a line: the trace, its calls stream by stream, its nodes, and a last line that counts both.
+    """Write one object a line: the trace, its calls stream by stream, its nodes, and a last line that counts both.
 
-    Raises UsageError when the trace is damaged, OSError when it cannot be written.
+    Raises UsageError if the trace is damaged, OSError if it cannot be written.
     """
     out.writelines(_encode(line).decode() + "\n" for line in _lines(trace))
 
@@ -93,7 +93,7 @@ def _lines(trace: Trace) -> Iterator[Struct]:
 
 
 def import_jsonl(source: Path, target: Path) -> None:
-    """Write the trace that `export_jsonl` wrote as a trace file. Raises UsageError with the line that is wrong."""
+    """Write the JSON lines of `export_jsonl` as a trace file. Raises UsageError with the malformed line."""
     try:
         with source.open(encoding="utf-8") as file, TraceWriter(target) as writer:
             _Reading(source, file).write(writer)
@@ -102,7 +102,7 @@ def import_jsonl(source: Path, target: Path) -> None:
 
 
 class _Reading:
-    """The lines of one file, checked as they come."""
+    """Reader of the lines of one file, which are checked one by one."""
 
     def __init__(self, source: Path, file: TextIO) -> None:
         self._source = source
@@ -111,7 +111,7 @@ class _Reading:
         self._most = NO_NODE  # the highest node that a call names
 
     def write(self, writer: TraceWriter) -> None:
-        """Everything from the first line to the last."""
+        """Write everything from the first line to the last."""
         try:
             header = self._header()
             counted, line = 0, self._next()
@@ -128,7 +128,7 @@ class _Reading:
             raise UsageError(f"{self._source}, line {self._number}: {what}") from error
 
     def _next(self, decoder: msgspec.json.Decoder[Any] = _OTHERS) -> Any:
-        """The next line; None at the end. Raises ValueError; the last line of a file that was cut short is no JSON."""
+        """Return the next line; None at the end. Raises ValueError; the last line of a truncated file is not JSON."""
         self._number, text = next(self._lines, (self._number, ""))
         if decoder is _FIRST and f'"{FORMAT}"' not in text:
             raise UsageError(f"{self._source} is not an exported trace: its first line does not contain {FORMAT}")
@@ -153,7 +153,7 @@ class _Reading:
         return Call(_OPS[op], *fields)
 
     def _nodes(self, line: _Line | None, header: TraceHeader) -> Iterator[Node]:
-        """The nodes, from the line that ended the calls; ends at the last line, which must be there."""
+        """Yield the nodes, from the line that ended the calls up to the last line, which must exist."""
         nodes = 0
         while isinstance(line, _NodeLine):
             if line.node != nodes or line.parent >= nodes:

@@ -53,12 +53,14 @@ MakeStation = Callable[[], Station | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayClient:
-    """What one client reported. Times are seconds since the epoch by the clock of its host."""
+    """Report of one client. Times are seconds since the epoch by the clock of its host."""
 
     client: int
-    taken: float  # it began to prepare its files
+    taken: float  # start of the preparation of its files
     ready: float
-    result: dict[str, Any]  # found (replay.tally), start, run_queue_s, dropped, reading: what a worker reads of a slot
+    result: dict[
+        str, Any
+    ]  # found (replay.tally), start, run_queue_s, dropped, reading: as a worker reads them for a slot
 
 
 @contextlib.contextmanager
@@ -71,12 +73,12 @@ def waiting_clients(
     cold: bool = False,
     station: MakeStation | None = None,
 ) -> Iterator[Callable[[int | None], list[ReplayClient]]]:
-    """Fork clients (those of these `numbers`, else all), which prepare their trees; calling what is yielded starts them at a monotonic
-    time in ns (None: at once) and waits for their ends. The trees are removed at the end unless `keep`.
+    """Fork clients (those with these `numbers`, else all), which prepare their trees; the yielded function starts them
+    at a monotonic time in ns (None: at once) and waits for their ends. The trees are removed at the end unless `keep`.
 
-    `cold`: this host's page cache is asked to forget the prepared files before the first call (replay.tree).
-    `station` makes each client's way to an emulated filer, after the fork. Clients die with their parent, and end cleanly
-    on SIGTERM. For a caller without threads. Raises RunFailed in one line when a client dies, StorageFault.
+    `cold`: this host's page cache drops the prepared files before the first call (replay.tree). `station` connects each
+    client to an emulated filer, after the fork. Clients die with their parent, and end cleanly on SIGTERM. For a caller
+    without threads. Raises RunFailed in one line if a client dies, StorageFault.
     """
     done = [shared_steps(len(clone.clients)) for clone in program.plan.clones]
     clients: list[_Client] = []
@@ -102,7 +104,7 @@ def waiting_clients(
 
 
 class _Client:
-    """The parent's side of one client process."""
+    """Parent's side of one client process."""
 
     def __init__(
         self, program: Program, target: Target, number: int, done: Sequence[memoryview], station: MakeStation | None,
@@ -119,7 +121,7 @@ class _Client:
 
 
 def _hear(clients: list[_Client]) -> list[Any]:
-    """One message of each client, in their order; raises what a client had to say instead."""
+    """Receive one message of each client, in their order; raise the error that a client sent instead."""
     heard: dict[int, Any] = {}
     while len(heard) < len(clients):
         silent = {client.connection: client for client in clients if client.number not in heard}
@@ -145,7 +147,6 @@ def _how(status: int | None) -> str:
 
 
 def _end(clients: list[_Client]) -> None:
-    """No client is left when this returns."""
     for client in clients:
         client.connection.close()
         if client.process.is_alive():
@@ -167,9 +168,8 @@ def _client(
     station: MakeStation | None,
     cold: bool,
 ) -> None:
-    """A client process, from its fork to its end."""
     signal.signal(signal.SIGTERM, _terminated)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the parent too, which ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the parent too, which ends this process
     die_with_parent(parent)
     try:
         taken = time.time()
@@ -194,7 +194,7 @@ def _client(
             reading |= {"slot_queued_s": [queued_ns / 1e9], "slot_over_s": [over_ns / 1e9]}
             reading["mostly_over"] = mostly_over(served)
         connection.send({"found": found.to_json(), "start": started[0], "run_queue_s": waited, "reading": reading})
-    except (Interrupted, EOFError, ConnectionError):  # the parent ended it, or is gone
+    except (Interrupted, EOFError, ConnectionError):  # the parent closed the connection, or died
         return
     except EdbenchError as e:
         with contextlib.suppress(ConnectionError):
@@ -206,16 +206,16 @@ def _terminated(*_: object) -> NoReturn:
 
 
 PLACE = Path("/dev/shm")
-MARK = 0.8  # of the ceiling: figures above it are the generator's
+MARK = 0.8  # share of the ceiling above which figures are the generator's
 _SHARE = 0.6  # of free memory that may be taken
-_NAME_BYTES = 2_048  # of memory that a file without data takes, with its name
-_LEAST_RATE = 5_000  # calls a second that any host makes …
+_NAME_BYTES = 2_048  # memory of a file without data, with its name
+_LEAST_RATE = 5_000  # calls a second that every host makes …
 _MOST_SECONDS = 600.0  # … so that a replay on null storage would take longer than this at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """Clients of a replay in a process of their own."""
+    """Order to play clients of a replay in a process of their own."""
 
     trace: str
     scratch: str  # a directory in which it is compiled
@@ -225,35 +225,35 @@ class Order:
     replay_id: str = (
         ""  # of the directories on the paths, which stay at the end; empty: a new one, whose directories are removed
     )
-    numbers: tuple[int, ...] = ()  # of its clients that play here; empty: all
+    numbers: tuple[int, ...] = ()  # clients that play here; empty: all
     cold: bool = False
-    emulated: bool = False  # by the filer that the environment names
+    emulated: bool = False  # with the filer that the environment names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """All clients have prepared their files."""
+    """Message that all clients have prepared their files."""
 
     data_sets: int  # clones of the trace
     touched: int  # bytes that were prepared
-    adapted: int  # calls that the trace does not explain
+    adapted: int  # calls whose outcome the trace does not explain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """All clients are through."""
+    """Message that all clients have finished."""
 
     clients: tuple[ReplayClient, ...]
-    wire_read_bytes: int | None  # that the NFS mounts below the paths read meanwhile; None: there are none
+    wire_read_bytes: int | None  # read meanwhile by the NFS mounts below the paths; None: there are none
 
     @property
     def merged(self) -> ClientResult:
-        """What all of them found."""
+        """Results of all clients, merged."""
         return merge_results(ClientResult.from_json(one.result["found"]) for one in self.clients)
 
 
 class Players:
-    """Clients on this host, below a process of their own. `between` is called about once a second while they are waited for."""
+    """Clients on this host, below a process of their own. `between` is called about once a second during waits."""
 
     def __init__(
         self, order: Order, between: Callable[[], None] = lambda: None, env: Mapping[str, str] | None = None
@@ -262,11 +262,11 @@ class Players:
         self._process = LineProcess(MODULE, "the replay", env)
 
     def ready(self) -> Ready:
-        """Returns when all are. Raises UsageError, RunFailed, StorageFault and what `between` raises."""
+        """Wait until all clients are ready. Raises UsageError, RunFailed, StorageFault and the errors of `between`."""
         return msgspec.convert(self._ask(self._order), Ready)
 
     def play(self, start_ns: int | None = None) -> Played:
-        """Start them at a monotonic time (None: at once), and wait for their ends. Raises what `ready` does."""
+        """Start them at a monotonic time (None: at once), and wait for their ends. Raises the errors of `ready`."""
         return msgspec.convert(self._ask(start_ns), Played)
 
     def _ask(self, what: object) -> Any:
@@ -274,7 +274,7 @@ class Players:
         return answers([self._process], self._between)[0]
 
     def end(self) -> None:
-        """No client is left when this returns."""
+        """End all clients."""
         self._process.end(_END_S)
 
 
@@ -282,7 +282,7 @@ class Players:
 def players(
     order: Order, between: Callable[[], None] = lambda: None, env: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Ready, Callable[[], Played]]]:
-    """`Players` that are ready; calling what is yielded starts them. None is left at the end."""
+    """Yield `Players` that are ready; the yielded function starts them. All are ended at the end."""
     clients = Players(order, between, env)
     try:
         yield clients.ready(), clients.play
@@ -291,7 +291,7 @@ def players(
 
 
 def no_room(program: Program) -> str | None:
-    """Why there is no null storage for it here; None when there is."""
+    """Return the reason why null storage is not available here; None if it is."""
     if not in_memory(PLACE):
         return f"{PLACE} is not a memory file system"
     names = sum(room.inodes for room in program.rooms)
@@ -304,7 +304,7 @@ def no_room(program: Program) -> str | None:
 
 
 def _obey(order: Order) -> None:
-    """Raises EdbenchError, OSError."""
+    """Obey an order and answer. Raises EdbenchError, OSError."""
     scratch, choice, null = Path(order.scratch), order.choice, order.null
     scratch.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
@@ -333,24 +333,24 @@ def _obey(order: Order) -> None:
         before = _read_over(paths)
         clients = tuple(play(msgspec.json.decode(start, type=int | None)))
         after = _read_over(paths)
-    # Now that everything is removed: nothing is left to do when this process is ended.
+    # Answer now that everything is removed: this process may be ended at any time.
     answer(Played(clients=clients, wire_read_bytes=None if before is None or after is None else after - before))
 
 
 def _read_over(paths: Sequence[Path]) -> int | None:
-    """Bytes that the NFS mounts which hold the paths have read over the wire; None where they are on none."""
+    """Return the bytes that the NFS mounts of the paths have read over the wire; None if they are on none."""
     seen = {one.source: int(one.values["read_bytes"]) for path in paths for one in WireSampler(path).sample()
             if one.values["storage"]}  # fmt: skip
     return sum(seen.values()) if seen else None
 
 
 def _station(run: str) -> Station | None:
-    """One filer for the clients of a replay on all members of this host."""
+    """Return the station of the emulated filer for the clients of a replay on all members of this host."""
     return emulated_filer(dataclasses.replace(read_settings(os.environ), run=run))
 
 
 def main() -> int:
-    """Obey the order on standard input; the exit status."""
+    """Obey the order on standard input; return the exit status."""
     signal.signal(signal.SIGTERM, _ended)
     try:
         _obey(msgspec.json.decode(sys.stdin.buffer.readline(), type=Order))

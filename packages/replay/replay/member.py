@@ -1,4 +1,4 @@
-"""Clients of a replay at a member of the crew: the package's part of `worker.member.agent`, ordered by `replay.workload`."""
+"""Clients of a replay on a member of the crew: the part of `worker.member.agent`, controlled by `replay.workload`."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ PACKAGE = "replay"
 
 
 class Wanted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """To prepare files there."""
+    """Order to prepare files."""
 
     trace: Place
     paths: Annotated[tuple[Place, ...], Meta(max_length=64)]  # empty: null storage, in the memory of this host
     choice: ReplayChoice  # of all members; it names no paths
-    numbers: Annotated[tuple[int, ...], Meta(min_length=1, max_length=4_096)]  # of the clients that play here
+    numbers: Annotated[tuple[int, ...], Meta(min_length=1, max_length=4_096)]  # numbers of the clients that play here
     filer: Place | str = "none"  # as of a lease
 
 
 class Start(Struct, frozen=True, forbid_unknown_fields=True):
-    """To play."""
+    """Order to play."""
 
     at: float  # the member's clock, seconds since the epoch
 
 
 class Clients:
-    """`worker.member.agent.Clients`. Raises UsageError for a place that is not theirs, SystemFault."""
+    """A `worker.member.agent.Clients`. Raises UsageError for a place outside its roots, SystemFault."""
 
     def __init__(self, order: msgspec.Raw, host: Host, run: str) -> None:
         wanted = msgspec.json.decode(order, type=Wanted)
@@ -53,7 +53,7 @@ class Clients:
         self._players = Players(ours, env=settings.environment())
 
     def ready(self) -> Ready:
-        """What the trace comes to."""
+        """Prepare the files and return the size of the replay."""
         return self._players.ready()
 
     def act(self, order: msgspec.Raw) -> Played:
@@ -61,5 +61,5 @@ class Clients:
         return self._players.play(monotonic_ns(msgspec.json.decode(order, type=Start).at))
 
     def end(self) -> None:
-        """Their files below the order's paths stay."""
+        """End the clients; their files below the order's paths stay."""
         self._players.end()

@@ -1,4 +1,4 @@
-"""Several traces as one: their streams side by side on one time axis, their trees next to each other."""
+"""Merging of several traces into one: their streams side by side on one time axis, their trees next to each other."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from traces.model import NO_NODE, Call, Node, Stream, Trace, TraceHeader
 
 
 class Align(enum.StrEnum):
-    """What becomes the common time."""
+    """Common time of merged traces."""
 
-    CLOCK = "clock"  # each trace at the wall clock it was made: hosts that worked at the same time stay so
+    CLOCK = "clock"  # each trace at its wall clock: traces of hosts that worked at the same time overlap
     START = "start"  # all begin together
 
 
 def merge_traces(sources: Sequence[Path], target: Path, align: Align) -> tuple[int, ...]:
-    """Write one trace that holds all of them; when each of them starts in it, ns. Raises UsageError for fewer than two, or one that
-    cannot be read."""
+    """Write one trace that contains all of them; return the start of each in it, ns. Raises UsageError for fewer than
+    two, or one that cannot be read."""
     if len(sources) < 2:
         raise UsageError("merge: give two traces or more")
     if target.resolve() in {source.resolve() for source in sources}:

@@ -1,10 +1,10 @@
 """The calls of several streams in one order that explains their recorded outcomes.
 
-Calls that are apart in time keep their order. Of calls that overlap, a trace does not show which took effect first; here
-each takes effect at a point between its start and its end, so that what it found was so then: calls that change the tree
-as late as they can, all others as soon as what they found is so. The order that comes out is by start, except where calls
-on the same names overlapped. Every stream's own order is kept, so clients that play it, and wait only for what is before a
-call in it, can never wait for each other in a circle.
+Calls that do not overlap keep their order. For calls that overlap, a trace does not show which took effect first; here
+each takes effect at a point between its start and its end at which its recorded outcome is right: calls that change the
+tree as late as possible, all others as soon as their outcome is right. The resulting order is by start, except where
+calls on the same names overlapped. Every stream's own order is kept, so clients that play it, and wait only for what
+precedes a call in it, can never wait for each other in a circle.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Key = tuple[int, int]  # moment of the trace, then a running number
 
 @dataclass(slots=True, eq=False)
 class Opened:
-    """A descriptor, as long as a stream has it open."""
+    """A descriptor that a stream has open."""
 
     directory: bool
     slot: int = script.NO_SLOT
@@ -32,7 +32,7 @@ class Opened:
 
 @dataclass(slots=True, eq=False)
 class Play:
-    """A call on its way into the order, with what it will be in a script."""
+    """A call that is being ordered, with its future form in a script."""
 
     stream: int
     call: Call
@@ -41,14 +41,14 @@ class Play:
     end_ns: int
     code: int
     expected: int
-    opened: Opened | None = None  # that it opens or uses
+    opened: Opened | None = None  # the one that it opens or uses
     adopts: bool = False  # has to be opened first, unrecorded
     moves_directory: bool = False
-    above: tuple[int, ...] = ()  # directories that its outcome hangs on, while it is held
+    above: tuple[int, ...] = ()  # directories on which its outcome depends, while it is held
 
     @property
     def names(self) -> tuple[int, ...]:
-        """The nodes it names."""
+        """Nodes that the call names."""
         return (self.call.node,) if self.call.other == NO_NODE else (self.call.node, self.call.other)
 
 
@@ -61,10 +61,10 @@ class Order:
         self._world = world
         self._parents = parents
         self._number = 0
-        self._held: dict[int, Play] = {}  # by stream: calls without an effect so far
+        self._held: dict[int, Play] = {}  # by stream: calls that have not taken effect
         self._named: dict[int, list[Play]] = {}  # of these, by node named
         self._within: dict[int, list[Play]] = {}  # of these, by the directory of a node named
-        self._ready: list[tuple[Key, Play]] = []  # a heap: have their effect, and wait for their turn in the order
+        self._ready: list[tuple[Key, Play]] = []  # a heap: calls that took effect and wait for their turn in the order
         self._open: dict[tuple[int, int], list[Opened]] = {}  # by stream and node, the latest last
         self.adapted = 0
 
@@ -85,7 +85,7 @@ class Order:
         yield from self._in_turn()
 
     def _timed(self, stream: int) -> Iterator[tuple[int, int, Call]]:
-        """With starts that never go back, as an imported trace's may."""
+        """Yield the calls of a stream with start times that never decrease; those of an imported trace may."""
         latest = 0
         for call in self._trace.calls(stream):
             latest = max(latest, call.start_ns)
@@ -111,7 +111,7 @@ class Order:
                     del table[node]
 
     def _all_above(self, play: Play) -> tuple[int, ...]:
-        """All directories above it: which of them its outcome hangs on may change while it is held."""
+        """Return all directories above the call's names: its outcome may come to depend on any of them."""
         out = []
         for node in play.names:
             while (node := self._parents[node]) != NO_NODE:
@@ -119,7 +119,7 @@ class Order:
         return tuple(out)
 
     def _above(self, play: Play) -> tuple[int, ...]:
-        """The directories that its outcome hangs on: above each name the first, and others where that is not there."""
+        """Return directories that determine the outcome: up to the first existing one above each name."""
         out = []
         for node in play.names:
             above = self._parents[node]
@@ -131,17 +131,17 @@ class Order:
         return tuple(out)
 
     def _settle_until(self, now: int, stream: int) -> None:
-        """Give those their effect that are over by now, in the order of their ends."""
+        """Settle the calls that are over by now, in the order of their ends."""
         while self._held:
             first = min(self._held.values(), key=_by_end)
             if first.end_ns > now:
                 break
             self._settle(first)
-        if stream in self._held:  # an imported stream whose calls overlap
+        if stream in self._held:  # calls of an imported stream may overlap
             self._settle(self._held[stream])
 
     def _settle(self, play: Play) -> None:
-        """It ends now: it takes effect, after whatever has to come before."""
+        """Let a call that ends now take effect, after the calls that have to come before it."""
         tried: set[int] = set()
         while self._held.get(play.stream) is play and self._world.foretell(play.call) != play.call.error:
             other = next((o for o in self._related(play) if id(o) not in tried and self._fits(o)), None)
@@ -157,14 +157,14 @@ class Order:
         return self._world.foretell(play.call) == play.call.error
 
     def _related(self, play: Play) -> list[Play]:
-        """Held calls whose effect may matter to this one's outcome, or the other way round."""
+        """Return held calls whose effect may matter to this one's outcome, or vice versa."""
         if not self._held:
             return []
         related: dict[int, Play] = {}
         looked_up = [(self._named, above) for above in self._above(play)]
         for node in play.names:
             looked_up.append((self._named, node))
-            if play.call.op in CHANGES:  # no other call changes the outcome of one below it
+            if play.call.op in CHANGES:  # only such calls change the outcome of calls below them
                 looked_up.append((self._within, node))
         for table, node in looked_up:
             related.update((id(other), other) for other in table.get(node, ()) if other is not play)
@@ -175,7 +175,7 @@ class Order:
             self._release(play)
         now = play.start_ns if now is None else now
         self._resolve(play)
-        if play.moves_directory:  # it concerns everything below, and what that is cannot be predicted
+        if play.moves_directory:  # it concerns everything below, which cannot be predicted
             play.key = self._key(now)
         heapq.heappush(self._ready, (play.key, play))
         for other in list(self._held.values()) if play.moves_directory else self._related(play):
@@ -186,7 +186,7 @@ class Order:
                 self._take_effect(other, now)
 
     def _in_turn(self) -> Iterator[Play]:
-        """Those that nothing can come before any more."""
+        """Yield the calls that no other call can precede any more."""
         if not self._held:
             while self._ready:
                 yield heapq.heappop(self._ready)[1]
@@ -196,7 +196,7 @@ class Order:
             yield heapq.heappop(self._ready)[1]
 
     def _resolve(self, play: Play) -> None:
-        """What it will be, and what it does to the world."""
+        """Determine the form and the expected outcome of a call, and apply it to the world."""
         call, world = play.call, self._world
         foretold = world.foretell(call)
         play.expected = foretold
@@ -205,9 +205,7 @@ class Order:
             play.expected, play.code = 0, script.REPLACE
         elif foretold != call.error:
             self.adapted += 1
-            if (
-                call.op in CHANGES and not foretold
-            ):  # what stopped it then is not here, and it must not do what it did not
+            if call.op in CHANGES and not foretold:  # its recorded obstacle is missing, and it must not succeed now
                 self._only_look(play)
             elif call.op is Op.OPEN and not foretold:
                 play.code = script.OPEN_ONLY
@@ -234,7 +232,7 @@ class Order:
         play.expected = self._world.foretell(looked)
 
     def _by_descriptor(self, play: Play) -> None:
-        """A call on what the stream has open; without, it is opened first."""
+        """Prepare a call on a descriptor of the stream; without one, the file is opened first."""
         call, world = play.call, self._world
         key = (play.stream, call.node)
         stack = self._open.get(key)

@@ -34,7 +34,7 @@ _TIMES = re.compile(r"[x×]([0-9]{1,7}(?:\.[0-9]{1,6})?)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOrder:
-    """Everything about a replay except the number of its clients."""
+    """Options of a replay, except the number of its clients."""
 
     trace: Path
     paths: tuple[Path, ...]  # absolute
@@ -42,11 +42,11 @@ class ReplayOrder:
     closed: bool = False  # a closed loop with the recorded think times
     shared: bool = False
     seed: int = 0
-    not_empty: bool = False  # also where a path is not empty
+    not_empty: bool = False  # allow paths that are not empty
     keep: bool = False  # leave the files
 
     def choice(self, clients: int) -> ReplayChoice:
-        """For so many clients. Raises UsageError for a path that is not UTF-8."""
+        """Return the choice for this number of clients. Raises UsageError for a path that is not UTF-8."""
         return ReplayChoice(
             clients=clients,
             paths=tuple(_text(path) for path in self.paths),
@@ -58,15 +58,15 @@ class ReplayOrder:
 
 
 class Pace(NamedTuple):
-    """When calls are made."""
+    """Pace of the calls."""
 
     speed: float  # times the recorded one; 0: no think time
     closed: bool
 
 
 def parse_pace(text: str) -> Pace:
-    """`job` (a closed loop), `schedule` (as recorded), a schedule so many times as fast such as `x2`, or `max` (no think
-    time); raises UsageError."""
+    """Parse `job` (a closed loop), `schedule` (as recorded), a schedule faster by a factor such as `x2`, or `max` (no
+    think time). Raises UsageError."""
     known = {JOB: Pace(1.0, True), SCHEDULE: Pace(1.0, False), MOST: Pace(0.0, False)}
     if text in known:
         return known[text]
@@ -80,7 +80,7 @@ def parse_pace(text: str) -> Pace:
 
 
 def pace_text(speed: float, closed: bool) -> str:
-    """As `parse_pace` takes it."""
+    """Return the text that `parse_pace` takes."""
     return JOB if closed else {1.0: SCHEDULE, 0.0: MOST}.get(speed, f"x{speed:g}")
 
 

@@ -1,4 +1,4 @@
-"""Who replays what: the streams of a trace are distributed over clients, and its nodes over target paths.
+"""Distribution of a replay: the streams of a trace over clients, and its nodes over target paths.
 
 A *client* is one process. A *clone* is the trace replayed once more, on a file tree of its own.
 """
@@ -24,22 +24,22 @@ MAX_PATHS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clone:
-    """The trace once, or a part of its streams once."""
+    """One pass of the trace, or of a part of its streams."""
 
     number: int
     clients: tuple[tuple[int, ...], ...]  # for each of its clients the streams that it plays
-    shift_ns: int  # its calls' intended starts are so much later than recorded, before the speed is applied
+    shift_ns: int  # delay of its calls' intended starts from the recorded ones, before the speed is applied
 
     @property
     def key(self) -> str:
-        """Clones of the same key are played from the same scripts; it is a file name."""
+        """Name of the scripts, which clones with the same key share; it is a file name."""
         played = [stream for streams in self.clients for stream in streams]
         return f"clients-{len(self.clients)}-streams-{len(played)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """One client's place: the clone, and the position among the clone's clients."""
+    """Position of one client: the clone, and the index among the clone's clients."""
 
     clone: Clone
     position: int
@@ -47,22 +47,22 @@ class Seat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPlan:
-    """What `plan_replay` decides; plain data, the same for the same arguments."""
+    """Result of `plan_replay`; plain data, the same for the same arguments."""
 
     clones: tuple[Clone, ...]
-    paths: int  # how many target directories
+    paths: int  # number of target directories
     speed: float | None  # times recorded; None: as fast as it goes, or in a closed loop
-    closed: bool  # a closed loop: a call comes when the one before it is over and its think time has passed
-    shared: bool  # clones share the files that are there before and are only read
+    closed: bool  # a closed loop: a call starts when the one before it is over and its think time has passed
+    shared: bool  # clones share the files that existed before and are only read
     seed: int  # of the files' content
 
     @property
     def clients(self) -> int:
-        """Of all clones."""
+        """Number of clients of all clones."""
         return sum(len(clone.clients) for clone in self.clones)
 
     def seat(self, client: int) -> Seat:
-        """Clients are numbered through the clones in order. Raises IndexError."""
+        """Return the seat of a client; clients are numbered through the clones in order. Raises IndexError."""
         for clone in self.clones:
             if 0 <= client < len(clone.clients):
                 return Seat(clone=clone, position=client)
@@ -72,17 +72,17 @@ class ReplayPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayChoice:
-    """How a trace is replayed, and where."""
+    """Options of a replay: how and where."""
 
     clients: int  # processes, all at the same time
     paths: tuple[str, ...] = ()  # absolute; the files replayed are below them
     speed: float = 1.0  # times the recorded one; 0: no think time
-    closed: bool = False  # a closed loop: calls come when the one before is over and its think time has passed
+    closed: bool = False  # a closed loop: a call starts when the one before is over and its think time has passed
     shared: bool = False  # clones of the trace share the files that are only read
     seed: int = 0  # of the files' contents
 
     def plan(self, header: TraceHeader) -> ReplayPlan:
-        """Who plays what; the same on every host. Raises UsageError."""
+        """Return the plan, the same on every host. Raises UsageError."""
         return plan_replay(
             header, clients=self.clients, paths=len(self.paths) or 1, speed=self.speed or None, closed=self.closed,
             shared=self.shared, seed=self.seed,
@@ -93,13 +93,13 @@ def plan_replay(
     header: TraceHeader, *, clients: int, paths: int = 1, speed: float | None = 1.0, closed: bool = False,
     shared: bool = False, seed: int = 0,
 ) -> ReplayPlan:  # fmt: skip
-    """Deal the streams out to `clients` processes, for `paths` target directories.
+    """Distribute the streams to `clients` processes, for `paths` target directories.
 
-    As many clients as streams: one each. Fewer: all streams are dealt out, one after another in turn, the busiest
-    first; a client plays its streams merged, so the whole trace is played in any case. More: clones of the whole
-    trace, each a client a stream; what is left over is one more clone of which only so many streams are played,
-    spread over the trace's. Clone k of n begins k/n of CLONES_SPREAD of the trace's duration later than the first (as
-    fast as it goes, or in a closed loop: with it). Raises UsageError for a trace without calls and for numbers out of range.
+    As many clients as streams: one each. Fewer: all streams are distributed in turn, the busiest first; a client plays
+    its streams merged, so the whole trace is played in any case. More: clones of the whole trace, with a client for
+    each stream; the remaining clients play one more clone with only so many streams, spread over those of the trace.
+    Clone k of n begins k/n of CLONES_SPREAD of the trace's duration later than the first (without think time, or in a
+    closed loop: at the same time). Raises UsageError for a trace without calls and for numbers out of range.
     """
     played = [number for number, stream in enumerate(header.streams) if stream.calls]
     if not played:
@@ -119,12 +119,12 @@ def plan_replay(
 
 
 def data_sets(streams: int, clients: int) -> int:
-    """How many clones of a trace with so many streams that many clients play; 1: they share one trace out."""
+    """Return how many clones of a trace with `streams` streams `clients` clients play; 1: they share one trace."""
     return max(1, -(-clients // streams))
 
 
 def recorded_rate(header: TraceHeader, plan: ReplayPlan) -> float:
-    """Calls a second that a plan offers at recorded speed, on the mean from its start to the trace's end in its last clone."""
+    """Return the calls a second of a plan at recorded speed, on average up to its last clone's end."""
     calls = sum(
         header.streams[number].calls for clone in plan.clones for streams in clone.clients for number in streams
     )
@@ -133,7 +133,7 @@ def recorded_rate(header: TraceHeader, plan: ReplayPlan) -> float:
 
 
 def _dealt(header: TraceHeader, played: list[int], clients: int) -> list[tuple[tuple[int, ...], ...]]:
-    """For each clone its clients' streams."""
+    """Return the streams of each client, by clone."""
     if clients < len(played):
         busiest = sorted(played, key=lambda number: (-header.streams[number].calls, number))
         return [tuple(tuple(sorted(busiest[k::clients])) for k in range(clients))]
@@ -150,12 +150,12 @@ _MOST_SPLITS = 1_000
 class Spread:
     """Per node, 3 bytes each.
 
-    `places`: which of the paths; a clone's number is added to it, so that clones begin on different ones. Subtrees stay
-    whole, the busiest first on the path with the least calls so far. One with more than half a path's share of the calls
-    is divided into the subtrees below it, where its directory was there before and is never renamed or removed; that
-    directory is then on every path (`everywhere`). Whatever is renamed from one to another subtree keeps both together.
-    `private`: every clone has its own. If the plan is shared, nodes that were there before and are only read are shared.
-    Raises UsageError when a path would get nothing to do.
+    `places`: the path's index; a clone's number is added to it, so that clones begin on different paths. Subtrees stay
+    whole, the busiest first on the path with the fewest calls so far. One with more than half a path's share of the
+    calls is divided into the subtrees below it, if its directory existed before and is never renamed or removed; that
+    directory is then on every path (`everywhere`). A rename from one subtree to another keeps both together. `private`:
+    every clone has its own. If the plan is shared, nodes that existed before and are only read are shared. Raises
+    UsageError if a path would get nothing to do.
     """
 
     def __init__(self, survey: Survey, plan: ReplayPlan) -> None:
@@ -191,7 +191,7 @@ class Spread:
             self.places[node] = place if place >= 0 else self.places[above]
 
     def _units(self, survey: Survey, below: Sequence[int], paths: int) -> dict[int, int]:
-        """Subtrees that stay whole, by their topmost node, with their calls; a divided directory is one by itself."""
+        """Return undivided subtrees by top node, with their calls; a divided directory is one itself."""
         parents = np.frombuffer(survey.parents, np.int32)
         units = {root: below[root] for root in np.flatnonzero(parents == NO_NODE).tolist()}
         most = sum(units.values()) / (2 * paths)
@@ -210,7 +210,7 @@ class Spread:
         return bool(there and not self.everywhere[node] and not survey.traits[node] & (CHANGED | KEEPS_CHILDREN))
 
     def _together(self, survey: Survey, units: dict[int, int]) -> Iterable[list[int]]:
-        """The units in groups that renames tie together."""
+        """Return the units in groups that renames tie together."""
         head = {unit: unit for unit in units}
 
         def group_of(unit: int) -> int:
@@ -233,7 +233,7 @@ class Spread:
         return groups.values()
 
     def _share(self, survey: Survey) -> None:
-        moved = array("B", repeat(0, len(survey)))  # it, or a directory above it, is made, renamed or removed
+        moved = array("B", repeat(0, len(survey)))  # the node, or a directory above it, is made, renamed or removed
         for node, above in enumerate(survey.parents):
             root = above == NO_NODE
             moved[node] = bool(survey.traits[node] & CHANGED) or (not root and moved[above])

@@ -1,6 +1,6 @@
 """A replay's program on scratch: one script for each client of a clone, and the table of nodes.
 
-Clones that play the same streams in the same way have their scripts in common; a directory for each such kind.
+Clones that play the same streams in the same way share scripts; each such kind has a directory.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ _PROGRAM = "program.json"
 
 
 class Room(NamedTuple):
-    """What one target path has to hold for a whole replay, all clones together."""
+    """Space that one target path needs for a whole replay, all clones together."""
 
-    bytes: int  # in whole blocks: prepared, and the most that is written on top of it
+    bytes: int  # in whole blocks: prepared, and the most that is written in addition
     inodes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """Clones that have their scripts in common."""
+    """Clones that share scripts."""
 
     calls: int
     adapted: int
     unrecorded_opens: int
-    slots: tuple[int, ...]  # by client: descriptors that it has open at most
+    slots: tuple[int, ...]  # by client: most descriptors open at a time
     own: tuple[Room, ...]  # of one clone, by place
-    shared: tuple[Room, ...]  # of what clones share, by place
+    shared: tuple[Room, ...]  # of shared files, by place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What `compile_replay` left in `directory`; small, and plain to pickle. `open_program` finds it again."""
+    """Result of `compile_replay` in `directory`; small, and easy to pickle. `open_program` reads it again."""
 
     directory: Path
     plan: ReplayPlan
@@ -65,22 +65,22 @@ class Program:
 
     @property
     def calls(self) -> int:
-        """Of all clients of all clones."""
+        """Number of calls of all clients of all clones."""
         return sum(self.kind(clone).calls for clone in self.plan.clones)
 
     @property
     def adapted(self) -> int:
-        """Calls whose recorded outcome the rest of what is played does not explain: they are expected to end otherwise."""
+        """Number of calls whose recorded outcome the other calls do not explain: they are expected to end otherwise."""
         return sum(self.kind(clone).adapted for clone in self.plan.clones)
 
     @property
     def unrecorded_opens(self) -> int:
-        """See ClientResult."""
+        """Number of opens that are not in the trace (see ClientResult)."""
         return sum(self.kind(clone).unrecorded_opens for clone in self.plan.clones)
 
     @property
     def rooms(self) -> tuple[Room, ...]:
-        """For each target path."""
+        """Space needed on each target path."""
         paths = self.plan.paths
         needed = [[room.bytes, room.inodes] for room in self.kind(self.plan.clones[0]).shared]
         for clone in self.plan.clones:
@@ -91,29 +91,29 @@ class Program:
         return tuple(Room(bytes=size, inodes=inodes) for size, inodes in needed)
 
     def scripts(self, clone: Clone) -> Path:
-        """The directory of a clone's scripts and table."""
+        """Return the directory of a clone's scripts and table."""
         return self.directory / clone.key
 
     def table(self, clone: Clone) -> CallTable:
-        """Raises UsageError."""
+        """Return the table of a clone. Raises UsageError."""
         return CallTable(self.scripts(clone))
 
     def script(self, clone: Clone, position: int) -> Path:
-        """The script of one of its clients."""
+        """Return the script of one of the clone's clients."""
         return self.scripts(clone) / script_name(position)
 
 
 def script_name(position: int) -> str:
-    """The file of the client at that position in its clone."""
+    """Return the file name of the client at that position in its clone."""
     return f"client-{position}"
 
 
 def compile_replay(trace: Trace, plan: ReplayPlan, directory: Path) -> Program:
-    """Write the program of a plan into `directory` (made when missing; on scratch, never the filer).
+    """Write the program of a plan into `directory` (created if missing; on scratch, never the filer).
 
-    Reads the trace once, and once more for each kind of clone (one or two); memory is bounded by the trace's nodes
-    (about 170 bytes each), not its calls. Once for each host: every client of this host reads it. Raises UsageError for a
-    damaged trace, StorageFault when scratch is full.
+    It reads the trace once, and once more for each kind of clone (one or two); memory is bounded by the trace's nodes
+    (about 170 bytes each), not its calls. Call it once for each host: every client of the host reads the result. Raises
+    UsageError for a damaged trace, StorageFault if scratch is full.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -174,15 +174,15 @@ def _rooms(held: list[int], grown: list[int], files: list[int], made: list[int])
 
 
 class _Scripts(contextlib.ExitStack):
-    """The scripts of one clone's clients, written side by side."""
+    """Scripts of one clone's clients, written together."""
 
     def __init__(
         self, directory: Path, clone: Clone, survey: Survey, whole: bool, header: TraceHeader, *, closed: bool
     ) -> None:
-        """`closed`: of a replay in a closed loop."""
+        """Open the scripts; `closed`: for a replay in a closed loop."""
         super().__init__()
         self._traits = survey.traits
-        self._any = 0 if whole else WRITTEN  # where calls are missing, what opened a file shows less about its use
+        self._any = 0 if whole else WRITTEN  # if calls are missing, the open of a file shows less about its use
         self._client = {stream: k for k, streams in enumerate(clone.clients) for stream in streams}
         self._waits = Waits(survey.parents, len(clone.clients))
         self._thinking = Thinking(header, self._client) if closed else None
@@ -195,7 +195,7 @@ class _Scripts(contextlib.ExitStack):
         ]
 
     def add(self, play: Play) -> None:
-        """The next call in the order."""
+        """Add the next call in the order."""
         client, call = self._client[play.stream], play.call
         if play.adopts:
             self._waits.skip(client)
@@ -213,7 +213,7 @@ class _Scripts(contextlib.ExitStack):
         self.calls += 1
 
     def _timed(self, client: int, play: Play) -> tuple[Sequence[tuple[int, int]], int, int]:
-        """Its waits, whether they come before its think time, and its time, as a step has them."""
+        """Return a call's waits, whether they come before its think time, and its time, as a step has them."""
         if self._thinking is None:
             return self._waits.next(client, play), 0, play.start_ns
         awaited = self._thinking.awaited(play)
@@ -235,7 +235,7 @@ class _Scripts(contextlib.ExitStack):
         return play.code
 
     def _slot(self, client: int, play: Play) -> int:
-        """Where the client keeps what this call opens or uses."""
+        """Return the client's slot for the file that this call opens or uses."""
         opened = play.opened
         if opened is None:
             return script.NO_SLOT
@@ -253,7 +253,7 @@ class _Scripts(contextlib.ExitStack):
 
 
 def open_program(directory: Path) -> Program:
-    """What another process compiled there. Raises UsageError when there is none, or not a whole one."""
+    """Return the program that another process compiled. Raises UsageError if there is none, or an incomplete one."""
     try:
         raw = (directory / _PROGRAM).read_bytes()
         return msgspec.json.decode(raw, type=Program, dec_hook=lambda kind, text: kind(text))

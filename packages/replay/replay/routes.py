@@ -45,13 +45,13 @@ class TraceRow(Document):
 
 
 def trace_of(storage: Path, job: uuid.UUID) -> Path | None:
-    """None where this job has no trace."""
+    """Return the trace of a job; None if it has none."""
     path = storage / os.fsdecode(trace_location(job))
     return path if _size(path) is not None else None
 
 
 def traces(context: WebContext, rows: Overview) -> list[TraceRow]:
-    """Of the newest jobs. Raises DatabaseFault."""
+    """Return the traces of the newest jobs. Raises DatabaseFault."""
     listed, _ = rows.rows(context.databases, state=None, limit=_MOST, offset=0)
     found = ((row, _size(context.settings.storage / os.fsdecode(trace_location(row.id)))) for row in listed)
     return [TraceRow(job=row.id, name=row.name, type=row.type, bytes=size) for row, size in found if size is not None]
@@ -87,7 +87,7 @@ class Played(Document):
     shared: bool = Field(False, description="clones of the trace read the same files instead of their own")
 
     def arguments(self, trace: Path, paths: Iterable[Path]) -> list[str]:
-        """The arguments after the options."""
+        """Return the arguments after the options."""
         return [*(f"--path={path}" for path in paths), "--", str(trace)]
 
 
@@ -102,7 +102,7 @@ def _replayed(order: Any) -> None:
 
 
 def _played(context: WebContext, order: Played) -> list[str]:
-    """The trace, and the directories that it is replayed in."""
+    """Return the trace and its target directories as arguments."""
     trace = trace_of(context.settings.storage, order.job)
     if trace is None:
         raise FieldErrors(

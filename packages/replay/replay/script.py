@@ -1,4 +1,4 @@
-"""A client's script: what it does, step by step, in packed blocks that are read one after the other."""
+"""A client's script: its steps in packed blocks that are read one after the other."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BLOCK_STEPS: Final = 512  # unpacking a block takes some tens of microseconds, b
 STEP: Final = struct.Struct("<BBBHiIIIQQ")  # the fields of STEP_TYPE
 STEP_TYPE: Final = np.dtype(
     [
-        ("code", "u1"),  # with INDEXING, where the call was of phase index
+        ("code", "u1"),  # with INDEXING, if the call was of phase index
         ("expected", "u1"),  # errno, 0: success
         ("first", "u1"),  # 1: the think time begins when the waits are over, 0: at the same time as the waits
-        ("waits", "<u2"),  # how many entries of the block's waits belong to it
-        ("slot", "<i4"),  # where the client keeps the descriptor that it uses or opens; NO_SLOT: none
+        ("waits", "<u2"),  # number of its entries in the block's waits
+        ("slot", "<i4"),  # slot of the descriptor that it uses or opens; NO_SLOT: none
         ("node", "<u4"),
         ("other", "<u4"),  # rename: the old name's node
         ("bytes", "<u4"),
@@ -36,15 +36,15 @@ _HEAD: Final = struct.Struct("<III")  # steps, waits, packed bytes
 _LEVEL: Final = 1
 NO_SLOT: Final = -1
 
-# Codes: an op as it is, or one of its other forms.
+# Codes: an op, or one of its other forms.
 OPEN_TO_WRITE: Final = 16
 CREATE_TO_READ: Final = 17
-REPLACE: Final = 18  # a create over a file that is there
+REPLACE: Final = 18  # a create over an existing file
 REPLACE_TO_READ: Final = 19
 SYNC_ALL: Final = 20  # syncfs: an fsync of a root
 REMOVE_DIRECTORY: Final = 21
-OPEN_ONLY: Final = 22  # an open that failed when it was recorded: what it opens is closed again, unrecorded
-ADOPT: Final = 30  # not a call: opens what a call of the trace needs and no call of the trace opened
+OPEN_ONLY: Final = 22  # an open that failed when it was recorded: if it succeeds, it is closed again, unrecorded
+ADOPT: Final = 30  # not a call: opens a file that a call of the trace needs and no call opened
 ADOPT_TO_WRITE: Final = 31
 LOOK: Final = 32  # and upwards: the op less 32, made as a stat
 INDEXING: Final = (
@@ -70,15 +70,15 @@ class Block(NamedTuple):
     """Steps that are unpacked together."""
 
     steps: memoryview  # packed as STEP; take `STEP.iter_unpack`
-    waits: list[tuple[int, int]]  # of all steps, in order: until that client of the clone has done so many steps
+    waits: list[tuple[int, int]]  # of all steps, in order: client of the clone, and the steps that it must have done
 
     def columns(self) -> npt.NDArray[np.void]:
-        """The steps as an array of STEP_TYPE."""
+        """Return the steps as an array of STEP_TYPE."""
         return np.frombuffer(self.steps, STEP_TYPE)
 
 
 class ScriptWriter:
-    """Writes one script; a context manager. Raises OSError."""
+    """Writer of one script; a context manager. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb")
@@ -87,7 +87,7 @@ class ScriptWriter:
         self.steps = 0
 
     def add(self, step: Sequence[int], waits: Sequence[tuple[int, int]]) -> None:
-        """One more step; its field `waits` must be their number."""
+        """Add one more step; its field `waits` must be their number."""
         self._steps.append(STEP.pack(*step))
         self._waits += [_WAIT.pack(client, steps) for client, steps in waits]
         self.steps += 1
@@ -114,7 +114,7 @@ class ScriptWriter:
 
 
 def read_script(path: Path) -> Iterator[Block]:
-    """The blocks of a script, in order. Raises UsageError when the file is not whole."""
+    """Yield the blocks of a script, in order. Raises UsageError if the file is incomplete."""
     try:
         with path.open("rb") as file:
             while head := file.read(_HEAD.size):

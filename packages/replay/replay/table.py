@@ -30,23 +30,23 @@ from traces.model import NO_NODE, Node
 
 _DIGITS = b"0123456789abcdefghijklmnopqrstuvwxyz"
 _BASE = len(_DIGITS)
-_VARIED = 10  # digits of a name that differ from its siblings'; 36^10 is more than any directory holds
-_SPREAD = 2_259_683_671_048_777  # about 36^10 / golden ratio, and no multiple of 2 or 3: each product is met once only
+_VARIED = 10  # digits of a name that differ from its siblings'; 36^10 is more than any directory contains
+_SPREAD = 2_259_683_671_048_777  # about 36^10 / golden ratio, and no multiple of 2 or 3: each product occurs once
 _FILL = b"_"
 _CACHED_DIRECTORIES = 65_536
 
 
 class Layout:
-    """The relative path of every node of a trace.
+    """Relative paths of the nodes of a trace.
 
-    Root number n is called `root<n>`; every other name has the recorded length. Only where a directory holds more names
+    Root number n is called `root<n>`; every other name has the recorded length. Only if a directory contains more names
     of one length than 36 letters can distinguish (37 of one byte, 1,297 of two) the rest are a byte longer; lengths
     outside 1 to 255 become the nearest. Takes about 20 bytes of memory a node.
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._parents = array("q")
-        self._ordinals = array("q")  # among the siblings of that length; of a root among the roots
+        self._ordinals = array("q")  # position among the siblings of that length; for a root among the roots
         self._lengths = array("B")  # of the name; 0 of a root
         self.longest = 0  # bytes of the longest relative path
         self._number(nodes)
@@ -74,12 +74,12 @@ class Layout:
             self.longest = max(self.longest, total)
 
     def name(self, node: int) -> bytes:
-        """The last part of the path."""
+        """Return the last part of the path."""
         length = self._lengths[node]
         return _name(self._ordinals[node], length) if length else _root(self._ordinals[node])
 
     def path(self, node: int) -> bytes:
-        """The path from where the tree is laid out, parts divided by `/`; begins with its root's name."""
+        """Return the path below the top of the tree, parts separated by `/`; it begins with its root's name."""
         parent = self._parents[node]
         return self.name(node) if parent == NO_NODE else self._above(parent) + self.name(node)
 
@@ -112,7 +112,7 @@ _FILES = ("paths", "offsets", "places", "content", "prepare", "sizes")
 
 
 def write_table(directory: Path, layout: Layout, survey: Survey, spread: Spread, world: World) -> None:
-    """Write the table's files; raises OSError."""
+    """Write the table's files. Raises OSError."""
     size = len(survey)
     offsets = array("Q", repeat(0, size + 1))
     with (directory / "paths").open("wb") as file:
@@ -133,7 +133,7 @@ def write_table(directory: Path, layout: Layout, survey: Survey, spread: Spread,
 
 
 def _sizes(survey: Survey, world: World) -> array[int]:
-    """Bytes of each file that is prepared; one that was taken to have been there has what is read and written of it."""
+    """Return the bytes of each prepared file; an assumed one gets the bytes that are read and written."""
     return array(
         "Q",
         (
@@ -146,7 +146,7 @@ def _sizes(survey: Survey, world: World) -> array[int]:
 
 
 def _prepare(survey: Survey, spread: Spread, world: World) -> array[int]:
-    """What to make of each node, and where. A directory is also in a clone's own tree if anything below it is."""
+    """Return what to create for each node. A directory is also in a clone's own tree if anything below it is."""
     size = len(survey)
     own_below = array("B", spread.private)
     for node in range(size - 1, -1, -1):
@@ -164,7 +164,7 @@ def _prepare(survey: Survey, spread: Spread, world: World) -> array[int]:
 
 
 class CallTable:
-    """A table, mapped. Raises UsageError when it is not whole."""
+    """A mapped table. Raises UsageError if it is not complete."""
 
     def __init__(self, directory: Path) -> None:
         try:
@@ -173,17 +173,17 @@ class CallTable:
             raise UsageError(f"{read_problem(f'the table of the replay in {directory}', e)}; compile it again") from e
         self._maps = maps
         self.blob = maps["paths"]  # all relative paths
-        self.offsets = memoryview(maps["offsets"]).cast("Q")  # of each node's in it; one more than nodes
+        self.offsets = memoryview(maps["offsets"]).cast("Q")  # start of each node's path in it; one more than nodes
         self.places = memoryview(maps["places"])  # path number times two, plus one for a clone's own
         self.content = memoryview(maps["content"])  # class of compressibility
         self.prepare = memoryview(maps["prepare"])
-        self.sizes = memoryview(maps["sizes"]).cast("Q")  # bytes of what is prepared
+        self.sizes = memoryview(maps["sizes"]).cast("Q")  # bytes of each prepared file
 
     def __len__(self) -> int:
         return len(self.places)
 
     def relative(self, node: int) -> bytes:
-        """Its path below its tree."""
+        """Return the node's path below its tree."""
         return self.blob[self.offsets[node] : self.offsets[node + 1]]
 
     def close(self) -> None:
@@ -205,12 +205,12 @@ def _map(path: Path) -> mmap.mmap:
 
 
 def rounded(size: int) -> int:
-    """The bytes of the blocks that so many bytes take."""
+    """Return the bytes of the blocks that `size` bytes take."""
     return -(-size // BLOCK) * BLOCK
 
 
 class Growth:
-    """Follows the calls of one clone in their order; 9 bytes a node. Lists are by place (`Spread.places`)."""
+    """Sizes of files during the calls of one clone; 9 bytes a node. Lists are by place (`Spread.places`)."""
 
     def __init__(self, survey: Survey, spread: Spread, paths: int) -> None:
         self._places = spread.places
@@ -219,7 +219,7 @@ class Growth:
         self.bytes, self.files = [0] * paths, [0] * paths  # the most at any time
 
     def follow(self, play: Play) -> None:
-        """One more call."""
+        """Apply one more call."""
         call = play.call
         if play.expected or play.code >= script.LOOK:
             return
@@ -254,7 +254,7 @@ class Growth:
 
 
 def prepared_volume(table: CallTable, paths: int) -> tuple[list[int], list[int], list[int], list[int]]:
-    """By place: bytes and files of a clone's own tree, and of the shared one."""
+    """Return, by place, bytes and files of a clone's own tree, and of the shared one."""
     own_bytes, own_files, shared_bytes, shared_files = ([0] * paths for _ in range(4))
     for node in range(len(table)):
         what, size = table.prepare[node], rounded(table.sizes[node])

@@ -24,7 +24,7 @@ class OpResult:
     """The calls of one op."""
 
     calls: int
-    errors: int  # of them failed, as recorded or not
+    errors: int  # calls that failed, as recorded or not
     bytes: int
     response: Histogram  # end less intended start, ns
     service: Histogram  # end less actual start, ns
@@ -46,19 +46,19 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientResult:
-    """Of one client, or of several (`merge_results`)."""
+    """Figures of one client, or of several (`merge_results`)."""
 
     clients: int = 1
     ops: Mapping[Op, OpResult] = field(default_factory=dict)  # ops that were called
     differences: tuple[Difference, ...] = ()
     by_second: tuple[int, ...] = ()  # calls that ended in each second since the start
-    due_by_second: tuple[int, ...] = ()  # calls that were to begin in each; empty where none had an intended start
+    due_by_second: tuple[int, ...] = ()  # calls that were to begin in each; empty if none had an intended start
     last_due_s: float = 0.0  # the last intended start, since the start; 0.0 likewise
-    lateness_max_ns: int = 0  # how much later than intended a call began, at most
-    waited_s: float = 0.0  # for calls of other clients, in sum
+    lateness_max_ns: int = 0  # longest delay of a call's start after the intended one
+    waited_s: float = 0.0  # waits for calls of other clients, in total
     cpu_s: float = 0.0
     elapsed_s: float = 0.0  # from the start to the end of the last call
-    unrecorded_opens: int = 0  # files that a call of the trace needed open and no call of the trace had opened
+    unrecorded_opens: int = 0  # opens of files that a call of the trace needed open and no call had opened
 
     @property
     def calls(self) -> int:
@@ -73,7 +73,7 @@ class ClientResult:
         return sum(result.bytes for result in self.ops.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON, ops by their labels and histograms as pairs; `from_json` makes it again."""
+        """Return plain JSON, ops by their labels and histograms as pairs; `from_json` is the inverse."""
         plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_pairs)
         plain["ops"] = {Op(op).label: result for op, result in plain["ops"].items()}
         plain["differences"] = [{**d, "op": Op(d["op"]).label} for d in plain["differences"]]
@@ -81,18 +81,18 @@ class ClientResult:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> ClientResult:
-        """Raises KeyError or ValueError for what `to_json` never gave."""
+        """Return the result from `to_json`. Raises KeyError or ValueError for other data."""
         ops = {Op[label.upper()]: result for label, result in data["ops"].items()}
         differences = [{**d, "op": Op[d["op"].upper()]} for d in data["differences"]]
         plain = {**data, "ops": ops, "differences": differences}
         return msgspec.convert(plain, ClientResult, dec_hook=_histogram)
 
 
-_MOST = ("last_due_s", "lateness_max_ns", "elapsed_s", "response_max_ns", "service_max_ns")  # of several the largest
+_MOST = ("last_due_s", "lateness_max_ns", "elapsed_s", "response_max_ns", "service_max_ns")  # merged by the largest
 
 
 def merge_results(results: Iterable[ClientResult]) -> ClientResult:
-    """Several clients that started together: sums, merged histograms, the largest of what is a maximum."""
+    """Merge several clients that started together: sums, merged histograms, the largest of each maximum."""
     clients = list(results)
     ops: dict[Op, list[OpResult]] = {}
     differences: Counter[tuple[Op, int, int]] = Counter()
@@ -137,14 +137,14 @@ def _histogram(_kind: type, pairs: Iterable[tuple[int, int]]) -> Histogram:
 
 _SECOND = 1_000_000_000
 _OPS = max(Op) + 1
-_OP_OF_CODE = np.full(script.CODES, _OPS, np.intp)  # an op that is none, for steps that are no calls
+_OP_OF_CODE = np.full(script.CODES, _OPS, np.intp)  # a value that is not an op, for steps that are no calls
 for _code, _op in script.OP_OF_CODE.items():
     _OP_OF_CODE[_code] = _OP_OF_CODE[_code | script.INDEXING] = _op
 
 
 @dataclass(slots=True)
 class _Latencies:
-    """Of every op, of one kind."""
+    """Latencies of one kind, by op."""
 
     counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((_OPS + 1) * CELLS, np.int64))
     most: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_OPS + 1, np.int64))
@@ -162,7 +162,7 @@ class _Latencies:
 
 @dataclass(slots=True)
 class _Seconds:
-    """How many moments fell into each second since the start."""
+    """Number of moments in each second since the start."""
 
     counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(64, np.int64))
     latest: int = 0
@@ -199,7 +199,7 @@ class ReplayCounters:
         ended: list[int],
         moved: list[int],
     ) -> None:
-        """The steps of a block: their codes, moments (monotonic ns) and bytes. What is no call is left out."""
+        """Count the steps of a block: their codes, moments (monotonic ns) and bytes. Others than calls are skipped."""
         ops = _OP_OF_CODE[codes]
         start, began, end, nbytes = (np.array(numbers, np.int64) for numbers in (intended, begun, ended, moved))
         calls = ops < _OPS
@@ -207,7 +207,7 @@ class ReplayCounters:
             ops, start, began, end, nbytes = ops[calls], start[calls], began[calls], end[calls], nbytes[calls]
         if not len(ops):
             return
-        sizes = np.searchsorted(MOST_BYTES, nbytes)  # core.operations.size_class of many
+        sizes = np.searchsorted(MOST_BYTES, nbytes)  # vectorised core.operations.size_class
         self._service.add(ops, sizes, end - began)
         self._response.add(ops, sizes, end - start)
         self._bytes += np.bincount(ops, nbytes, _OPS + 1).astype(np.int64)
@@ -217,15 +217,15 @@ class ReplayCounters:
         self._due.add(start - self._start)
 
     def error(self, op: Op) -> None:
-        """A call failed, as was expected or not."""
+        """Count a call that failed, expected or not."""
         self._errors[op] += 1
 
     def differs(self, op: Op, expected: int, found: int) -> None:
-        """A call ended otherwise than expected."""
+        """Count a call that ended otherwise than expected."""
         self.different[op, expected, found] += 1
 
     def ops(self) -> dict[Op, OpResult]:
-        """By op, those that were called."""
+        """Return the figures of the ops that were called."""
         out = {}
         for op in Op:
             service = self._service.histogram(op)
@@ -247,9 +247,9 @@ class ReplayCounters:
         return _differences(self.different)
 
     def by_second(self) -> tuple[int, ...]:
-        """Calls that ended in each second."""
+        """Return the number of calls that ended in each second."""
         return self._ended.counted()
 
     def due_by_second(self) -> tuple[int, ...]:
-        """Calls that were to begin in each second."""
+        """Return the number of calls that were to begin in each second."""
         return self._due.counted()

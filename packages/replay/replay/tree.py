@@ -22,7 +22,7 @@ from core.storage.errors import storage_fault
 from replay.program import Program
 from replay.table import EVERYWHERE, OWN_DIRECTORY, OWN_FILE, SHARED_DIRECTORY, SHARED_FILE, CallTable
 
-HOME: Final = "edbench-replay-"  # and the replay's id: the directory on each path that everything is below
+HOME: Final = "edbench-replay-"  # followed by the replay's id: the directory on each path that contains everything
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 _SHARED: Final = b"shared"
 _DIRECTORY_MODE: Final = 0o750
@@ -32,11 +32,11 @@ _CREATE: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where a replay's files are: below `<path>/edbench-replay-<replay_id>/` of every path.
+    """Location of a replay's files: below `<path>/edbench-replay-<replay_id>/` of every path.
 
-    `replay_id`: letters, digits and `-`, at most 64; else ValueError. `null`: files have their sizes and hold nothing: what is
-    read is zeros that the system makes, what is written is discarded. On a file system that keeps no holes (tmpfs does) they
-    would take their room all the same.
+    `replay_id`: letters, digits and `-`, at most 64; else ValueError. `null`: files have their sizes and no content:
+    reads return zeros from the system, writes are discarded. On a file system without holes they would still take their
+    space (tmpfs has holes).
     """
 
     paths: tuple[Path, ...]
@@ -48,20 +48,20 @@ class Target:
             raise ValueError(f"{self.replay_id!r} is not the id of a replay")
 
     def homes(self) -> tuple[Path, ...]:
-        """The directory of this replay on each path."""
+        """Return the directory of this replay on each path."""
         return tuple(path / f"{HOME}{self.replay_id}" for path in self.paths)
 
     def own(self, clone: int, place: int) -> bytes:
-        """The top of a clone's own tree at one place, without a slash behind."""
+        """Return the top of a clone's own tree at one place, without a trailing slash."""
         homes = self.homes()
         return os.path.join(os.fsencode(homes[(place + clone) % len(homes)]), b"clone%d" % clone)
 
     def shared(self, place: int) -> bytes:
-        """The top of what clones share at one place, without a slash behind."""
+        """Return the top of the tree that clones share at one place, without a trailing slash."""
         return os.path.join(os.fsencode(self.homes()[place]), _SHARED)
 
     def prefixes(self, clone: int) -> list[bytes]:
-        """The part in front of a node's relative path, by `Table.places`."""
+        """Return the prefixes of a node's relative path, by `Table.places`."""
         out = []
         for place in range(len(self.paths)):
             out += [self.shared(place) + b"/", self.own(clone, place) + b"/"]
@@ -69,10 +69,10 @@ class Target:
 
 
 def prepare_tree(program: Program, target: Target, *, client: int) -> None:
-    """Make this client's part of its clone's tree, unrecorded: clients of a clone divide it among them.
+    """Create this client's part of its clone's tree, unrecorded: clients of a clone divide it among them.
 
-    Every byte is written, except on null storage. All clients have to be through before the first of them
-    starts. Raises StorageFault in one line.
+    Every byte is written, except on null storage. All clients have to finish before the first of them starts to play.
+    Raises StorageFault in one line.
     """
     seat = program.plan.seat(client)
     with program.table(seat.clone) as table:
@@ -84,7 +84,7 @@ def prepare_tree(program: Program, target: Target, *, client: int) -> None:
 
 
 def own_files(program: Program, target: Target, *, client: int) -> Iterator[bytes]:
-    """The files that `prepare_tree` makes for this client."""
+    """Yield the files that `prepare_tree` makes for this client."""
     seat = program.plan.seat(client)
     with program.table(seat.clone) as table:
         maker = _Maker(program, target, table, seat.clone.number)
@@ -93,7 +93,7 @@ def own_files(program: Program, target: Target, *, client: int) -> Iterator[byte
 
 
 class _Maker:
-    """Makes a clone's tree; the first clone's also what all share. Others may be making the same directories."""
+    """Creator of a clone's tree, and of the shared one. Others may create the same directories."""
 
     def __init__(self, program: Program, target: Target, table: CallTable, clone: int) -> None:
         self._table = table
@@ -105,15 +105,14 @@ class _Maker:
             self._tops.append((SHARED_DIRECTORY, SHARED_FILE, [target.shared(place) for place in self._paths]))
 
     def home(self, path: bytes) -> None:
-        """Make the replay's own directory, or use the one that another client made; never a link or another user's."""
+        """Create the replay's own directory, or use another client's; never a link or another user's."""
         self._mkdir(path)
         info = os.lstat(path)
         if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid():
             raise StorageFault(f"{display_name(path)} was not created by edbench; move it away", errno=errno.ENOTDIR)
 
     def directories_of_all(self) -> None:
-        """Make all directories in every client: a client that comes second finds them, and no client waits for
-        another."""
+        """Create all directories in every client: the second client finds them, and no client waits for another."""
         for _, _, tops in self._tops:
             for top in tops:
                 self._mkdir(top)
@@ -126,12 +125,12 @@ class _Maker:
                         self._mkdir(tops[place] + b"/" + self._table.relative(node))
 
     def files_of(self, part: int, parts: int) -> None:
-        """Of all files to be made, each `parts`-th from number `part` on."""
+        """Create each `parts`-th of all files, from number `part` on."""
         for path, node in self.of_part(part, parts):
             self._write(path, node)
 
     def of_part(self, part: int, parts: int) -> Iterator[tuple[bytes, int]]:
-        """Their paths and nodes."""
+        """Yield paths and nodes of these files."""
         prepare, places, number = self._table.prepare, self._table.places, 0
         for node in range(len(self._table)):
             for _, bit, tops in self._tops:
@@ -166,9 +165,9 @@ class _Maker:
 
 
 def remove_trees(target: Target) -> None:
-    """Remove this replay's directories on all paths, links as links; nothing is wrong when they are gone.
+    """Remove this replay's directories on all paths, links as links; missing ones are no error.
 
-    Raises StorageFault in one line, after it has removed what it could.
+    Raises StorageFault in one line, after everything that can be removed is.
     """
     wrong: list[StorageFault] = []
     for home in target.homes():
@@ -181,7 +180,7 @@ def remove_trees(target: Target) -> None:
 
 
 def _remove_tree(home: bytes) -> None:
-    """Without recursion: a tree may be deeper than Python's stack."""
+    """Remove a tree without recursion, because it may be deeper than Python's stack."""
     wrong: OSError | None = None
     where: bytes = home
     left = [(home, False)]
@@ -205,7 +204,7 @@ def _remove_tree(home: bytes) -> None:
 
 
 def _emptied(directory: bytes) -> list[bytes]:
-    """Removes everything in it but the directories, and names these."""
+    """Remove everything in a directory except its directories, and return these."""
     directories = []
     with os.scandir(directory) as entries:
         for entry in entries:
@@ -217,7 +216,7 @@ def _emptied(directory: bytes) -> list[bytes]:
 
 
 def drop_own(program: Program, target: Target, *, client: int) -> Dropped:
-    """Write out what this client made of the tree, and drop its pages; directories and inodes stay cached.
+    """Write out this client's part of the tree, and drop its pages; directories and inodes stay cached.
 
     Every client drops its own files: each may be on another host.
     """
@@ -225,15 +224,16 @@ def drop_own(program: Program, target: Target, *, client: int) -> Dropped:
     return drop_pages(paths, everything=False)
 
 
-MARGIN: Final = 0.1  # of the bytes and inodes needed, that have to be free in addition to them
+MARGIN: Final = 0.1  # share of the bytes and inodes needed that has to be free in addition
 _MOST_PATH: Final = 4095  # bytes; PATH_MAX without its end
-_ID_BYTES: Final = 64  # of a replay's, at most
-_TREE_BYTES: Final = 16  # of the name of a tree below
+_ID_BYTES: Final = 64  # longest replay id
+_TREE_BYTES: Final = 16  # longest name of a tree below it
 _NOT_OURS_TO_COUNT: Final = frozenset({"lost+found", ".snapshot", ".snapshots", ".zfs"})  # in an empty file system
 
 
 def check_paths(paths: Sequence[Path], *, not_empty: bool = False) -> None:
-    """Every path is a directory that this user may write in, none twice or within another, and empty unless `not_empty`.
+    """Check that every path is a directory that this user may write in, none twice or within another, and empty unless
+    `not_empty`.
 
     Touches nothing. Raises UsageError in one line.
     """
@@ -265,7 +265,8 @@ def _checked(path: Path, not_empty: bool) -> Path:
 
 
 def check_room(program: Program, paths: Sequence[Path], *, not_empty: bool = False) -> None:
-    """`check_paths`, and bytes and inodes for the whole replay with MARGIN, where several paths may be on one file system.
+    """Call `check_paths`, and check that there are bytes and inodes for the whole replay with MARGIN, even if several
+    paths are on one file system.
 
     Raises UsageError in one line with what is there and what is needed.
     """
@@ -286,7 +287,6 @@ def check_room(program: Program, paths: Sequence[Path], *, not_empty: bool = Fal
 
 
 def _check_system(program: Program, paths: Sequence[Path], numbers: Iterable[int]) -> None:
-    """One file system and the paths on it."""
     rooms = [program.rooms[number] for number in numbers]
     size = round(sum(room.bytes for room in rooms) * (1 + MARGIN))
     inodes = round(sum(room.inodes for room in rooms) * (1 + MARGIN)) + len(rooms) * 3  # home and trees

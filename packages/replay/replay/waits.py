@@ -1,29 +1,29 @@
-"""What each call of a replay has to wait for: as few calls of other clients as keep the recorded dependencies.
+"""Waits of the calls of a replay: for as few calls of other clients as keep the recorded dependencies.
 
-Between two calls of different clients on the same node, the later in the order (`replay.order`) waits
+Of two calls of different clients on the same node, the later one in the order (`replay.order`) waits
 
-- where one of them changes the tree (create, mkdir, rename, remove) and the other names the node in any way, or names
-  something in it: for the earlier one to be over;
-- where one of them changes the file (write, and fsync or close of what was written) and the other uses it: for what of
-  the earlier one's client was over in the trace when the later one began. Calls on a file's bytes that overlapped may
-  overlap again;
-- where one of them lists a directory and the other changes what is in it: the same.
+- if one of them changes the tree (create, mkdir, rename, remove) and the other names the node in any way, or names
+  something in it: until the earlier one is over;
+- if one of them changes the file (write, and fsync or close of a written file) and the other uses it: for the calls of
+  the earlier one's client that were over in the trace when the later one began. Calls on a file's bytes that overlapped
+  may overlap again;
+- if one of them lists a directory and the other changes its contents: the same.
 
-Besides, everything waits for the rename of a directory and the rename for everything. Nothing is waited for twice: a
-client remembers how far the others were when it last waited for them.
+In addition, everything waits for the rename of a directory and the rename for everything. No wait is repeated: a client
+remembers how far the others were when it last waited for them.
 
-Think time is what is left of the time between two calls of a stream without waiting for others (decision 52).
+Think time is the time between two calls of a stream without the waits for others (decision 52).
 
-The gap before a call runs from the end of the stream's call before it to its start. A slot that had no task did not think, it waited
-for others to get so far. The evidence in the trace, the most exact first:
+The gap before a call runs from the end of the stream's previous call to its start. A slot without a task did not think,
+it waited for others. The evidence in the trace, the most exact first:
 
-- the first call of a stream in a phase: a phase begins when what comes before it is done, so it waited for all that the other
-  streams had done by then;
-- the stream had no task (`Stream.idle`), or had made no call yet: whichever call of another stream was over last before its
-  task came is taken to have brought it;
-- it is not known when streams had tasks: what its call depends on, where that was over within the gap.
+- the first call of a stream in a phase: a phase begins when everything before it is done, so it waited for all that the
+  other streams had done by then;
+- the stream had no task (`Stream.idle`), or had made no call yet: the call of another stream that was over last before
+  the task came is assumed to have brought it;
+- it is not known when streams had tasks: the calls on which its call depends, if they were over within the gap.
 
-What is left behind the last of these ends is think time. It begins when the call before is over and so is what is awaited.
+The time after the last of these ends is think time. It begins when the previous and the awaited calls are over.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ NOTHING_BESIDES: Mapping[int, int] = {}
 
 
 class _Latest:
-    """For each node, of every client the latest step of one kind; most nodes have one client."""
+    """The latest step of one kind of every client, for each node; most nodes have one client."""
 
     def __init__(self, nodes: int) -> None:
         self._one = array("q", repeat(_NEVER, nodes))  # client and step
@@ -56,7 +56,7 @@ class _Latest:
         self._more: dict[int, dict[int, tuple[int, int]]] = {}
 
     def add(self, node: int, client: int, step: int, end_ns: int) -> None:
-        """This client's latest now."""
+        """Set this client's latest step."""
         one = self._one[node]
         if one == _NEVER or one >> _INDEX_BITS == client:
             self._one[node] = client << _INDEX_BITS | step
@@ -65,12 +65,12 @@ class _Latest:
             self._more.setdefault(node, {})[client] = (step, end_ns)
 
     def clear(self, node: int) -> None:
-        """What comes now waits for all of them."""
+        """Remove all steps, because the call that follows waits for all of them."""
         self._one[node] = _NEVER
         self._more.pop(node, None)
 
     def ask(self, node: int, wanted: dict[int, int], before_ns: int | None) -> None:
-        """Add what has to be waited for; with `before_ns` only what was over then."""
+        """Add the steps to wait for; with `before_ns` only those that were over then."""
         one = self._one[node]
         if one == _NEVER:
             return
@@ -82,14 +82,14 @@ class _Latest:
 
 
 def _want(wanted: dict[int, int], client: int, step: int, end_ns: int, before_ns: int | None) -> None:
-    """Step number `step` and all before it; or those before it, where it overlaps."""
+    """Want step number `step` and all before it; or only those before it, if it overlaps."""
     steps = step + 1 if before_ns is None or end_ns <= before_ns else step
     if steps > wanted.get(client, 0):
         wanted[client] = steps
 
 
 class Waits:
-    """Take the calls in their order and compute what each waits for; 40 bytes a node, and some a directory."""
+    """Computation of what each call waits for, from the calls in their order; 40 bytes a node, and some a directory."""
 
     def __init__(self, parents: Sequence[int], clients: int) -> None:
         nodes = len(parents)
@@ -97,17 +97,15 @@ class Waits:
         self._changed = array("q", repeat(_NEVER, nodes))  # the last call that changed the tree there
         self._used = _Latest(nodes)
         self._written = _Latest(nodes)
-        self._filled: dict[
-            int, dict[int, tuple[int, int]]
-        ] = {}  # of directories: the latest changes of what is in them
-        self._listed: dict[int, dict[int, tuple[int, int]]] = {}  # and the latest looks at it
-        self._known: list[dict[int, int]] = [{} for _ in range(clients)]  # steps of others that are over for sure
+        self._filled: dict[int, dict[int, tuple[int, int]]] = {}  # by directory: the latest changes of its contents
+        self._listed: dict[int, dict[int, tuple[int, int]]] = {}  # by directory: the latest lists of its contents
+        self._known: list[dict[int, int]] = [{} for _ in range(clients)]  # steps of others that are certainly over
         self._done = [0] * clients
-        self._moved: dict[int, int] = {}  # all that every client has to wait for, since a directory was renamed
-        self._writers: set[tuple[int, int]] = set()  # stream and node of files that are open and were written
+        self._moved: dict[int, int] = {}  # waits of every client since a directory was renamed
+        self._writers: set[tuple[int, int]] = set()  # stream and node of open files that were written
 
     def steps(self, client: int) -> int:
-        """How many steps it has so far."""
+        """Return the client's number of steps so far."""
         return self._done[client]
 
     def skip(self, client: int) -> None:
@@ -115,7 +113,7 @@ class Waits:
         self._done[client] += 1
 
     def next(self, client: int, play: Play, besides: Mapping[int, int] = NOTHING_BESIDES) -> list[tuple[int, int]]:
-        """What the client's next step waits for: (client, steps), of other clients only. `besides`: more of these."""
+        """Return the waits of the client's next step as (client, steps). `besides`: further waits."""
         wanted = {**besides, **{other: max(steps, besides.get(other, 0)) for other, steps in self._moved.items()}}
         step = self._done[client]
         changes = play.call.op in CHANGES and not play.expected and play.code < script.LOOK
@@ -150,7 +148,7 @@ class Waits:
             self._written.add(node, client, step, play.end_ns)
         else:
             self._used.add(node, client, step, play.end_ns)
-        if op is Op.SCAN or op in CHANGES:  # one that failed: it may be for what is in it
+        if op is Op.SCAN or op in CHANGES:  # a failed one may depend on its contents
             strict = op is not Op.SCAN
             _ask(self._filled.get(node), wanted, None if strict else play.start_ns)
             self._listed.setdefault(node, {})[client] = (step, 0 if strict else play.end_ns)
@@ -161,7 +159,7 @@ class Waits:
             _want(wanted, changed >> _INDEX_BITS, changed & _INDEX_MASK, 0, None)
 
     def _writes(self, node: int, play: Play) -> bool:
-        """Whether it changes what is in the file, or makes it safe."""
+        """Return whether the call changes the contents of the file, or syncs them."""
         op, key = play.call.op, (play.stream, node)
         if op is Op.WRITE:
             self._writers.add(key)
@@ -178,7 +176,7 @@ class Waits:
             return
         self._after_change(directory, wanted)
         self._used.add(directory, client, step, play.end_ns)
-        if play.expected in (errno.ENOENT, errno.ENOTDIR):  # which of them it is, may hang on what is further up
+        if play.expected in (errno.ENOENT, errno.ENOTDIR):  # which of the two may depend on directories further up
             above = self._parents[directory]
             while above != NO_NODE:
                 self._after_change(above, wanted)
@@ -203,21 +201,21 @@ def _ask(latest: dict[int, tuple[int, int]] | None, wanted: dict[int, int], befo
         _want(wanted, client, step, end_ns, before_ns)
 
 
-_REMEMBERED: Final = 256  # calls of a stream; what was over before them was over long before
+_REMEMBERED: Final = 256  # calls of a stream; earlier ones were over long before
 
 
 class Awaited(NamedTuple):
-    """What a call's stream waited for, before it thought."""
+    """Waits of a call's stream before its think time."""
 
-    steps: Mapping[int, int]  # by client of the clone: that many steps done
-    until_ns: int  # when the last of it was over in the trace; 0: nothing was awaited
+    steps: Mapping[int, int]  # by client of the clone: number of steps done
+    until_ns: int  # when the last of these was over in the trace; 0: nothing was awaited
 
 
 NOTHING: Final = Awaited({}, 0)
 
 
 class Thinking:
-    """Takes the calls of a clone in their order. `clients`: who plays each stream."""
+    """Computation of think times from the calls of a clone in their order. `clients`: the client of each stream."""
 
     def __init__(self, header: TraceHeader, clients: Mapping[int, int]) -> None:
         self._clients = clients
@@ -225,11 +223,11 @@ class Thinking:
         self._idle = {stream: header.streams[stream].idle for stream in clients}
         self._left = {stream: deque(idle or ()) for stream, idle in self._idle.items()}
         self._seen: set[tuple[int, int]] = set()  # stream and phase
-        self._ended: dict[int, int] = {}  # of each stream that has begun, when its calls so far were over
+        self._ended: dict[int, int] = {}  # by stream that has begun: end of its calls so far
         self._recent: dict[int, deque[tuple[int, int]]] = {s: deque(maxlen=_REMEMBERED) for s in clients}  # end, steps
 
     def awaited(self, play: Play) -> Awaited:
-        """What its stream had no work for, before its waits are known."""
+        """Return what the stream waited for because it had no task, before the call's waits are known."""
         stream, start = play.stream, play.start_ns
         ended = self._ended.get(stream)
         until = self._idle_until(stream, ended or 0, start)
@@ -242,19 +240,19 @@ class Thinking:
         return NOTHING
 
     def think_ns(self, play: Play, awaited: Awaited, waits: Iterable[tuple[int, int]]) -> tuple[int, bool]:
-        """The think time, and whether it begins after the call's waits and not at the same time."""
+        """Return the think time, and whether it begins after the call's waits and not at the same time."""
         ended, until = self._ended.get(play.stream, 0), awaited.until_ns
         if self._idle[play.stream] is None:
             until = max(until, *(end for end in map(self._end_of, waits) if end <= play.start_ns), 0)
         return max(0, play.start_ns - max(ended, until)), until > ended
 
     def made(self, play: Play, steps: int) -> None:
-        """The call is the client's step before `steps`."""
+        """Record the call as the client's step before `steps`."""
         self._ended[play.stream] = max(self._ended.get(play.stream, 0), play.end_ns)
         self._recent[play.stream].append((play.end_ns, steps))
 
     def _idle_until(self, stream: int, ended: int, start: int) -> int | None:
-        """When its task came, where it had none in between."""
+        """Return the time of its task's arrival, if it had no task in between."""
         left, until = self._left[stream], None
         while left and left[0][0] < start:
             till = left.popleft()[1]
@@ -263,7 +261,7 @@ class Thinking:
         return until
 
     def _over(self, moment: int, ended: int) -> Awaited:
-        """Everything that the other streams had done by then."""
+        """Return all steps of the other streams by then."""
         steps: dict[int, int] = {}
         until = 0
         for stream in self._clients:
@@ -275,7 +273,7 @@ class Thinking:
         return Awaited(steps, until) if until > ended else Awaited(steps, 0)
 
     def _last_over(self, moment: int, ended: int) -> Awaited:
-        """The call that was over last by then; nothing where that is the stream's own."""
+        """Return the call that was over last by then; nothing if that is the stream's own."""
         found = [(*latest, stream) for stream in self._clients if (latest := self._latest(stream, moment)) is not None]
         end, steps, stream = max(found, default=(0, 0, 0))
         return Awaited({self._clients[stream]: steps}, end) if end > ended else NOTHING
@@ -284,7 +282,7 @@ class Thinking:
         return next((one for one in reversed(self._recent[stream]) if one[0] <= moment), None)
 
     def _end_of(self, wait: tuple[int, int]) -> int:
-        """When that was over in the trace; 0 where it is not remembered."""
+        """Return the time when the awaited step was over in the trace; 0 if it is not remembered."""
         client, steps = wait
         streams = (stream for stream, its in self._clients.items() if its == client)
         return next((end for stream in streams for end, at in reversed(self._recent[stream]) if at == steps), 0)

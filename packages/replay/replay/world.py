@@ -1,6 +1,5 @@
-"""The nodes of a trace: what its calls do to each of them in no order, and the state of the tree at each moment, in which the outcome
-of a call can be predicted.
-"""
+"""The nodes of a trace: effects of its calls on each node in no order, and the state of the tree at each moment, from
+which the outcome of a call can be predicted."""
 
 from __future__ import annotations
 
@@ -17,13 +16,13 @@ WRITTEN = 1
 CHANGED = 2  # created, removed, renamed
 WRITE_OPENED = 4  # written through an open, not a create
 READ_CREATED = 8  # read through a create
-KEEPS_CHILDREN = 16  # children were renamed to one another, or there were too many to distinguish: not to be split
+KEEPS_CHILDREN = 16  # children were renamed to each other, or there were too many to distinguish: do not split
 
-_MOST_MOVED = 65_536  # right below roots, distinguished
+_MOST_MOVED = 65_536  # nodes directly below roots that are distinguished
 
 
 class Survey:
-    """Per node, as arrays (32 bytes a node): traits, calls, bytes that its file must hold, ratio of its content."""
+    """Each node's traits, calls, bytes that its file must contain, and ratio (32 bytes a node)."""
 
     def __init__(self, trace: Trace) -> None:
         nodes = trace.nodes
@@ -34,7 +33,7 @@ class Survey:
         self.ratios = array("h", (node.ratio for node in nodes))
         self.traits = array("B", repeat(0, len(nodes)))
         self.calls = array("I", repeat(0, len(nodes)))
-        self.extents = array("q", repeat(0, len(nodes)))  # where the last byte read or written ends
+        self.extents = array("q", repeat(0, len(nodes)))  # end of the last byte read or written
         self.moved: set[tuple[int, int]] = set()  # nodes that must stay on one path: renamed from one to the other
         self.most_read = self.most_written = 0  # bytes of one call
         for stream, about in enumerate(trace.header.streams):
@@ -46,7 +45,7 @@ class Survey:
         return len(self.parents)
 
     def _stream(self, trace: Trace, stream: int) -> None:
-        opened: dict[int, list[Op]] = {}  # by node, what opened it, the latest last
+        opened: dict[int, list[Op]] = {}  # by node, the ops that opened it, the latest last
         for call in trace.calls(stream):
             op, node = call.op, call.node
             self.calls[node] += 1
@@ -56,7 +55,7 @@ class Survey:
                 self._moved_bytes(call, opened.get(node))
             elif op is Op.OPEN or op is Op.CREATE:
                 stack = opened.setdefault(node, [])
-                if stack and stack[-1] is not op:  # which of the two a call uses, the trace does not say
+                if stack and stack[-1] is not op:  # the trace does not show which of the two a call uses
                     self.traits[node] |= WRITE_OPENED | READ_CREATED
                 stack.append(op)
             elif op is Op.CLOSE and node in opened:
@@ -85,7 +84,7 @@ class Survey:
         self.traits[old] |= CHANGED
         self.extents[new] = max(self.extents[new], self.extents[old])
         if self.ratios[old] == UNKNOWN_RATIO:
-            self.ratios[old] = self.ratios[new]  # samples are taken in the end, under the new name
+            self.ratios[old] = self.ratios[new]  # samples are taken at the end, under the new name
         above = self.parents[old]
         if above != self.parents[new] or (above != NO_NODE and self.is_root(above) and len(self.moved) < _MOST_MOVED):
             self.moved.add((old, new))
@@ -98,41 +97,41 @@ class Survey:
                 self.sizes[node] = max(self.sizes[node], extent)
 
     def is_root(self, node: int) -> bool:
-        """Whether it has no parent; a root is a directory that is there."""
+        """Return whether the node has no parent; a root is an existing directory."""
         return self.parents[node] == NO_NODE
 
 
 MISSING, DIRECTORY, FILE = 0, 1, 2
-_SETTLED, _NO_FILE = 1, 2  # bits: can no longer have been there before; or as a directory only
+_SETTLED, _NO_FILE = 1, 2  # bits: cannot have existed before; or only as a directory
 
 CHANGES = frozenset({Op.CREATE, Op.RENAME, Op.REMOVE, Op.MKDIR})
 PATHLESS = frozenset({Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE})
 
 
 class _Entry(NamedTuple):
-    """What a name stands for in a directory."""
+    """State of a name in a directory."""
 
     state: int
-    inode: int  # of a directory: what is in it is kept under this number
+    inode: int  # of a directory: key of its contents
 
 
 class World:
-    """The state of every node, 7 bytes each, and some for what was in directories that were renamed.
+    """State of every node, 7 bytes each, and some for the contents of directories that were renamed.
 
     A node that nothing in the trace explains (another program made it, or the call that did was lost, or belongs to a
-    stream that is not played) but that a call found there is taken to have been there from the beginning, if no call
-    has seen it missing before: `prepared` shows it in the end.
+    stream that is not played) but that a call found is assumed to have existed from the beginning, if no call found it
+    missing before: `prepared` has it in the end.
     """
 
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
         self._parents = survey.parents
         size = len(survey)
-        self.prepared = array("b", repeat(MISSING, size))  # what is there before the first call
-        self._states = array("b", repeat(MISSING, size))  # of a node in the directory that was first of its path
-        self._entries = array("i", repeat(0, size))  # of a directory: how many of the nodes in it are there
-        self._settled = array("b", repeat(0, size))  # seen missing, or changed: can no longer have been there before
-        # Once directories have been renamed, a path leads to other directories than at first.
+        self.prepared = array("b", repeat(MISSING, size))  # state before the first call
+        self._states = array("b", repeat(MISSING, size))  # state of a node in the first directory of its path
+        self._entries = array("i", repeat(0, size))  # number of existing nodes in a directory
+        self._settled = array("b", repeat(0, size))  # found missing, or changed: cannot have existed before
+        # After renames of directories, a path leads to other directories than at first.
         self._moved = False
         self._inodes: dict[int, int] = {}  # of nodes in `_states` whose directory is not the first of its path
         self._elsewhere: dict[tuple[int, int], _Entry] = {}  # by directory's inode and node
@@ -145,7 +144,7 @@ class World:
                 self._prepare(node, _state(survey.kinds[node]))
 
     def state(self, node: int) -> int:
-        """What its path leads to now."""
+        """Return the state of a path now."""
         return self._entry(node).state if self._moved else self._states[node]
 
     def _entry(self, node: int) -> _Entry:
@@ -164,7 +163,7 @@ class World:
             self._entries[self._parents[node]] += 1
 
     def assume(self, call: Call) -> None:
-        """Take what a call needs for its recorded outcome to have been there, where nothing speaks against it."""
+        """Assume that what a call needs for its recorded outcome existed, unless there is evidence against it."""
         makes = call.op in (Op.CREATE, Op.MKDIR, Op.RENAME)
         if call.error and not (makes and call.error == errno.EEXIST):
             return
@@ -185,12 +184,12 @@ class World:
         if not self._assume(above, DIRECTORY):
             return False
         if self._settled[above] & _SETTLED or self.prepared[above] != DIRECTORY or self.state(above) != DIRECTORY:
-            return False  # another directory than the first of its path, or none
+            return False  # not the first directory of its path, or none
         self._prepare(node, state)
         return True
 
     def foretell(self, call: Call) -> int:
-        """The errno that a call by path would end with now; 0: success."""
+        """Predict the errno of a call by path; 0: success."""
         op, node = call.op, call.node
         if op is Op.RENAME:
             return self._foretell_rename(call.other, node)
@@ -243,7 +242,7 @@ class World:
         return above == directory
 
     def _way(self, node: int) -> int:
-        """The errno of the way to a node; 0 when all directories above it are there."""
+        """Return the errno of the path to a node; 0 if all directories above it exist."""
         above = self._parents[node]
         if above == NO_NODE or self.state(above) == DIRECTORY:
             return 0
@@ -252,7 +251,7 @@ class World:
         return errno.ENOTDIR if above != NO_NODE and self.state(above) == FILE else errno.ENOENT
 
     def make(self, call: Call) -> None:
-        """A call of CHANGES happened, with success."""
+        """Apply a successful call of CHANGES."""
         op, node = call.op, call.node
         if op is Op.REMOVE:
             self._set(node, _Entry(MISSING, node))
@@ -266,12 +265,12 @@ class World:
             self._set(node, entry if entry.state == DIRECTORY else _Entry(entry.state, node))
 
     def _fresh(self) -> int:
-        """An inode that no directory has; the old ones may live on under other names."""
+        """Return an inode that no directory has; the old ones may still exist under other names."""
         self._next_inode += 1
         return self._next_inode
 
     def seen_missing(self, node: int) -> None:
-        """A call did not find it; nor then a file in place of a directory above it."""
+        """Record that a call did not find the node, so that a directory above it cannot be a file either."""
         if self.state(node):
             return
         self._settled[node] = _SETTLED
@@ -281,7 +280,7 @@ class World:
             above = self._parents[above]
 
     def _set(self, node: int, entry: _Entry) -> None:
-        """What a path whose directories are there leads to from now on."""
+        """Set the state of a path whose directories exist."""
         above = self._parents[node]
         inode = NO_NODE if above == NO_NODE else self._entry(above).inode if self._moved else above
         change = bool(entry.state) - bool(self.state(node))

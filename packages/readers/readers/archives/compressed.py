@@ -1,4 +1,4 @@
-"""Files compressed by bzip2, xz and Zstandard (RFC 8878), of several streams too; a tar inside one is opened with it."""
+"""Files compressed by bzip2, xz and Zstandard (RFC 8878), and tar archives in them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from readers.rest import AFTER_CONTENT, rest
 from readers.streams import CHUNK, PieceStream, as_binary
 
 _SMALL = 1 << 20  # content up to this size is handed out as bytes
-_FIRST_READ = 1 << 12  # of a stream; it doubles up to CHUNK, so that many tiny streams cost no more than their bytes
+_FIRST_READ = 1 << 12  # bytes of a stream; doubled up to CHUNK, so that many tiny streams cost no more than their bytes
 _MEMORY = 1 << 28  # bytes a decompressor may take
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18.{4}", re.DOTALL)  # RFC 8878, 3.1.2: of other programs' data
@@ -35,8 +35,8 @@ def _unxz() -> Any:
 
 
 class StreamReader:
-    """The content of consecutive streams in a file. `rest` is the position of bytes that follow a whole stream and are
-    not a stream, once it was reached."""
+    """Content of consecutive streams in a file. `rest` is the position of the bytes after the last whole stream that
+    are not a stream; it is set when they are reached."""
 
     def __init__(self, file: BinaryIO, make: Callable[[], Any], magic: bytes, what: str) -> None:
         self._file, self._make, self._magic, self._what = file, make, magic, what
@@ -45,8 +45,8 @@ class StreamReader:
         self.rest: int | None = None
 
     def piece(self) -> bytes:
-        """The next bytes; b"" at the end. `truncated` or `corrupt` when the file is, `unsupported` when it takes
-        more memory than a slot may give."""
+        """Return the next bytes; b"" at the end. Raises DocumentError `truncated` or `corrupt` if the file is,
+        `unsupported` if it takes more memory than a slot may give."""
         while True:
             if self._codec.eof and not self._next_stream():
                 return b""
@@ -64,7 +64,7 @@ class StreamReader:
                 return out
 
     def _next_stream(self) -> bool:
-        """Start with the stream behind the one that has ended; False when there is none."""
+        """Start the next stream; return False if there is none."""
         rest = bytes(self._codec.unused_data)
         while True:
             while len(rest := rest.lstrip(b"\0")) < _SKIPPABLE_HEAD and (more := self._file.read(_FIRST_READ)):
@@ -88,8 +88,9 @@ class StreamReader:
 
 
 def content_children(piece: Callable[[], bytes], name: bytes, skippable: int) -> Iterator[Child]:
-    """The members of the tar that comes out, of which `skippable` bytes may be left; otherwise the content as one child. What was decompressed before the
-    file is cut or damaged is handed out; the error comes after it."""
+    """Yield the members of the tar archive that is decompressed, of which `skippable` bytes may be skipped; otherwise
+    the content as one child. What was decompressed before the file is cut or damaged is handed out; the error comes
+    after it."""
     content = as_binary(PieceStream(piece))
     first, error = _first(content)
     if error is not None and not first:
@@ -109,13 +110,13 @@ def content_children(piece: Callable[[], bytes], name: bytes, skippable: int) ->
 
 
 def after_streams(file: BinaryIO, start: int | None, size: int, what: str) -> Iterator[Child]:
-    """See `rest`; nothing where the streams were not read to their end."""
+    """Yield children after the streams (see `rest`); none if the streams were not read to their end."""
     if start is not None:
         yield from rest(file, start, size, AFTER_CONTENT, what)
 
 
 def _first(content: BinaryIO) -> tuple[bytes, DocumentError | None]:
-    """The first bytes, and why there are no more of them."""
+    """Return the first bytes, and the error that ended them, if any."""
     pieces: list[bytes] = []
     left = _SMALL
     try:
@@ -128,12 +129,12 @@ def _first(content: BinaryIO) -> tuple[bytes, DocumentError | None]:
 
 
 def skippable(size: int, limits: Limits) -> int:
-    """Bytes of an archive of this size that may be decompressed only to get past them: as many as it may expand to."""
+    """Return how many bytes of an archive may be decompressed only to skip them: its expansion limit."""
     return max(limits.expansion_floor, int(limits.expansion_ratio * size))
 
 
 def bare_name(own: bytes, suffixes: tuple[bytes, ...]) -> bytes:
-    """The file's own name less what the program added to it: `.tbz2` and its like stand for a tar as well."""
+    """Return the file's own name without the suffix that the program added; `.tbz2` and the like are removed whole."""
     for suffix in suffixes:
         if own.lower().endswith(suffix) and len(own) > len(suffix):
             return own[: -len(suffix)]
@@ -185,20 +186,20 @@ _ZEROS = re.compile(rb"\0++")
 
 
 class GzipReader:
-    """Members of a gzip file one after another. The frame is read here and the CRC checked apart from inflating, so
-    that everything inflated is handed out before an error."""
+    """Members of a gzip file one after another. The frame is read here and the CRC is checked separately from
+    inflating, so that everything inflated is handed out before an error."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._buffer, self._at = b"", 0  # what was read, and how much of it is used up
+        self._buffer, self._at = b"", 0  # bytes read, and how many of them are used
         self._step = _FIRST_STEP
         self._inflater: Inflater | None = None
         self._members = 0
-        self.rest: int | None = None  # where bytes begin that follow the last member, once it was reached
+        self.rest: int | None = None  # position of the bytes after the last member, when it is reached
         self._crc = self._size = 0
 
     def piece(self) -> bytes:
-        """The next bytes; b"" at the end. `truncated` or `corrupt` when the file is."""
+        """Return the next bytes; b"" at the end. Raises DocumentError `truncated` or `corrupt` if the file is."""
         while True:
             if self._inflater is None and not self._start():
                 return b""
@@ -207,7 +208,7 @@ class GzipReader:
                 return out
 
     def _fill(self, count: int) -> bool:
-        """Have at least that many bytes in the buffer."""
+        """Fill the buffer up to `count` bytes; return False if the file ends before."""
         while len(self._buffer) - self._at < count:
             more = self._file.read(CHUNK)
             if not more:
@@ -216,7 +217,7 @@ class GzipReader:
         return True
 
     def _start(self) -> bool:
-        """Skip the header of the next member; False when there is none."""
+        """Skip the header of the next member; return False if there is no member."""
         if self._members and not self._at_next_member():
             self.rest = self._file.tell() - len(self._buffer) + self._at
             return False
@@ -230,7 +231,7 @@ class GzipReader:
         return True
 
     def _header_length(self, most: int) -> int | None:
-        """That of the header here; None when it has more than so many bytes."""
+        """Return the length of the member's header; None if it has more than `most` bytes."""
         there = self._fill(most)
         length = header_length(self._buffer[self._at : self._at + most])
         if length is None and not there:
@@ -238,7 +239,7 @@ class GzipReader:
         return length
 
     def _at_next_member(self) -> bool:
-        """Skip zero padding; what is no member after the first one does not make the file damaged."""
+        """Skip zero padding and return whether a member follows; other bytes after the first member are not damage."""
         while self._fill(1):
             padding = _ZEROS.match(self._buffer, self._at)
             self._at = padding.end() if padding else self._at
@@ -284,8 +285,8 @@ def _cut() -> DocumentError:
 
 
 def header_length(data: bytes) -> int | None:
-    """Length of the gzip header at the start (RFC 1952, 2.3); None when more bytes are needed. `corrupt` when it is
-    none."""
+    """Return the length of the gzip header at the start (RFC 1952, 2.3); None if more bytes are needed. Raises
+    DocumentError `corrupt` if it is not a header."""
     if len(data) < 10:
         return None
     if not data.startswith(_MAGIC) or data[2] != 8:

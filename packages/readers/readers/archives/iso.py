@@ -35,7 +35,7 @@ class _Path(NamedTuple):
         return {self.kind: self.path}
 
     def shown(self) -> bytes:
-        """The member's name: without the version that plain ISO 9660 has behind it."""
+        """Return the member's name without the version that plain ISO 9660 appends to it."""
         name = self.path.lstrip("/")
         if self.kind == "iso_path":
             name = name.partition(";")[0].removesuffix(".")
@@ -47,10 +47,10 @@ class _Tree:
     """An open image and the kinds of names in it."""
 
     image: Any
-    kinds: tuple[str, ...]  # pycdlib's names for them; the one that says most first
+    kinds: tuple[str, ...]  # pycdlib's names for them; the most informative first
 
     def files(self) -> Iterator[_Path]:
-        """Paths in the order of the directories; then those of files that only another kind of name leads to."""
+        """Yield paths in the order of the directories, then those of files that have only another kind of name."""
         seen: set[tuple[int, int]] = set()
         for kind in self.kinds:
             for folder, _, files in self.image.walk(**{kind: "/"}):
@@ -62,8 +62,8 @@ class _Tree:
                     seen.add(place)
 
     def place(self, path: _Path) -> tuple[int, int]:
-        """Where a file begins and how many bytes it has (a part of them where the image is cut: pycdlib shortens the
-        file that reaches beyond its end); a negative number for a symbolic link."""
+        """Return the position of a file and its length in bytes (less if the image is cut: pycdlib shortens the file
+        that reaches beyond its end); the length is negative for a symbolic link."""
         record = self.image.get_record(**path.asked)
         extension = getattr(record, "rock_ridge", None)
         length = -1 if extension is not None and extension.is_symlink() else int(record.get_data_length())
@@ -74,13 +74,13 @@ class _Tree:
         return self.end() > size
 
     def end(self) -> int:
-        """Where the volume ends."""
+        """Return the position of the volume's end."""
         return int(self.image.pvd.space_size) * int(self.image.logical_block_size)
 
 
 @contextmanager
 def _opened(file: BinaryIO) -> Iterator[_Tree]:
-    """The image; DocumentError `corrupt` when its directories cannot be read."""
+    """Open the image. Raises DocumentError `corrupt` if its directories cannot be read."""
     image = pycdlib.PyCdlib()
     try:
         image.open_fp(file)
@@ -122,7 +122,7 @@ class IsoHandler(ContainerHandler):
     ).alone()
 
     def announced(self, source: Source) -> int | None:
-        """Files in all directories; None where these cannot be read."""
+        """Return the number of files in all directories; None if these cannot be read."""
         try:
             with scattered(source.open()) as file, _opened(file) as tree:
                 return sum(1 for _ in _paths(tree))
@@ -130,7 +130,7 @@ class IsoHandler(ContainerHandler):
             return None
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The files, directory by directory. One whose bytes are not all there is failed, a large one is cut short."""
+        """Yield the files by directory. One that is cut is failed, a large one is truncated."""
         with scattered(source.open()) as file, _opened(file) as tree:
             end, last = source.size if tree.cut(source.size) else None, 0
             for position, path in enumerate(_paths(tree)):
@@ -147,7 +147,7 @@ def _paths(tree: _Tree) -> Iterator[_Path]:
 
 
 def _child(tree: _Tree, path: _Path, position: int, end: int | None) -> Iterator[Child]:
-    """The child at this path; `end` is that of the image where it is cut."""
+    """Yield the child at this path; `end` is the end of the image if it is cut."""
     name = path.shown()
     try:
         start, length = tree.place(path)
@@ -176,7 +176,7 @@ def _cut() -> DocumentError:
 
 
 def _pieces(content: BinaryIO, length: int) -> Iterator[bytes]:
-    """The bytes of a file; `truncated` where the image ends before it does."""
+    """Yield the bytes of a file. Raises DocumentError `truncated` if the image ends before the file."""
     while length:
         try:
             piece = bytes(content.read(min(CHUNK, length)))

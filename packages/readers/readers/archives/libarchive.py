@@ -1,8 +1,8 @@
 """libarchive (BSD-2-Clause) through ctypes: the members of an archive, read from a file object by callbacks.
 
 The library comes with the wheel `archi`, whose own Python interface reads archives whole into memory and is not used;
-where that wheel cannot be loaded, the system's library (Debian: libarchive13) serves. Every pass allows one format and
-no filter, so that a member's name or content never decides what parses it.
+if that wheel cannot be loaded, the system's library (Debian: libarchive13) is used. Every pass allows one format and no
+filter, so that a member's name or content never decides what parses it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "archive_entry_size": (_I64, (_P,)),
     "archive_entry_size_is_set": (_INT, (_P,)),
 }
-# What its messages say, in the order in which they are looked for.
+# Parts of libarchive's messages and their codes, in the order of search.
 _CODES = (
     ("ncrypt", ExceptionCode.ENCRYPTED),
     ("runcated", ExceptionCode.TRUNCATED),
@@ -146,14 +146,14 @@ class ArchiveReader:
             self._archive = None
 
     def next(self) -> ArchiveEntry | None:
-        """The next member, behind what is left of the present one; None at the end. Raises DocumentError."""
+        """Return the next member, skipping the rest of the present one; None at the end. Raises DocumentError."""
         pointer = _P()
         if self._checked(self._lib.archive_read_next_header(self._archive, ctypes.byref(pointer))) == _EOF:
             return None
         return ArchiveEntry(self._lib, pointer)
 
     def pieces(self, limit: int | None) -> Iterator[bytes]:
-        """The bytes of the member. Raises DocumentError, `corrupt` also where there are more than `limit`."""
+        """Yield the bytes of the member. Raises DocumentError, `corrupt` also if there are more than `limit`."""
         made = 0
         pointer, count, offset = _P(), ctypes.c_size_t(), _I64()
         where = ctypes.byref(pointer), ctypes.byref(count), ctypes.byref(offset)
@@ -169,11 +169,11 @@ class ArchiveReader:
 
     @property
     def position(self) -> int:
-        """How many bytes of the file the library has used up."""
+        """Number of bytes of the file that the library has consumed."""
         return int(self._lib.archive_filter_bytes(self._archive, 0))
 
     def _checked(self, result: int) -> int:
-        """The result, where it is no failure. What the file raised comes out of here as it was."""
+        """Return the result, or raise DocumentError for a failure, or the error that the file raised."""
         fault, self._fault = self._fault, None
         if fault is not None:
             raise fault
@@ -217,8 +217,8 @@ class ArchiveReader:
 
 
 class Members:
-    """The members that a reader comes to. `solid`: what the caller leaves of one has to be decoded to reach the next;
-    it may be as much as the archive may expand to, then the rest is `expansion_limit`."""
+    """Members that a reader reaches. `solid`: what the caller does not read of a member has to be decoded to reach the
+    next; this may be as much as the archive may expand to, then the rest is `expansion_limit`."""
 
     def __init__(self, reader: ArchiveReader, size: int, limits: Limits, *, solid: bool) -> None:
         self._reader = reader
@@ -244,7 +244,7 @@ class Members:
         return entry
 
     def child(self, entry: ArchiveEntry, position: int, name: bytes | None = None, crc: int | None = None) -> Child:
-        """The member as a child, failed where its data cannot be read or has another CRC-32 than this."""
+        """Return the member as a child, failed if its data cannot be read or has another CRC-32 than `crc`."""
         name = entry.name if name is None else name
         if entry.link:
             return link_member(name, position)
@@ -259,7 +259,7 @@ class Members:
         made = computed = 0
         for piece in self._reader.pieces(entry.size):
             made += len(piece)
-            if crc is not None:  # libarchive does not look at that of stored members
+            if crc is not None:  # libarchive does not check the CRC of stored members
                 computed = isal_zlib.crc32(piece, computed)
             yield piece
         if entry.size is not None and made < entry.size:
@@ -271,8 +271,9 @@ class Members:
 def all_members(
     reader: ArchiveReader, size: int, limits: Limits, *, solid: bool, file: BinaryIO, what: str, end: int | None = None
 ) -> Iterator[Child]:
-    """Every member but directories, its position among all as ordinal. DocumentError where the archive is cut or
-    damaged: the rest is lost. The bytes of `file` after its end, or after the last member, are accounted for (see `rest`)."""
+    """Yield every member but directories, with its position among all as ordinal. Raises DocumentError if the archive
+    is cut or damaged: the rest is lost. The bytes of `file` after the archive's end, or after the last member, are
+    accounted for (see `rest`)."""
     members = Members(reader, size, limits, solid=solid)
     position = 0
     try:
@@ -313,12 +314,12 @@ class CabHandler(ContainerHandler):
     ).alone()
 
     def announced(self, source: Source) -> int | None:
-        """The number of files in the header; None where it is cut."""
+        """Return the number of files in the header; None if it is cut."""
         return _header(source)[0] if len(source.head) >= _HEADER.size else None
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The files in order. One that cannot be read is a Child with an error that is not emitted. Raises
-        `unsupported` after the last file of one cabinet of a set, `corrupt` or `truncated` where it is damaged."""
+        """Yield the files in order. A file that cannot be read is a Child with an error that is not emitted. Raises
+        `unsupported` after the last file of one cabinet of a set, `corrupt` or `truncated` if it is damaged."""
         in_a_set = len(source.head) >= _HEADER.size and bool(_header(source)[1] & _IN_A_SET)
         with source.open() as file, closing(ArchiveReader(file, source.size, "cab")) as reader:
             end = _end(source.head)
@@ -330,7 +331,7 @@ class CabHandler(ContainerHandler):
 
 
 def _end(head: bytes) -> int | None:
-    """Where the cabinet ends, with the signature that may follow it: its place is in the reserved bytes of the header then."""
+    """Return the cabinet's end, including a signature that the header's reserved bytes locate."""
     if len(head) < _SIGNATURE.size:
         return None
     length, flags, reserved, at, size = _SIGNATURE.unpack_from(head)
@@ -338,7 +339,7 @@ def _end(head: bytes) -> int | None:
 
 
 def _header(source: Source) -> tuple[int, int]:
-    """(number of files, flags)."""
+    """Return the number of files and the flags."""
     files, flags = _HEADER.unpack_from(source.head)
     return int(files), int(flags)
 
@@ -350,7 +351,7 @@ _BSD_TABLE = b"__.SYMDEF"
 
 
 class ArHandler(ContainerHandler):
-    """An archive; its members are its children, with their position as ordinal, that of a symbol table counted."""
+    """A Unix archive; its members are its children, with their position as ordinal; symbol tables are counted."""
 
     name = "ar"
     media_types: tuple[str, ...] = ("application/x-archive",)
@@ -377,8 +378,8 @@ class ArHandler(ContainerHandler):
 
 
 class CpioHandler(ContainerHandler):
-    """An archive; its members are its children, with their position as ordinal. Directories are counted in it and are
-    not items."""
+    """A cpio archive; its members are its children, with their position as ordinal. Directories are counted and are not
+    items."""
 
     name = "cpio"
     media_types: tuple[str, ...] = ("application/x-cpio",)

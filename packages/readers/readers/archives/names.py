@@ -1,4 +1,4 @@
-"""Names of members in archives whose format does not say which charset they are in (tar, cpio, ar, RAR 4)."""
+"""Names of members in archives whose format does not state their charset (tar, cpio, ar, RAR 4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from readers.base import Child
 from readers.charset_guess import guess, reads
 
-# Which charset the name of a file is in, by its letters: names are too short for the statistics of the charset
+# The charset of a file's name, by its letters: names are too short for the statistics of the charset
 # detector.
 
 _KANA = "\u3041-\u3093\u30a1-\u30f6\u30fc"
@@ -41,7 +41,7 @@ _CAPITAL_WITHIN = re.compile("[a-z\xdf-\xff\u0103-\u017f](?=[^\x00-\x7f])(.)")  
 
 
 def by_letters(name: bytes) -> str:
-    """The codec of a name that is not UTF-8; "" where its letters leave it open."""
+    """Return the codec of a name that is not UTF-8; "" if its letters do not decide."""
     if _is_japanese(name):
         return "cp932"
     if _is_hebrew(name):
@@ -59,15 +59,15 @@ def _read(name: bytes, codec: str) -> str:
 
 
 def may_be_japanese(name: bytes) -> bool:
-    """Characters of Shift-JIS next to each other, and nothing else that is not ASCII: an accented letter of DOS and the letter after it
-    look like one of them."""
+    """Return whether all non-ASCII characters are Shift-JIS in runs of two or more: a single one may be an accented
+    letter of DOS and the letter after it."""
     text = _HALF.sub("", _read(name, "cp932"))
     runs = _JAPANESE.findall(text)
     return sum(c > "\x7f" for c in text) == sum(map(len, runs)) and min(map(len, runs), default=2) > 1
 
 
 def _is_japanese(name: bytes) -> bool:
-    """The same with two syllables, or with words in half-width kana where no charset of two bytes reads them."""
+    """Return whether it may be, and has two syllables, or half-width words in no two-byte charset."""
     if not may_be_japanese(name):
         return False
     text = _read(name, "cp932")
@@ -88,13 +88,14 @@ def _is_half_width(name: bytes, text: str) -> bool:
 
 
 def _is_central(name: bytes) -> bool:
-    """In code page 852, and with capitals where words have them."""
+    """Return whether the name is in code page 852 and has capitals only where words have them."""
     text = _read(name, "cp852")
     return _is_of(name, "cp852", _CENTRAL) and not any(c.isupper() for c in _CAPITAL_WITHIN.findall(text))
 
 
 def _is_hebrew(name: bytes) -> bool:
-    """Words of nothing else, with final letters at their ends and nowhere else: capitals in Russian and Greek break that rule."""
+    """Return whether all non-ASCII words are Hebrew, with final letters at their ends and nowhere else: capitals in
+    Russian and Greek break that rule."""
     text = _read(name, "cp862")
     words = [word for word in re.split(r"[\W\d_]+", text) if not word.isascii()]
     if sum(map(len, words)) < _FEWEST_HEBREW:
@@ -105,18 +106,19 @@ def _is_hebrew(name: bytes) -> bool:
 
 
 def _is_of(name: bytes, codec: str, letters: frozenset[str]) -> bool:
-    """Whether all that is not ASCII are such letters in this codec."""
+    """Return whether all non-ASCII characters of the name in this codec are among `letters`."""
     text = _read(name, codec)
     return bool(text) and all(c < "\x80" or c.lower() in letters for c in text)
 
 
 MOST = 500  # names that are looked at together
-_NO_LETTER = "ÿ"  # of windows-1252: bytes that are no text are full of it, and hardly any word has it
+_NO_LETTER = "ÿ"  # in windows-1252: frequent in bytes that are not text, and rare in words
 
 
 def shown(children: Iterable[Child]) -> Iterator[Child]:
-    """The same children; names that are no UTF-8 are shown in what those that came so far are surely in, and so is the
-    first of them; else in what they look like, which is noted as a guess. What fits no charset stays as it is."""
+    """Yield the same children with names that are not UTF-8 decoded: in the charset that the names so far certainly
+    have (the first name too), else in the likeliest one, which is recorded as a guess. A name that fits no charset is
+    left as it is."""
     names: list[bytes] = []
     charset = ""
     for child in children:
@@ -159,7 +161,7 @@ class Likely(NamedTuple):
         return (text, charset) if own or others else None
 
     def read(self, name: bytes) -> str | None:
-        """One of them as text; None where it cannot be that."""
+        """Decode a name; return None if it cannot be in this charset."""
         if not self.charset or not reads(name, self.charset):
             return None
         text = name.decode(self.charset, "replace")
@@ -167,7 +169,7 @@ class Likely(NamedTuple):
 
 
 def likely_charset(names: Iterable[bytes]) -> Likely:
-    """What such names together look like, all of them at once, and what the letters of most of them speak for."""
+    """Return the likeliest charset of all names together, and the charset that the letters of most of them indicate."""
     known = list(names)
     guessed = guess(b"\n".join(known))
     told = Counter(filter(None, map(by_letters, known))).most_common(1)
@@ -176,7 +178,7 @@ def likely_charset(names: Iterable[bytes]) -> Likely:
 
 
 def is_utf8(name: bytes) -> bool:
-    """Whether it can be read as that."""
+    """Return whether the name is valid UTF-8."""
     try:
         name.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,5 +1,5 @@
-"""Self-extracting archives: programs for DOS and Windows (Microsoft's PE format) that carry an archive behind their own
-sections, or a cabinet among their resources."""
+"""Self-extracting archives: programs for DOS and Windows (Microsoft's PE format) that contain an archive after their
+own sections, or a cabinet among their resources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from readers.records import Limits, TextState
 from readers.streams import CHUNK, RangeStream
 
 _SECTION = struct.Struct("<8s8xLL16x")
-_MOST_SETTINGS = 1 << 16  # bytes between the program and its archive; 7-Zip has what to run there
+_MOST_SETTINGS = 1 << 16  # bytes between the program and its archive; 7-Zip stores there what to run
 _ARCHIVES: tuple[tuple[bytes, LeafHandler], ...] = (
     (b"7z\xbc\xaf\x27\x1c\0", SevenZipHandler()),
     (SIGNATURE_4, RarHandler()),
@@ -34,7 +34,7 @@ _ZIP = ZipHandler()
 
 
 class ProgramHandler(LeafHandler):
-    """A program; the members of the archive that it carries are its children."""
+    """A program; the members of the archive in it are its children."""
 
     name = "program"
     media_types: tuple[str, ...] = ("application/x-dosexec",)
@@ -51,18 +51,18 @@ class ProgramHandler(LeafHandler):
     ).alone()
 
     def announced(self, source: Source) -> int | None:
-        """As the archive announces."""
+        """Return the number that the archive announces."""
         found = _carried(source)
         return None if found is None else found[0].announced(found[1])
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Those of the archive; raises what reading it raises."""
+        """Yield the children of the archive. Raises the errors of its handler."""
         found = _carried(source)
         if found is not None:
             yield from found[0].children(found[1], limits)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None; `unsupported` where it is a program alone."""
+        """Return no text: `unsupported` if the program contains no archive."""
         return Text(state=TextState.UNSUPPORTED if _carried(source) is None else TextState.EMPTY)
 
 
@@ -91,7 +91,7 @@ class _Window:
 
 
 def _carried(source: Source) -> tuple[LeafHandler, Source] | None:
-    """What reads the archive in it, and its bytes; None where there is none."""
+    """Return the handler of the archive in the program, and the archive as a source; None if there is none."""
     overlay, stop, resources = _places(source.head, source.size)
     behind = (overlay, min(stop, overlay + _MOST_SETTINGS)) if overlay < stop else (0, stop)  # the header may be wrong
     with source.open() as file:
@@ -102,7 +102,7 @@ def _carried(source: Source) -> tuple[LeafHandler, Source] | None:
                 if start == overlay or handler.announced(window) is not None:
                     return handler, window
         try:
-            # Offsets in it may count from the program's first byte; those that do not are put right there.
+            # Offsets in a zip archive may count from the program's first byte; the zip handler corrects others.
             directory = find_directory(file, stop)
         except DocumentError:
             return None
@@ -110,7 +110,7 @@ def _carried(source: Source) -> tuple[LeafHandler, Source] | None:
 
 
 def _places(head: bytes, size: int) -> tuple[int, int, list[tuple[int, int]]]:
-    """Where the program ends and what it carries may begin; where that ends, before a signature; the ranges of resources."""
+    """Return the program's end, where an archive may begin; the archive's end; ranges of resources."""
     at = int.from_bytes(head[60:64], "little")
     if not head.startswith(b"PE\0\0", at) or len(head) < at + 24:
         last, pages = struct.unpack_from("<2xHH", head) if len(head) >= 6 else (0, 0)  # of DOS: its image in pages
@@ -130,7 +130,7 @@ def _places(head: bytes, size: int) -> tuple[int, int, list[tuple[int, int]]]:
 
 
 def _found(file: BinaryIO, start: int, stop: int) -> tuple[int, LeafHandler] | None:
-    """Where the first archive begins, other than a zip archive, and what reads it."""
+    """Return the position of the first archive other than a zip archive, and its handler."""
     carry, at = b"", start
     file.seek(start)
     while at < stop and (data := file.read(min(CHUNK, stop - at))):

@@ -56,7 +56,7 @@ class Layout:
 
 
 def read_layout(file: BinaryIO) -> Layout:
-    """The main header. DocumentError `encrypted` where the headers are, `corrupt` where there is none."""
+    """Return the main header. Raises DocumentError `encrypted` if the headers are, `corrupt` if there is none."""
     file.seek(0)
     head = file.read(len(SIGNATURE_5))
     if head == SIGNATURE_5:
@@ -73,8 +73,8 @@ def read_layout(file: BinaryIO) -> Layout:
 
 
 def members(file: BinaryIO, size: int, layout: Layout, ends: list[int] | None = None) -> Iterator[Member]:
-    """Every file header in order; `ends` gets where the last block ends. DocumentError `truncated` or `corrupt` where the
-    chain of headers breaks."""
+    """Yield every file header in order and append the end of the last block to `ends`. Raises DocumentError `truncated`
+    or `corrupt` if the chain of headers breaks."""
     read, end_type = (_block_4, _END_4) if layout.version == 4 else (_block_5, _END_5)
     at, count = layout.prefix, 0
     while at < size:
@@ -108,7 +108,7 @@ def _hidden() -> DocumentError:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One block: its header after the fields that all have, and its position."""
+    """One block: its header after the fields that all blocks have, and its position."""
 
     type: int
     flags: int
@@ -119,7 +119,7 @@ class _Block:
 
 
 def _block_4(file: BinaryIO, start: int) -> _Block | None:
-    """The block that begins here; None where its CRC is wrong or it is cut."""
+    """Return the block that begins here; None if its CRC is wrong or it is cut."""
     head = file.read(_SMALLEST_4)
     if len(head) < _SMALLEST_4:
         return None
@@ -162,8 +162,8 @@ def _member_4(block: _Block) -> Member | None:
 
 
 def _unicode_name(stored: bytes) -> bytes:
-    """UTF-8 of a name in version 4: an 8-bit one, NUL, and behind it what differs in UTF-16 (or nothing, where the
-    first is UTF-8 already)."""
+    """Return a name of version 4 in UTF-8. It is stored as an 8-bit name, NUL, and the differences in UTF-16 (or
+    nothing, if the first is UTF-8 already)."""
     plain, zero, packed = stored.partition(b"\0")
     if not zero or not packed:
         return plain.replace(b"\\", b"/")
@@ -207,7 +207,7 @@ def _layout_5(file: BinaryIO) -> Layout:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """(a number of seven bits a byte, the place behind it); LookupError where it does not end."""
+    """Return a number of seven bits a byte, and the position after it. Raises LookupError if it does not end."""
     value = shift = 0
     while shift < 70:
         byte = data[at]
@@ -219,7 +219,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _block_5(file: BinaryIO, start: int) -> _Block | None:
-    """The block that begins here; None where its CRC is wrong or it is cut."""
+    """Return the block that begins here; None if its CRC is wrong or it is cut."""
     head = file.read(7)
     try:
         length, at = _number(head, 4)
@@ -272,7 +272,7 @@ def _member_5(block: _Block) -> Member | None:
 
 
 def _records(extra: bytes) -> Iterator[int]:
-    """The types of the records in a file header's extra area: 1 encryption, 5 a link or a copy of another member."""
+    """Yield the types of the records in a file header's extra area: 1 encryption, 5 a link or copy."""
     at = 0
     while at < len(extra):
         length, at = _number(extra, at)
@@ -283,11 +283,11 @@ def _records(extra: bytes) -> Iterator[int]:
 
 _FORMATS = {4: "rar", 5: "rar5"}
 _MOST_PREFIX = 4096  # bytes up to the end of the main header that are read again for each member
-_BEHIND = 1024  # bytes behind a member that libarchive may look at; at the very end it wants some
+_BEHIND = 1024  # bytes after a member that libarchive may read; it needs some even at the end
 
 
 class RarHandler(ContainerHandler):
-    """An archive; its members are its children, with the position among the file headers as ordinal. Directories are
+    """A RAR archive; its members are its children, with the position among the file headers as ordinal. Directories are
     counted in the position and are not items."""
 
     name = "rar"
@@ -309,7 +309,7 @@ class RarHandler(ContainerHandler):
     ).alone()
 
     def announced(self, source: Source) -> int | None:
-        """Count file headers other than directories; None where the chain breaks off or continues in another part."""
+        """Count file headers other than directories; None if the chain breaks off or continues in another part."""
         try:
             with source.open() as file:
                 layout = read_layout(file)
@@ -320,8 +320,8 @@ class RarHandler(ContainerHandler):
             return None
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The members in order. One that cannot be read is a Child with an error that is not emitted. Raises
-        `encrypted` where the headers are, `unsupported` after the last member of one part of a split archive."""
+        """Yield the members in order. A member that cannot be read is a Child with an error that is not emitted. Raises
+        `encrypted` if the headers are, `unsupported` after the last member of one part of a split archive."""
         library()
         with source.open() as file:
             layout = read_layout(file)
@@ -341,7 +341,7 @@ class RarHandler(ContainerHandler):
 
 
 def _without_data(member: Member, position: int) -> Child | None:
-    """The child for a member whose data cannot be read or that has none."""
+    """Return the child for a member that has no data or whose data cannot be read."""
     if member.link:
         return link_member(member.name, position)
     if member.split:
@@ -356,7 +356,7 @@ def _without_data(member: Member, position: int) -> Child | None:
 
 
 def _single(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member], limits: Limits) -> Iterator[Child]:
-    """Each member as if it were the only one: the main header and then its block."""
+    """Read each member as if it were the only one: the main header and then its block."""
     file.seek(0)
     prefix = file.read(layout.prefix)
     for position, member in enumerate(members):
@@ -393,7 +393,7 @@ def _solid(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member],
 
 
 def _read(passing: Members, member: Member, position: int) -> Child:
-    """The next member, which is this one, from libarchive."""
+    """Return the next member of libarchive, which is `member`."""
     try:
         entry = passing.next()
         if entry is None:

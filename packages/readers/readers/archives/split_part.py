@@ -11,7 +11,7 @@ MEDIA_TYPE = "application/x-archive-part"
 
 
 class SplitPartHandler(LeafHandler):
-    """The middle or the end of an archive; what it holds begins in another file."""
+    """The middle or the end of an archive that begins in another file."""
 
     name = "part"
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
@@ -23,7 +23,7 @@ class SplitPartHandler(LeafHandler):
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: raises `unsupported`."""
+        """Raise DocumentError `unsupported`."""
         raise DocumentError(ExceptionCode.UNSUPPORTED, "a further part of a split archive; join the parts first")
 
 

@@ -1,4 +1,4 @@
-"""DjVu documents (.djvu): the text layer of every page, what their links and outline say."""
+"""DjVu documents (.djvu): the text layer of every page, the text of their links and outline."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from readers.records import Limits, TextState
 if TYPE_CHECKING:
     from djvu_rs import Bookmark, Document, Page
 
-_BARE = 1_000  # pages without text that are named
+_BARE = 1_000  # pages without text that are listed
 _ENDS = str.maketrans(dict.fromkeys("\x0b\x1d\x1f", "\n"))  # of columns, regions and paragraphs (DjVu 3, 8.3.5)
 _LENGTH_AT, _HEADER = 8, 12  # bytes; of what follows them
 
 
 class DjvuHandler(LeafHandler):
-    """Documents whose pages are in one file."""
+    """A document whose pages are in one file."""
 
     name = "djvu"
     media_types: tuple[str, ...] = ("image/vnd.djvu",)
@@ -41,7 +41,7 @@ class DjvuHandler(LeafHandler):
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text of all pages, with the error `corrupt` where some cannot be read, `truncated` where the file breaks
+        """Return the text of all pages, with the error `corrupt` if some cannot be read, `truncated` if the file breaks
         off."""
         data = source.whole(limits.parse_bytes)
         cut = len(data) < int.from_bytes(data[_LENGTH_AT:_HEADER], "big") + _HEADER
@@ -58,7 +58,7 @@ class DjvuHandler(LeafHandler):
         out.metadata = dict(clean.values(about))
         if not out.text.strip():
             out.text, out.state = "", TextState.NO_TEXT_LAYER
-        elif without and without == pages - unreadable:  # what links and an outline say is no layer
+        elif without and without == pages - unreadable:  # text of links and of an outline is not a text layer
             out.state = out.state or TextState.NO_TEXT_LAYER
         elif bare:
             out.metadata["pages_without_text"] = page_numbers.written(bare)
@@ -86,8 +86,8 @@ def _code(said: str, cut: bool) -> ExceptionCode:
 
 
 def _collect(document: Document, collector: clean.Collector) -> tuple[int, list[int], int]:
-    """What the pages say; returns how many cannot be read, the numbers (from 1) of the first ones without text, and how
-    many there are of these."""
+    """Collect the text of the pages; return how many cannot be read, the numbers (from 1) of the first pages without
+    text, and how many pages have none."""
     unreadable, bare, without = 0, list[int](), 0
     for number in range(document.page_count()):
         try:
@@ -107,7 +107,7 @@ def _collect(document: Document, collector: clean.Collector) -> tuple[int, list[
 
 
 def _links(page: Page) -> Iterator[str]:
-    """Descriptions, and addresses outside of the document."""
+    """Yield descriptions of links, and addresses outside of the document."""
     for area in (page.annotations() or (None, []))[1]:
         yield area["description"]
         if not area["url"].startswith("#"):
@@ -115,7 +115,7 @@ def _links(page: Page) -> Iterator[str]:
 
 
 def _beside(document: Document) -> tuple[Iterable[tuple[str, str | None]], list[str], str]:
-    """The properties, the titles of the outline, and why there is none of either where they are damaged."""
+    """Return the properties, the titles of the outline, and the error if they are damaged."""
     try:
         return _about(document), list(_titles(document)), ""
     except djvu_rs.Error as error:
@@ -123,7 +123,7 @@ def _beside(document: Document) -> tuple[Iterable[tuple[str, str | None]], list[
 
 
 def _titles(document: Document) -> Iterator[str]:
-    """Of the outline, in order."""
+    """Yield the titles of the outline, in order."""
     todo: list[Bookmark] = document.bookmarks()[::-1]
     while todo:
         entry = todo.pop()

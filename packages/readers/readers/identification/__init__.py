@@ -1,1 +1,1 @@
-"""Which format bytes are in."""
+"""Identification of the format of bytes."""

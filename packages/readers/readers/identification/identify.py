@@ -1,4 +1,4 @@
-"""What an item is: by its own magic bytes first, libmagic for the rest, the extension only to break ties."""
+"""Identification of items: by their magic bytes first, libmagic for the rest, the extension only to break ties."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ from readers.tables.dbase.table import is_table
 
 OLE = "application/x-ole-storage"
 _MAX_SECTORS = 64  # directory sectors looked at
-_FIRST_SECTOR, _WORD_97 = 512, b"\xec\xa5"  # of a file without its directory, in which Word puts the document first
-_END_OF_CHAIN = 0xFFFFFFFA  # this and above are no sector numbers
+_FIRST_SECTOR, _WORD_97 = (
+    512,
+    b"\xec\xa5",
+)  # of a file without its directory: Word stores the document in its first sector
+_END_OF_CHAIN = 0xFFFFFFFA  # this number and larger ones are no sectors
 
 _BY_NAME = (  # in order: a message may carry a Word document, never the other way round at the top level
     ("EncryptedPackage", "encrypted"),
@@ -59,7 +62,7 @@ class _Entry(NamedTuple):
 
 
 def ole_type(source: Source, extension: bytes) -> str:
-    """Media type of a compound file. One that holds EncryptedPackage is the OOXML type of its extension."""
+    """Return the media type of a compound file. With EncryptedPackage it is the OOXML type of its extension."""
     try:
         with source.open() as file:
             entries = _entries(file)
@@ -77,8 +80,8 @@ def ole_type(source: Source, extension: bytes) -> str:
 
 
 def _at_the_root(entries: list[_Entry]) -> set[str]:
-    """Names next to one another in the root, because a workbook may hold a document and a document a workbook; empty
-    where the tree is damaged and none can be reached."""
+    """Return the names of the entries in the root, because a workbook may contain a document and a document a workbook;
+    empty if the tree is damaged and no entry can be reached."""
     names: set[str] = set()
     met = {0}  # the root itself
     todo = [entries[0].child] if entries else []
@@ -94,7 +97,7 @@ def _at_the_root(entries: list[_Entry]) -> set[str]:
 
 
 def _entries(file: BinaryIO) -> list[_Entry]:
-    """The directory's entries in order; as many as can be reached."""
+    """Return the directory's entries in order, as many as can be reached."""
     header = file.read(512)
     shift = struct.unpack_from("<H", header, 30)[0]
     if shift not in (9, 12):
@@ -125,19 +128,19 @@ EMPTY = "inode/x-empty"
 UNKNOWN = "application/octet-stream"
 _TNEF = "application/vnd.ms-tnef"
 _PROGRAM = "application/x-dosexec"
-# What libmagic reports for one or two bytes that random data holds by chance (about 1 % of it, with old .COM programs).
+# Types that libmagic reports for one or two bytes, which random data has by chance (about 1 %, with old .COM programs).
 _GUESSES = frozenset(
     (
         *("application/zlib", "application/x-arc", "application/x-compress-ttcomp", "application/x-dosdriver"),
         *("font/x-amiga-font", "image/g3fax", "image/svg+xml", "image/x-tga"),
     )
 )
-# What libmagic calls documents of today, though they are no compound files: of programs before Word 6 and Excel 5.
+# libmagic's types of current documents; outside of compound files they are of versions before Word 6 and Excel 5.
 _OLDER = {"application/msword": "application/msword2", "application/vnd.ms-excel": "application/vnd.ms-excel.sheet.4"}
-# What a PDF without its first line, or with a text in front of it, still holds; its name has to say it then.
+# Content of a PDF without its first line, or with text before it; its extension has to be that of a PDF then.
 _PDF_BODY = re.compile(rb"%PDF-\d|^\d{1,10} \d{1,5} obj\b", re.MULTILINE)
 
-# First bytes, by length. Longer ones are looked up first.
+# First bytes, by length; the longest are checked first.
 _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
     (
         19,
@@ -248,14 +251,14 @@ _FTYP = {
 }
 
 
-# What a file may begin with that is identified by its first bytes.
+# First bytes of files that are identified by their first bytes.
 _FIRST = frozenset(prefix[0] for _, table in _MAGIC for prefix in table) | frozenset(
     prefix[0] for prefix in (*_ZIP, _OLE, b"RIFF", b"0", b"BM", b"MZ", b"d")
 )
 
 
 def extension_of(name: bytes) -> bytes:
-    """Lower-case extension of a name, without its dot; b"" when it has none."""
+    """Return the lower-case extension of a name, without its dot; b"" if it has none."""
     return os.path.splitext(name)[1][1:].lower() if b"." in name else b""
 
 
@@ -264,13 +267,13 @@ _ASKED: list[Callable[[bytes], str | None]] = []  # of plugins
 
 
 def register_magic(magic: Mapping[bytes, str]) -> None:
-    """First bytes that mark a type of a plugin; they are looked at before our own."""
+    """Register first bytes that mark a type of a plugin; they are checked before our own."""
     _REGISTERED.update(magic)
 
 
 def register_identify(asked: Callable[[bytes], str | None]) -> None:
     """Register a function that recognises a plugin's type from the first bytes (`Source.head`) in another way. It is
-    called where no first bytes are known, before tar archives and disc images are looked for."""
+    called if no first bytes are known, before tar archives and disc images are checked."""
     if asked not in _ASKED:
         _ASKED.append(asked)
 
@@ -280,14 +283,14 @@ _ELSEWHERE: list[Elsewhere] = []
 
 
 def identify_by(elsewhere: Elsewhere) -> None:
-    """Have `identify` call this function instead, for the rest of this process (worker.sandbox)."""
+    """Replace `identify` by this function for the rest of this process (worker.sandbox)."""
     _ELSEWHERE[:] = [elsewhere]
 
 
 def identify(source: Source, declared: str | None = None, limits: Limits | None = None) -> str:
-    """The media type of these bytes. `declared` is what a parent declares (a MIME part's Content-Type); it and the
-    extension decide only where the bytes could be several things. `limits`: of the caller, who takes hashes and children
-    next. Raises nothing but what reading raises."""
+    """Return the media type of these bytes. `declared` is what a parent declares (a MIME part's Content-Type); it and
+    the extension decide only if the bytes could be several things. `limits`: of the caller, who takes hashes and
+    children next. Raises only the errors of reading."""
     if source.size == 0:
         return EMPTY
     if _ELSEWHERE:
@@ -310,7 +313,7 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
         return kind
     if head[4:8] == b"ftyp":
         return _FTYP.get(head[8:12], "video/mp4")
-    if is_table(head):  # no first bytes of its own: the header has to add up
+    if is_table(head):  # no first bytes of its own: the fields of the header have to be consistent
         return "application/x-dbf"
     for asked in _ASKED:
         if (said := asked(head)) is not None:
@@ -323,7 +326,7 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
 
 
 def _by_first_bytes(source: Source, head: bytes, extension: bytes) -> str | None:
-    """Of what begins with a byte of `_FIRST`."""
+    """Return the type of bytes that begin with a byte of `_FIRST`."""
     for length, table in _MAGIC:
         kind = table.get(head[:length])
         if kind is not None:
@@ -341,7 +344,7 @@ def _by_first_bytes(source: Source, head: bytes, extension: bytes) -> str | None
     if (
         head.startswith(b"MZ")
         and (
-            extension == b"exe"  # those of DOS have no second header
+            extension == b"exe"  # programs for DOS have no second header
             or (head[60:64] and head.startswith(b"PE\0\0", int.from_bytes(head[60:64], "little")))
         )
     ):
@@ -352,8 +355,8 @@ def _by_first_bytes(source: Source, head: bytes, extension: bytes) -> str | None
 
 
 def _by_its_place(source: Source, head: bytes, extension: bytes) -> str | None:
-    """One of the pieces that an archive was cut into, behind the first: they begin anywhere, so the name has to say it,
-    of the last piece of a zip archive its end as well."""
+    """Recognise one of the pieces of a split archive after the first: they begin anywhere, so the name has to show it,
+    and the end too for the last piece of a zip archive."""
     part = _PART.search(source.name)
     if part is None and extension not in (b"zip", b"zipx"):
         return None
@@ -367,8 +370,8 @@ def _by_its_place(source: Source, head: bytes, extension: bytes) -> str | None:
 
 
 def _is_disc(source: Source, head: bytes, extension: bytes) -> bool:
-    """Whether it has a volume descriptor in sector 16 (ISO 9660, 6.2.1). Checked where the sectors before it are empty,
-    or hold a boot program and the extension is that of a disc image."""
+    """Return whether there is a volume descriptor in sector 16 (ISO 9660, 6.2.1). It is checked if the sectors before
+    it are empty, or contain a boot program and the extension is that of a disc image."""
     if source.size < _DISC_AT + 2048 or (extension != b"iso" and head.strip(b"\0")):
         return False
     with source.open() as file:
@@ -377,7 +380,7 @@ def _is_disc(source: Source, head: bytes, extension: bytes) -> bool:
 
 
 def _is_bitmap(head: bytes) -> bool:
-    """BITMAPFILEHEADER and the size of the header after it, which has few values."""
+    """Check BITMAPFILEHEADER and the size of the header after it, which has few values."""
     reserved, header_size = head[6:10], int.from_bytes(head[14:18], "little")
     return reserved == b"\0\0\0\0" and header_size in (12, 16, 40, 52, 56, 64, 108, 124)
 
@@ -396,7 +399,9 @@ def _by_content(head: bytes, extension: bytes, declared: str | None) -> str:
         return "application/pdf"
     kind = libmagic.media_type(head)
     if kind is None or kind in _GUESSES or (kind == _PROGRAM and not head.startswith(b"MZ")):
-        codec = by_structure(head) or wide(head)  # what as_text does not know: no ASCII in it, or escape sequences
+        codec = by_structure(head) or wide(
+            head
+        )  # for texts that `as_text` does not recognise: without ASCII, or with escape sequences
         if codec and readable(head, codec):
             return text_type(head.decode(codec, "replace").encode("utf-8", "replace"), extension, declared)
         return UNKNOWN

@@ -1,5 +1,5 @@
-"""Whether an item was read as less than its parent or its name declares it to be: a picture that is a line of text, S/MIME that
-is no CMS."""
+"""Items that are read as less than their parent or their name declares them to be: a picture that is a line of text,
+S/MIME that is no CMS."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _STRUCTURED = frozenset(media_type for types in MEDIA_TYPES.values() for media_t
     )
 )
 _MEDIA = ("image/", "audio/", "video/", "font/")
-# Programs write pages under these names, and Office opens them.
+# Programs write web pages under these types, and Office opens them.
 _OFFICE = ("application/vnd.ms-", "application/msword", "application/vnd.openxmlformats")
 _ELSEWHERE = {
     "message/external-body": "its content is elsewhere, and this is the reference",
     "message/partial": "it is one part of a message; join the parts first",
 }
-# Extensions that name a format which is no text. Not in it: doc, xls, ppt and their templates (Office opens texts and pages under
+# Extensions of formats that are not text, without doc, xls, ppt and their templates (Office opens texts and pages under
 # these names), pot (gettext), pub (OpenSSH), key (PEM), vcf (genome variants), odc (pages of Office), msg (catalogues of Tcl), db, dat, a, z, exe.
 _NAMED = frozenset(
     (
@@ -45,8 +45,9 @@ _NAMED_TEXT = frozenset((b"txt", b"csv", b"tsv", b"log", b"htm", b"html", b"md",
 
 
 def read_as_less(declared: str | None, extension: bytes, found: str) -> DocumentError | None:
-    """Why what was `found` is less than was `declared` by the parent or by the extension; None where it is not. A name that agrees
-    with what was found counts for more than the declaration: senders call a table `application/vnd.ms-excel`."""
+    """Return why what was `found` is less than was `declared` by the parent or by the extension; None if it is not. A
+    name that agrees with what was found counts for more than the declaration: senders call a table
+    `application/vnd.ms-excel`."""
     if declared and (elsewhere := _ELSEWHERE.get(declared)) is not None and declared != found:
         return DocumentError(ExceptionCode.UNSUPPORTED, f"{declared}: {elsewhere}")
     if found not in _LESS or declared == found or extension in _NAMED_TEXT:

@@ -1,5 +1,5 @@
-"""libmagic through python-magic, loaded at first use: the system's, which its distribution keeps patched, else the one in the
-wheel `pylibmagic` (extra `embedded`), which is version 5.41 of 2021.
+"""libmagic through python-magic, loaded at first use: the system's, which its distribution keeps patched, else the one
+in the wheel `pylibmagic` (extra `embedded`), which is version 5.41 of 2021.
 
 The wheel is not imported: that would patch `ctypes.CDLL` and set variables that child processes inherit. Its library is loaded
 by path instead; the loader of python-magic then finds it by its name, `libmagic.so.1`.
@@ -19,7 +19,7 @@ _UNKNOWN = ("application/octet-stream", "application/x-empty", "inode/x-empty")
 
 
 def _database() -> Path | None:
-    """The database of the wheel's libmagic after loading that one, None after loading the system's. Raises OSError without any."""
+    """Load libmagic; return the wheel's database, None for the system's library. Raises OSError."""
     try:
         ctypes.CDLL(_SYSTEM)
     except OSError:
@@ -33,7 +33,7 @@ def _database() -> Path | None:
 
 @functools.cache
 def _found() -> tuple[Any | None, str]:
-    """A `magic.Magic` and its description; without one, why there is none."""
+    """Return a `magic.Magic` and its description; None and the reason if there is none."""
     try:
         database = _database()
         magic = importlib.import_module("magic")
@@ -48,19 +48,19 @@ def _found() -> tuple[Any | None, str]:
 
 
 def preload() -> str | None:
-    """Load libmagic now (before forking, for example). Returns None, or why there is none."""
+    """Load libmagic now (before forking, for example). Return None, or the reason why there is none."""
     library, description = _found()
     return description if library is None else None
 
 
 def found() -> str | None:
-    """Version and place of the library, such as "5.46 of this system"; None without one."""
+    """Return version and place of the library, such as "5.46 of this system"; None without one."""
     library, description = _found()
     return None if library is None else description
 
 
 def media_type(head: bytes) -> str | None:
-    """The media type of these first bytes; None when libmagic does not know it or is not available. Never raises."""
+    """Return the media type of these first bytes; None if it is unknown or libmagic is not available. Never raises."""
     library, _ = _found()
     if library is None:
         return None

@@ -1,4 +1,4 @@
-"""Distinguishing text formats by their first bytes: mail, mbox, HTML, XML, JSON, calendars … or just text."""
+"""Identification of text formats by their first bytes: mail, mbox, HTML, XML, JSON, calendars … or plain text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from readers.mail.inline import BINHEX, UUENCODE, YENC, inline_files
 from readers.mail.mbox.from_line import is_quoted, starts_message
 from readers.mail.smime.content_type import is_in_base64
 
-# Controls that text does not hold; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
+# Controls that text does not contain; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\b\x1b\x1a") + b"\x7f"
 _FIRST_CONTROL = re.compile(b"[" + re.escape(_CONTROLS) + b"]")
 
@@ -25,7 +25,7 @@ _STRONG = frozenset(
 )
 _COMMON = _STRONG | frozenset(b"from to cc bcc subject date status importance priority content-disposition".split())
 _HEADER = re.compile(rb"([!-9;-~]{1,76})[ \t]*:")
-# With the lines that continue it
+# A field with its continuation lines
 _WHOLE_FIELD = re.compile(rb"([!-9;-~]{1,76}+)[ \t]*+:[^\n]*+\n(?:[ \t][^\n]*+\n|(?!))*+")
 _WHOLE_HEADER = re.compile(rb"(?:%b){1,39}(?=\r?\n)" % _WHOLE_FIELD.pattern.replace(b"(", b"(?:", 1))
 _NOT_MAIL_NAMES = frozenset((b"txt", b"csv", b"tsv", b"html", b"htm", b"log", b"md", b"json", b"xml"))
@@ -40,10 +40,10 @@ _REPORTS = frozenset(
     )
 )
 FILES_IN_TEXT = {UUENCODE: "text/x-uuencode", YENC: "text/x-yenc", BINHEX: "application/mac-binhex40"}
-MHTML = "multipart/related"  # a page that a browser saved with all it shows (RFC 2557)
+MHTML = "multipart/related"  # a page that a browser saved with its resources (RFC 2557)
 
 _STORE_NAMES = (b"mbox", b"mbx", b"")
-_FOLDED = re.compile(rb"\r?\n[ \t]")  # of a vCard or a calendar: any line may be
+_FOLDED = re.compile(rb"\r?\n[ \t]")  # in a vCard or a calendar, where any line may be folded
 _CMS_NAMES = frozenset((b"p7m", b"p7s", b"p7c", b"p7b", b"p7z"))
 _CMS_TYPES = ("application/pkcs7-", "application/x-pkcs7-")
 
@@ -58,8 +58,8 @@ _COMMENT = re.compile(rb"(?:\s+|<!--.*?-->)*", re.DOTALL)
 
 
 def as_text(head: bytes) -> bytes | None:
-    """The head in an encoding whose ASCII is ASCII (UTF-16 and UTF-32 are recoded, byte-order marks dropped);
-    None when these are not the first bytes of a text."""
+    """Return the head in an encoding whose ASCII is ASCII (UTF-16 and UTF-32 are recoded, byte-order marks dropped);
+    None if these are not the first bytes of a text."""
     encoding, length = by_mark(head)
     head = head[length:]
     if encoding and encoding != "utf-8":
@@ -78,12 +78,12 @@ def as_text(head: bytes) -> bytes | None:
 
 
 def _plain(head: bytes) -> bool:
-    """Few enough control characters; one in 200 is forgiven (old mail and logs hold a stray one)."""
+    """Return whether there are at most one in 200 control characters (old mail and logs contain a stray one)."""
     return len(head) - len(head.translate(None, _CONTROLS)) <= len(head) // 200
 
 
 def _mostly_ascii(head: bytes, encoding: str, zeros: tuple[int, ...]) -> bool:
-    """Whether the bytes at these positions of each code unit are nearly all zero and the others are not."""
+    """Return whether the bytes at these positions of each code unit are nearly all zero and the others are not."""
     width = 4 if "32" in encoding else 2
     units = len(head) // width
     if units < 4:
@@ -107,8 +107,8 @@ def _recode(head: bytes, encoding: str) -> bytes | None:
 
 
 def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
-    """Media type of a text with these first bytes; `extension` (lower case, no dot) and what a parent `declared`
-    decide ties only."""
+    """Return the media type of a text with these first bytes; `extension` (lower case, no dot) and the type that a
+    parent `declared` only break ties."""
     if b"\r" in head and b"\n" not in head:  # of a Macintosh
         head = head.replace(b"\r", b"\n")
     start = head.lstrip()[:64].lower()
@@ -154,8 +154,8 @@ def _by_first_word(start: bytes) -> str | None:
 
 
 def mail_type(head: bytes, extension: bytes, declared: str | None) -> str | None:
-    """Media type of a message or mail store with binary bytes among its first ones (BINARYMIME of RFC 3030, stray
-    NULs), by the whole lines before them; None when these are not its first bytes."""
+    """Return the media type of a message or mail store with binary bytes among its first ones (BINARYMIME of RFC 3030,
+    stray NULs), by the whole lines before them; None if these are not its first bytes."""
     control = _FIRST_CONTROL.search(head)
     lines = head[: control.start() if control else len(head)]
     lines = lines[: lines.rfind(b"\n") + 1].lstrip(b"\r\n")
@@ -166,13 +166,13 @@ def mail_type(head: bytes, extension: bytes, declared: str | None) -> str | None
 
 
 def page_type(head: bytes, extension: bytes) -> str | None:
-    """The media type of a web page with binary bytes among its first ones, by its extension; None of others."""
+    """Return the media type of a web page with binary bytes among its first ones, by its extension; None for others."""
     named = extension in (b"html", b"htm", b"xhtml")
     return "text/html" if named and _HTML_START.match(head.lstrip()[:64]) else None
 
 
 def _by_tie(head: bytes, extension: bytes, declared: str | None) -> str:
-    """Nothing in the bytes speaks; the name does, then the parent."""
+    """Return the type by the name, then by the parent, for bytes that show nothing."""
     if extension == b"csv" or (declared == "text/csv" and extension not in (b"txt", b"log")):
         return "text/csv"
     if extension == b"tsv":
@@ -192,7 +192,7 @@ def _by_tie(head: bytes, extension: bytes, declared: str | None) -> str:
 
 
 def office_xml(head: bytes, extension: bytes = b"") -> str | None:
-    """The media type of an office document that is one file of XML, by the namespace of its root; None of other XML."""
+    """Return the media type of an office document in one XML file, by its root's namespace; else None."""
     root = _ROOT.search(head)
     if root is None or (known := _OFFICE_XML.get(root[1])) is None or known[0] not in root[0]:
         return None
@@ -225,7 +225,7 @@ def _markup(head: bytes, extension: bytes) -> str:
 _GIT_PATCH = re.compile(rb"From [0-9a-f]{40} Mon Sep 17 00:00:00 2001")  # a constant of `git format-patch`
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?([a-zA-Z][\w.-]*)(?:\s[^<>]*)?")
 _FLAT_ODF = "application/vnd.oasis.opendocument.%s-flat-xml"
-_OFFICE_XML = {  # by the name of the root its namespace, which one of its attributes declares
+_OFFICE_XML = {  # by the name of the root: its namespace, which one of its attributes declares
     b"package": (b"http://schemas.microsoft.com/office/2006/xmlPackage", "application/vnd.ms-word2006ml"),
     b"wordDocument": (b"http://schemas.microsoft.com/office/word/2003/wordml", "application/vnd.ms-wordml"),
     b"Workbook": (b"urn:schemas-microsoft-com:office:spreadsheet", "application/vnd.ms-spreadsheetml"),
@@ -242,14 +242,14 @@ _FLAT_KINDS = {
     b"g": "graphics",
 }
 _HEADER_LINES = 40
-_MOST_ODD = _HEADER_LINES // 3  # of these lines; with more of them odd, fewer than twice as many are fields
+_MOST_ODD = _HEADER_LINES // 3  # of these lines; with more odd ones, fewer than twice as many are fields
 
 
 def _header_names(head: bytes, most_odd: int = _HEADER_LINES) -> tuple[list[bytes], int]:
-    """Lower-case names of the header fields at the start, and how many lines there were no fields; it stops where these
-    are more than `most_odd`."""
+    """Return the lower-case names of the header fields at the start, and the number of other lines; stop when these are
+    more than `most_odd`."""
     whole = _WHOLE_HEADER.match(head)
-    if whole is not None:  # as a rule there is nothing odd
+    if whole is not None:  # the usual case: no odd lines
         return [name.lower() for name in _WHOLE_FIELD.findall(head, 0, whole.end())], 0
     names: list[bytes] = []
     odd = 0
@@ -271,7 +271,7 @@ def _header_names(head: bytes, most_odd: int = _HEADER_LINES) -> tuple[list[byte
 
 
 def is_mail(head: bytes, extension: bytes = b"eml") -> bool:
-    """Whether these are the first bytes of a message: at least two known fields before anything else.
+    """Return whether these are the first bytes of a message: at least two known fields before anything else.
 
     With the name of a text file (`.txt`, `.csv` …) other lines among them ("Sent:", prose) require a field that only
     mail systems write: people keep printed mail as text that starts with "From:" and "To:".
@@ -286,7 +286,7 @@ def is_mail(head: bytes, extension: bytes = b"eml") -> bool:
 
 
 _ENTITY_STARTS = (b"content-", b"this is a multi", b"--")  # in lower case
-# A header without what only messages have (RFC 8551, 3.1: such an entity is signed, and Outlook keeps it as an attachment).
+# A header without fields that only messages have (a signed entity of RFC 8551, 3.1, which Outlook attaches).
 _ENTITY = re.compile(
     rb"\s*+(?:content-[a-z-]+[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*){0,9}?content-type[ \t]*:\s*[\"']?multipart\b",
     re.IGNORECASE,
@@ -294,11 +294,11 @@ _ENTITY = re.compile(
 
 
 def _is_entity(head: bytes) -> bool:
-    """Whether these are the first bytes of a multipart, with a header of fields for its content or without any."""
+    """Return whether these are the first bytes of a multipart, with or without a header of content fields."""
     return (_ENTITY.match(head) is not None and b"\n--" in head) or unlabelled_boundary(head, 0, len(head)) != b""
 
 
 def _is_emlx(head: bytes) -> bool:
-    """Apple Mail: a line with a byte count, then a message, then a property list."""
+    """Return whether this is a file of Apple Mail: a line with a byte count, then a message, then a property list."""
     first, _, rest = head.partition(b"\n")
     return first.strip().isdigit() and is_mail(rest)

@@ -1,4 +1,4 @@
-"""Distinguishing OOXML, OpenDocument and EPUB from plain zip archives by the names inside."""
+"""Identification of OOXML, OpenDocument and EPUB among zip archives by the names inside."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BY_EXTENSION = {ext.encode(): media_type for media_type, exts in _EXTENSIONS.ite
 _FOLDERS = {b"word": DOCX, b"xl": XLSX, b"ppt": PPTX, b"visio": VSDX}
 _CONTENT_TYPES = b"[content_types].xml"
 _MANIFEST, _CONTENT = b"meta-inf/manifest.xml", b"content.xml"
-# Without its content types a document is damaged, and still one where nothing else is in the archive.
+# Without its content types a document is damaged; it is still one if nothing else is in the archive.
 _MAINS = frozenset(
     (b"word/document.xml", b"xl/workbook.xml", b"xl/workbook.bin", b"ppt/presentation.xml", b"visio/document.xml")
 )
@@ -74,14 +74,14 @@ _ROOT, _OF_ENTRY = (
     re.compile(rb"media-type\s*=\s*[\"'](application/[a-z0-9.+-]{3,80})[\"']"),
 )
 _PACKED = re.compile(rb"application/(?:vnd\.oasis\.opendocument\.[a-z-]{3,40}|epub\+zip)")
-_MOST_OF_A_PART = 1 << 18  # bytes looked at
+_MOST_OF_A_PART = 1 << 18  # bytes that are searched
 _MEDIA_TYPE = re.compile(rb"application/[a-z0-9.+-]{3,80}")
 _BINARY_PART = re.compile(rb"xl/(?:workbook|sharedstrings|styles|worksheets/[^/]+)\.bin\Z")  # [MS-XLSB] 2.1.7
-_DIRECTORY_NAMES = 4000  # names looked at before giving up
+_DIRECTORY_NAMES = 4000  # names that are checked before giving up
 
 
 def zip_type(source: Source, head: bytes, extension: bytes) -> str:
-    """Media type of a file that starts like a zip archive; never raises DocumentError."""
+    """Return the media type of a file that starts like a zip archive; never raises DocumentError."""
     names, mimetype = _local_names(head)
     if mimetype:
         return mimetype
@@ -98,7 +98,7 @@ def zip_type(source: Source, head: bytes, extension: bytes) -> str:
             kind = _by_names(entries) if office else None
             kind = kind or _by_parts(lambda name: _start(file, source.size, entries.get(name)), extension)
     except DocumentError:
-        # Cut short or damaged: the names at the front and the extension are all there is.
+        # Cut short or damaged: only the names at the start and the extension are known.
         by_front = _by_names(names) or (BY_EXTENSION.get(extension) if _CONTENT_TYPES in names else None)
         return by_front or (_odf(extension) if _CONTENT in names and _MANIFEST in names else "application/zip")
     if kind is None and _CONTENT_TYPES in entries:
@@ -107,7 +107,7 @@ def zip_type(source: Source, head: bytes, extension: bytes) -> str:
 
 
 def _plain(name: bytes) -> bytes:
-    """Names compare without regard to case (ECMA-376 part 2, 6.2.2.3); some programs write the separators of Windows."""
+    """Normalise case (ECMA-376 part 2, 6.2.2.3), and separators of Windows, which some programs write."""
     return name.replace(b"\\", b"/").lstrip(b"/").lower()
 
 
@@ -126,9 +126,9 @@ def _by_names(names: Iterable[bytes]) -> str | None:
 
 
 def _by_parts(start: Callable[[bytes], bytes], extension: bytes) -> str | None:
-    """By what is in the archive: content types where the parts are in other folders than usual (ECMA-376 part 2, 6.2.3); the type of an
-    OpenDocument file or EPUB that another program packed again, deflated, behind other members or in the manifest alone
-    (OpenDocument 1.3 part 2, 3.2, 3.3)."""
+    """Return the type by parts of the archive: content types if the parts are in other folders than usual (ECMA-376
+    part 2, 6.2.3); the type of an OpenDocument file or EPUB that another program packed again, deflated, after other
+    members or only in the manifest (OpenDocument 1.3 part 2, 3.2, 3.3)."""
     if found := _MAIN.search(start(_CONTENT_TYPES)):
         return next(media_type for word, media_type in _MAIN_TYPES if word in found[1].lower())
     if found := _PACKED.fullmatch(start(b"mimetype").strip(b"\xef\xbb\xbf \t\r\n\0")):
@@ -144,7 +144,7 @@ def _odf(extension: bytes) -> str:
 
 
 def _start(file: BinaryIO, size: int, entry: ZipEntry | None) -> bytes:
-    """The first bytes of a member; b"" where there are none that can be read."""
+    """Return the first bytes of a member; b"" if there are none or they cannot be read."""
     from readers.archives.zip.member import open_member  # few archives need it
     from readers.inflate import METHODS
 
@@ -159,8 +159,8 @@ def _start(file: BinaryIO, size: int, entry: ZipEntry | None) -> bytes:
 
 
 def _local_names(head: bytes) -> tuple[list[bytes], str | None]:
-    """Names of the members whose local headers are in the head; a first member `mimetype` (stored) gives the type
-    itself (OpenDocument 1.3 part 2, 3.3; EPUB OCF 4.3)."""
+    """Return the names of the members whose local headers are in the head; a first member `mimetype` (stored) gives the
+    type itself (OpenDocument 1.3 part 2, 3.3; EPUB OCF 4.3)."""
     names: list[bytes] = []
     at = head.find(LOCAL_SIGNATURE, 0, 16)
     while at >= 0 and at + LOCAL.size <= len(head):

@@ -1,12 +1,12 @@
-"""Bitmaps and Macintosh pictures as documents carry them: without the header that their files begin with."""
+"""Bitmaps and Macintosh pictures in documents, which lack the header of their files."""
 
 from __future__ import annotations
 
 import struct
 
-PICT_HEADER = bytes(512)  # a file of QuickDraw's begins with as many bytes that mean nothing
+PICT_HEADER = bytes(512)  # a QuickDraw file begins with as many unused bytes
 _FILE_HEADER = struct.Struct("<2sIHHI")
-_INFO = struct.Struct("<IiiHHIIiiII")  # BITMAPINFOHEADER ([MS-WMF] 2.2.2.3) and its successors' beginning
+_INFO = struct.Struct("<IiiHHIIiiII")  # BITMAPINFOHEADER ([MS-WMF] 2.2.2.3) and the beginning of its successors
 _CORE, _CORE_SIZE = struct.Struct("<IHHHH"), 12
 _BIT_FIELDS = 3
 _DEPTHS = frozenset((1, 4, 8, 16, 24, 32))
@@ -16,13 +16,13 @@ _SIDE = 1 << 20  # pixels; no real picture is as wide
 
 
 def with_header(dib: bytes) -> bytes:
-    """A device-independent bitmap as a BMP file; b"" where these bytes are none."""
+    """Return a device-independent bitmap as a BMP file; b"" if these bytes are none."""
     header = file_header(dib[:BEGINNING], len(dib))
     return header + dib if header else b""
 
 
 def file_header(dib: bytes, length: int) -> bytes:
-    """The file header of a bitmap of so many bytes, by its first bytes (BEGINNING); b"" where it is none."""
+    """Return the file header of a bitmap of `length` bytes, by its first bytes (BEGINNING); b"" if it is none."""
     size = int.from_bytes(dib[:4], "little")
     if size == _CORE_SIZE and len(dib) > _CORE.size:
         _, width, height, _, depth = _CORE.unpack_from(dib)

@@ -1,7 +1,7 @@
-"""What people wrote about a picture: IPTC (IIM 4.2), XMP (ISO 16684-1), text chunks of PNG, comments of JPEG.
+"""Captions of a picture: IPTC (IIM 4.2), XMP (ISO 16684-1), text chunks of PNG, comments of JPEG.
 
-Looked for where Exif is (`readers.images.exif`): in the segments, chunks or tags in front of the picture. Damage is no error
-here: what can be read counts.
+They are read from the segments, chunks or tags before the picture, as Exif is (`readers.images.exif`). Damage is no
+error here: what can be read counts.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _XMP_TOO = frozenset(
 )
 _PNG_KEYS = {"title": "title", "author": "author", "description": "description", "copyright": "copyright"}
 
-Said = Iterator[tuple[str, str]]  # key of metadata ("" where none fits), its text
+Said = Iterator[tuple[str, str]]  # key of metadata ("" if none fits), its text
 
 
 def said(file: BinaryIO, size: int, label: str) -> tuple[dict[str, Any], str]:
-    """Metadata, and all captions, each once, a line each: `title`, `author` and the like may have several values."""
+    """Return metadata, and a line for each different caption: `title`, `author` and others may repeat."""
     readers = {"jpeg": _in_jpeg, "png": _in_png, "webp": _in_webp, "tiff": _in_tiff}
     lines: dict[str, None] = {}
     by_key: dict[str, list[str]] = {}
@@ -84,14 +84,14 @@ def _in_png(file: BinaryIO, size: int) -> Said:
 
 
 def _png_text(kind: bytes, data: bytes, most: int) -> tuple[str, str]:
-    """Keyword and text of a chunk (ISO/IEC 15948, 11.3.4): Latin-1, or UTF-8 in iTXt; "" where it cannot be inflated."""
+    """Return keyword and text of a chunk (ISO/IEC 15948, 11.3.4): Latin-1, or UTF-8 in iTXt; "" if it is damaged."""
     name, _, rest = data.partition(b"\0")
     keyword = name.decode("latin-1")
     if kind == b"tEXt":
         return keyword, rest.decode("latin-1")
     packed = kind == b"zTXt" or rest[:1] == b"\x01"
     if kind == b"iTXt":
-        rest = (rest[2:].split(b"\0", 2) + [b""] * 3)[2]  # behind flag, method, language and translated keyword
+        rest = (rest[2:].split(b"\0", 2) + [b""] * 3)[2]  # after flag, method, language and translated keyword
     else:
         rest = rest[1:]
     if packed:
@@ -109,7 +109,7 @@ def _in_webp(file: BinaryIO, size: int) -> Said:
 
 
 def _in_tiff(file: BinaryIO, size: int) -> Said:
-    """Tags of the first directory (TIFF 6.0): XMP (700), IPTC (33723), Photoshop's resources (34377)."""
+    """Read tags of the first directory (TIFF 6.0): XMP (700), IPTC (33723), Photoshop's resources (34377)."""
     head = _read(file, 0, 8)
     order = "<" if head.startswith(b"II") else ">"
     if len(head) < 8 or struct.unpack_from(order + "H", head, 2)[0] != 42:
@@ -120,12 +120,12 @@ def _in_tiff(file: BinaryIO, size: int) -> Said:
     readers = {700: _xmp, 33723: _iptc, 34377: _resources}
     for place in range(0, len(entries) - 11, 12):
         tag, kind, number, where = struct.unpack_from(order + "HHII", entries, place)
-        if tag in readers:  # bytes, or, of IPTC, longs by some programs
+        if tag in readers:  # bytes; some programs write IPTC as longs
             yield from readers[tag](_read(file, min(where, size), number * (4 if kind in (4, 9) else 1)))
 
 
 def _resources(data: bytes) -> Said:
-    """Photoshop's image resources: 8BIM, number, padded name, length, padded data. That of IPTC is 0x0404."""
+    """Read Photoshop's image resources: 8BIM, number, padded name, length, padded data. IPTC has the number 0x0404."""
     at = 0
     while data.startswith(b"8BIM", at) and at + 12 <= len(data):
         number = int.from_bytes(data[at + 4 : at + 6], "big")
@@ -138,7 +138,7 @@ def _resources(data: bytes) -> Said:
 
 
 def _iptc(data: bytes) -> Said:
-    """Data sets: 0x1C, record, number, length. 1:90 declares UTF-8; otherwise no charset is declared."""
+    """Read data sets: 0x1C, record, number, length. 1:90 declares UTF-8; otherwise no charset is declared."""
     at, utf8 = 0, False
     while at + 5 <= len(data) and data[at] == 0x1C:
         record, number, length = data[at + 1], data[at + 2], int.from_bytes(data[at + 3 : at + 5], "big")
@@ -153,7 +153,7 @@ def _iptc(data: bytes) -> Said:
 
 
 def _xmp(packet: bytes) -> Said:
-    """Values of the properties that say something."""
+    """Yield the values of the properties that are captions."""
     for name, values in xmp.properties(packet, _XMP_TOO | _XMP_KEYS.keys()):
         for value in values:
             yield _XMP_KEYS.get(name, ""), value

@@ -1,4 +1,4 @@
-"""Exif metadata (CIPA DC-008): camera, dates, place, found where JPEG, TIFF, PNG, WebP, HEIC and AVIF keep it.
+"""Exif metadata (CIPA DC-008): camera, dates, place, from JPEG, TIFF, PNG, WebP, HEIC and AVIF.
 
 An Exif block is a TIFF file of its own; only the first directory and the two it points at are read, each value bounded.
 """
@@ -21,19 +21,21 @@ _MAX_SEGMENTS = 64
 _WIDTHS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 7: 1, 9: 4, 10: 8, 13: 4, 129: 1}
 _EXIF, _GPS = 0x8769, 0x8825
 _TEXTS = {0x010E: "description", 0x010F: "make", 0x0110: "model", 0x0131: "application", 0x013B: "author", 0x8298: "copyright"}  # fmt: skip
-# Of Explorer
+# Tags of Windows Explorer
 _WINDOWS = {0x9C9B: "title", 0x9C9C: "description", 0x9C9D: "author", 0x9C9E: "keywords", 0x9C9F: "subject"}
 _TITLES = (0x010D, 0xA436)  # DocumentName of TIFF, ImageTitle of Exif 3.0
-_COMMENT, _AREA = 0x9286, 0x001C  # each with a charset code in front (CIPA DC-008, 4.6.5)
+_COMMENT, _AREA = 0x9286, 0x001C  # each begins with a charset code (CIPA DC-008, 4.6.5)
 _CODE = 8  # bytes of it
 _STRING, _UTF8 = 2, 129  # types
 # ASCII in every charset: a tilde may begin a sequence of HZ
 _PRINTED = bytes(c for c in range(0x20, 0x7F) if c != 0x7E)
-_JIS_ROWS = frozenset((*range(0x21, 0x26), *range(0x30, 0x50)))  # of JIS X 0208: signs, kana, the frequent characters
+_JIS_ROWS = frozenset(
+    (*range(0x21, 0x26), *range(0x30, 0x50))
+)  # rows of JIS X 0208: signs, kana, the frequent characters
 _DATES = ((0x9003, "taken"), (0x9004, "digitised"), (0x0132, "modified"))
 _ZONES = {"taken": 0x9011, "digitised": 0x9012, "modified": 0x9010}
 _DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:\d\d)?)?")
-_NO_DATE = " :-0T"  # what is in a date that is not known (CIPA DC-008, 4.6.5)
+_NO_DATE = " :-0T"  # characters of an unknown date (CIPA DC-008, 4.6.5)
 _LONGEST_DATE = 100  # characters
 _ZONE = re.compile(r"[+-]\d\d:\d\d")
 
@@ -41,7 +43,7 @@ Tags = dict[int, tuple[int, bytes]]  # tag → type, raw value
 
 
 def find_block(file: BinaryIO, size: int, label: str) -> tuple[int, int] | None:
-    """The position of the Exif block in the picture (start, length); None when there is none."""
+    """Return the position of the Exif block in the picture (start, length); None if there is none."""
     finders = {"jpeg": _in_jpeg, "png": _in_png, "webp": _in_webp, "heic": heif.exif_place, "avif": heif.exif_place}
     if label == "tiff":
         return 0, size
@@ -49,7 +51,7 @@ def find_block(file: BinaryIO, size: int, label: str) -> tuple[int, int] | None:
 
 
 def segments(file: BinaryIO, size: int) -> Iterator[tuple[int, int, int]]:
-    """(marker, start, length) of a JPEG's segments in front of the picture, without their heads."""
+    """Yield (marker, start, length) of a JPEG's segments before the picture, without their heads."""
     at = 2
     for _ in range(_MAX_SEGMENTS):
         file.seek(at)
@@ -71,7 +73,7 @@ def _in_jpeg(file: BinaryIO, size: int) -> tuple[int, int] | None:
 
 
 def chunks(file: BinaryIO, size: int, at: int, order: str) -> Iterator[tuple[bytes, int, int]]:
-    """(kind, start, length) of chunks: PNG's have length, kind, bytes, checksum; RIFF's kind, length, bytes."""
+    """Yield (kind, start, length) of chunks: PNG's have length, kind, bytes, checksum; RIFF's kind, length, bytes."""
     for _ in range(_MAX_SEGMENTS):
         if at + 8 > size:
             return
@@ -104,17 +106,17 @@ class Exif(NamedTuple):
     """The contents of an Exif block; {} and () where it has none."""
 
     metadata: dict[str, Any]
-    likely: dict[str, str]  # keys by the tags of Windows: what others say under the same key counts more
+    likely: dict[str, str]  # keys by the tags of Windows: other tags with the same key take precedence
     lines: tuple[str, ...]  # descriptions and comments
-    charset: Detected | None  # that the least certain of its strings was read in, where one had to be detected
+    charset: Detected | None  # charset of the least certain string, if one had to be detected
 
 
 NOTHING = Exif({}, {}, (), None)
 
 
 def read(file: BinaryIO, size: int, label: str) -> Exif:
-    """`make`, `model`, `author`, `taken`, `latitude` … of a picture, and what people wrote. Damage is no error here: what
-    can be read counts. Dates are ISO 8601, with an offset where the camera noted one."""
+    """Return `make`, `model`, `author`, `taken`, `latitude` … of a picture, and its descriptions and comments. Damage
+    is no error here: what can be read counts. Dates are ISO 8601, with an offset if the camera recorded one."""
     place = find_block(file, size, label)
     if place is None or place[1] < 8:
         return NOTHING
@@ -153,7 +155,7 @@ def _dates(tags: Tags, block: _Block) -> dict[str, str]:
 
 
 def _place(gps: Tags, block: _Block) -> dict[str, float]:
-    """Latitude and longitude in degrees, north and east positive; nothing unless both are there and possible."""
+    """Return latitude and longitude in degrees, north and east positive; nothing unless both are valid."""
     latitude = block.degrees(gps, 2, 1, b"S")
     longitude = block.degrees(gps, 4, 3, b"W")
     if latitude is None or longitude is None or abs(latitude) > 90 or abs(longitude) > 180:
@@ -190,7 +192,7 @@ class _Block:
         return self._file.read(count)
 
     def directory(self, at: int) -> Tags:
-        """The tags of the directory at `at`; those whose value is not in the block are left out."""
+        """Return the tags of the directory at `at`, without those whose value is not in the block."""
         raw = self._read(at, 2)
         count = struct.unpack(self._order + "H", raw)[0] if len(raw) == 2 else 0
         entries = self._read(at + 2, 12 * min(count, _MAX_TAGS))
@@ -209,28 +211,28 @@ class _Block:
         return out
 
     def number(self, tags: Tags, tag: int) -> int:
-        """A whole number; 0 when there is none."""
+        """Return a whole number; 0 if there is none."""
         kind, value = tags.get(tag, (0, b""))
         if kind == 3:
             return int(struct.unpack_from(self._order + "H", value)[0])
         return int(struct.unpack_from(self._order + "I", value)[0]) if kind in (4, 13) else 0
 
     def text(self, tags: Tags, tag: int) -> str:
-        """A string: ASCII by the standard, or UTF-8 since Exif 3.0, and in cameras and programs any charset; a copyright may have two
-        parts with a NUL between them. "" when there is none."""
+        """Return a string: ASCII by the standard, or UTF-8 since Exif 3.0, and in cameras and programs any charset; a
+        copyright may have two parts with a NUL between them. "" if there is none."""
         kind, value = tags.get(tag, (0, b""))
         if kind not in (_STRING, _UTF8):
             return ""
         return "; ".join(filter(None, (part.strip() for part in self._decoded(value.rstrip(b"\0")).split("\0"))))
 
     def wide(self, tags: Tags, tag: int) -> str:
-        """A string of Windows: UTF-16, little-endian whatever the block is."""
+        """Return a string of Windows: UTF-16, little-endian in any block."""
         kind, value = tags.get(tag, (0, b""))
         return self._utf_16(value, "<") if kind in (1, 7) else ""
 
     def coded(self, tags: Tags, tag: int) -> str:
-        """A string that begins with the code of its charset; none, an unknown one, and what is not in the charset of its code are read
-        like any string."""
+        """Return a string that begins with the code of its charset. A string without a code, with an unknown one, or
+        not in the charset of its code is decoded like any string."""
         kind, value = tags.get(tag, (0, b""))
         if kind not in (1, _STRING, 7, _UTF8):
             return ""
@@ -251,7 +253,7 @@ class _Block:
 
     def _utf_16(self, value: bytes, order: str) -> str:
         """Decode UTF-16 in the byte order of its mark; else in the one that gives fewer rows of Unicode, because the
-        standard leaves it open and programs differ; in `order` where both give the same. Some programs write ASCII or
+        standard leaves it open and programs differ; in `order` if both give the same. Some programs write ASCII or
         UTF-8."""
         bare, value = value.strip(b"\0"), value[: len(value) & ~1]
         if value[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -266,14 +268,14 @@ class _Block:
         return text
 
     def _jis(self, value: bytes) -> str:
-        """JIS X 0208: with escape sequences, as bare pairs of seven bits, or in what programs write instead."""
+        """Decode JIS X 0208: with escape sequences, as bare pairs of seven bits, or in other charsets."""
         pairs = len(value) % 2 == 0 and value.isascii() and _JIS_ROWS.issuperset(value[::2])
         if pairs and b"\x1b" not in value and (text := bytes(c | 0x80 for c in value).decode("euc_jp", "ignore")):
             return text.strip()
         return self._decoded(value, hint="shift_jis").strip()
 
     def degrees(self, tags: Tags, tag: int, reference: int, negative: bytes) -> float | None:
-        """Degrees, minutes and seconds as one number, to seven digits; None when they are not there."""
+        """Return degrees, minutes and seconds as one number, to seven digits; None if they are missing."""
         kind, value = tags.get(tag, (0, b""))
         if kind != 5 or len(value) < 24:
             return None

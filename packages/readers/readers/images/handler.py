@@ -1,4 +1,4 @@
-"""Common images: no text (that would take OCR), their size, their Exif data, and the frames of a TIFF as pages."""
+"""Common images: no text (that needs OCR), their size, their Exif data, and the frames of a TIFF as pages."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class ImageHandler(LeafHandler):
     )
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """What people wrote about it as text (`no_text_layer` is what the picture itself has); `width`, `height` (pixels),
-        `format`, and camera, dates and place where Exif has them, as metadata. DocumentError `truncated` or `corrupt` when
-        not even the header is there; in `error` when the picture breaks off."""
+        """Return the captions as text (the picture itself has `no_text_layer`); `width`, `height` (pixels), `format`,
+        and camera, dates and place of Exif as metadata. Raises DocumentError `truncated` or `corrupt` if not even the
+        header is complete; `error` reports a picture that breaks off."""
         head = source.head
         if head[4:8] == b"ftyp":
             out = _still(head)
@@ -111,7 +111,7 @@ class ImageHandler(LeafHandler):
 
 
 def _still(head: bytes) -> Text:
-    """HEIC and AVIF (ISO/IEC 23008-12): the size is that of the largest image the file's properties (`ispe`) name."""
+    """Read HEIC and AVIF (ISO/IEC 23008-12): the size of the largest image in its properties (`ispe`)."""
     sizes = []
     at = head.find(b"ispe")
     while at >= 0 and at + 16 <= len(head):
@@ -125,7 +125,7 @@ def _still(head: bytes) -> Text:
 
 
 def _jpeg_2000(head: bytes) -> Text:
-    """JP2 and JPX (ISO/IEC 15444-1, I.5.3): the box `ihdr`, which is the first in the box `jp2h`."""
+    """Read JP2 and JPX (ISO/IEC 15444-1, I.5.3): the box `ihdr`, which is the first in the box `jp2h`."""
     metadata: dict[str, object] = {"format": "jpeg2000"}
     at = head.find(b"ihdr", head.find(b"jp2h") + 1)
     if at >= 0 and at + 12 <= len(head):

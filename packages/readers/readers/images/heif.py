@@ -1,4 +1,4 @@
-"""Where HEIC and AVIF pictures (ISO/IEC 14496-12 and 23008-12) keep their Exif: an item of the box `meta`."""
+"""Position of Exif in HEIC and AVIF pictures (ISO/IEC 14496-12 and 23008-12): an item of the box `meta`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_ITEMS = 10_000
 
 
 def exif_place(file: BinaryIO, size: int) -> tuple[int, int] | None:
-    """(start, length) of the TIFF structure; None where there is none or its place cannot be read."""
+    """Return (start, length) of the TIFF structure; None if there is none or its position cannot be read."""
     try:
         meta = _meta(file, size)
         inner = dict(_boxes(meta, 4))
@@ -20,12 +20,12 @@ def exif_place(file: BinaryIO, size: int) -> tuple[int, int] | None:
     except (LookupError, StopIteration):
         return None
     file.seek(min(start, size))
-    skip = 4 + int.from_bytes(file.read(4), "big")  # to the byte order mark, mostly over the letters Exif
+    skip = 4 + int.from_bytes(file.read(4), "big")  # up to the byte order mark, usually over the letters Exif
     return (start + skip, min(length, size - start) - skip) if skip < length else None
 
 
 def breaks_off(file: BinaryIO, size: int) -> bool:
-    """Whether the outermost boxes do not add up to the file, or none of them describes or holds a picture."""
+    """Return whether the outermost boxes do not add up to the file, or none of them describes or contains a picture."""
     kinds, end = set[bytes](), 0
     try:
         for kind, _, end in _outermost(file, size):
@@ -38,7 +38,7 @@ def breaks_off(file: BinaryIO, size: int) -> bool:
 
 
 def _meta(file: BinaryIO, size: int) -> bytes:
-    """The content of the box `meta`; LookupError without one."""
+    """Return the content of the box `meta`. Raises LookupError if there is none."""
     for kind, start, end in _outermost(file, size):
         if kind == b"meta":
             file.seek(start)
@@ -47,8 +47,8 @@ def _meta(file: BinaryIO, size: int) -> bytes:
 
 
 def _outermost(file: BinaryIO, size: int) -> Iterator[tuple[bytes, int, int]]:
-    """(kind, start of the content, end) of the outermost boxes; the end may be more than there is. LookupError where no
-    box begins."""
+    """Yield (kind, start of the content, end) of the outermost boxes; the end may be after the end of the file. Raises
+    LookupError if no box begins at a position."""
     at = 0
     for _ in range(_MAX_BOXES):
         if at >= size:
@@ -65,7 +65,7 @@ def _outermost(file: BinaryIO, size: int) -> Iterator[tuple[bytes, int, int]]:
 
 
 def _boxes(data: bytes, at: int) -> Iterator[tuple[bytes, bytes]]:
-    """(kind, content) of the boxes from there on."""
+    """Yield (kind, content) of the boxes from `at` on."""
     while at + 8 <= len(data):
         length = int.from_bytes(data[at : at + 4], "big")
         if length < 8:
@@ -75,7 +75,7 @@ def _boxes(data: bytes, at: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _exif_item(content: bytes) -> int:
-    """The number of the item of the type Exif; LookupError without one."""
+    """Return the number of the item of the type Exif. Raises LookupError if there is none."""
     wide = content[0] > 0
     for kind, entry in _boxes(content, 8 if wide else 6):
         number = 4 if entry[0] == 3 else 2
@@ -85,7 +85,7 @@ def _exif_item(content: bytes) -> int:
 
 
 def _places(content: bytes) -> Iterator[tuple[int, tuple[int, int]]]:
-    """(item's number, (start, length) of its first extent) of those stored in the file (8.11.3 of 14496-12)."""
+    """Yield (item's number, (start, length) of its first extent) of items stored in the file (8.11.3 of 14496-12)."""
     version, at = content[0], 6
     offsets, lengths, bases = content[4] >> 4, content[4] & 15, content[5] >> 4
     indexes = content[5] & 15 if version else 0

@@ -18,7 +18,7 @@ _CHUNK = 1 << 20
 
 @dataclass(slots=True)
 class Size:
-    """What the headers say. `error`: the picture itself is not all there."""
+    """Size from the headers. `error`: the picture itself is incomplete."""
 
     width: int
     height: int
@@ -42,7 +42,7 @@ def _take(file: BinaryIO, count: int, what: str) -> bytes:
 
 
 def png(file: BinaryIO, size: int) -> Size:
-    """PNG (ISO/IEC 15948): IHDR first, IEND last."""
+    """Read PNG (ISO/IEC 15948): IHDR first, IEND last."""
     head = _take(file, 24, "PNG")
     if head[12:16] != b"IHDR":
         raise _corrupt("the PNG does not begin with its header chunk")
@@ -53,7 +53,7 @@ def png(file: BinaryIO, size: int) -> Size:
 
 
 def _png_end(file: BinaryIO, size: int) -> bool:
-    """Whether IEND comes before the end of the file; for files with something behind it."""
+    """Return whether IEND comes before the end of the file, for files with further bytes after it."""
     at = 8
     while at + 12 <= size:
         file.seek(at)
@@ -65,7 +65,7 @@ def _png_end(file: BinaryIO, size: int) -> bool:
 
 
 def jpeg(file: BinaryIO, size: int) -> Size:
-    """JPEG (ITU T.81, annex B): segments up to the scan; then an end-of-image marker somewhere."""
+    """Read JPEG (ITU T.81, annex B): segments up to the scan; then an end-of-image marker somewhere."""
     _take(file, 2, "JPEG")
     picture: Size | None = None
     for _ in range(_MAX_SEGMENTS):
@@ -95,7 +95,7 @@ def jpeg(file: BinaryIO, size: int) -> Size:
 
 
 def _jpeg_end(file: BinaryIO, size: int) -> bool:
-    """An end-of-image marker in the last bytes, else anywhere behind the header (cameras append things)."""
+    """Return whether the end-of-image marker is at the end, or after the header (cameras append data)."""
     start = file.tell()
     file.seek(max(start, size - 4096))
     if b"\xff\xd9" in file.read(4096):
@@ -110,7 +110,7 @@ def _jpeg_end(file: BinaryIO, size: int) -> bool:
 
 
 def gif(file: BinaryIO, size: int) -> Size:
-    """GIF87a and GIF89a: the logical screen. Readers forgive a missing trailer; a GIF of its header alone is cut."""
+    """Read GIF87a and GIF89a: the logical screen. A missing trailer is tolerated; a GIF of its header alone is cut."""
     if size <= 13:
         raise _truncated("the GIF ends with its header")
     width, height = struct.unpack_from("<HH", _take(file, 13, "GIF"), 6)
@@ -118,7 +118,7 @@ def gif(file: BinaryIO, size: int) -> Size:
 
 
 def bmp(file: BinaryIO, size: int) -> Size:
-    """BMP with a core or an info header; uncompressed pixels must all be there."""
+    """Read BMP with a core or an info header; uncompressed pixels must be complete."""
     head = _take(file, 26, "BMP")
     pixels_at, header = struct.unpack_from("<II", head, 10)
     if header == 12:
@@ -134,7 +134,7 @@ def bmp(file: BinaryIO, size: int) -> Size:
 
 
 def webp(file: BinaryIO, size: int) -> Size:
-    """WebP: lossy, lossless or extended, in a RIFF whose length gives its end."""
+    """Read WebP: lossy, lossless or extended, in a RIFF whose length gives its end."""
     head = _take(file, 30, "WebP")
     kind = head[12:16]
     if kind == b"VP8X":
@@ -152,7 +152,7 @@ def webp(file: BinaryIO, size: int) -> Size:
 
 
 def tiff(file: BinaryIO, size: int) -> Size:
-    """TIFF 6.0 and BigTIFF: the chain of directories, one for each frame; the size of the first."""
+    """Read TIFF 6.0 and BigTIFF: the chain of directories, one for each frame; the size is that of the first."""
     head = _take(file, 8, "TIFF")
     order = "<" if head[:2] == b"II" else ">"
     big = struct.unpack_from(order + "H", head, 2)[0] == 43
@@ -178,7 +178,7 @@ def tiff(file: BinaryIO, size: int) -> Size:
 
 
 def _tiff_directory(file: BinaryIO, size: int, at: int, order: str, big: bool, into: Size | None) -> int | None:
-    """The position of the next directory; None when this one is not in the file. Fills in the size when asked to."""
+    """Return the next directory's position; None if this one is outside. Set the size of `into`."""
     count_format, entry, next_format = ("Q", 20, "Q") if big else ("H", 12, "I")
     count_size, next_size = struct.calcsize(order + count_format), struct.calcsize(order + next_format)
     if at + count_size > size:
@@ -203,7 +203,7 @@ def _tiff_directory(file: BinaryIO, size: int, at: int, order: str, big: bool, i
     return int(struct.unpack_from(order + next_format, raw, count * entry)[0])
 
 
-# Raster pictures by how they begin, and their size. Loads no parser: a slot asks it of what it shows to OCR.
+# Raster pictures by their first bytes, and their size. Loads no parser: a slot calls it before OCR.
 
 SizeReader = Callable[[BinaryIO, int], Size]
 _READERS: tuple[tuple[bytes, str, SizeReader], ...] = (
@@ -218,12 +218,12 @@ _READERS: tuple[tuple[bytes, str, SizeReader], ...] = (
 
 
 def reader_of(head: bytes) -> tuple[str, SizeReader] | None:
-    """What kind of raster picture begins so, and what reads its size; None for anything else."""
+    """Return the kind of raster picture that begins so, and its reader; None for anything else."""
     return next(((label, reader) for magic, label, reader in _READERS if head.startswith(magic)), None)
 
 
 def measured(source: Source) -> tuple[str, Size] | None:
-    """Kind and size of a raster picture; None when it is none, DocumentError as `text`."""
+    """Return kind and size of a raster picture; None if it is none. Raises DocumentError as its reader does."""
     raster = reader_of(source.head)
     if raster is None:
         return None

@@ -1,4 +1,4 @@
-"""Base64 as mail has it (RFC 2045, 6.8): read as far as it goes, and what is wrong with it."""
+"""Base64 in mail (RFC 2045, 6.8): decoding as far as possible, and a report of the damage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PADDED_WITHIN = re.compile(rb"^(?=.{76}\r?$)[A-Za-z0-9+/]+=+[A-Za-z0-9+/]", re.
 
 
 def from_base64(data: bytes) -> bytes:
-    """Base64 up to its padding; foreign characters are skipped, missing padding is put in, a lone last character
+    """Decode base64 up to its padding; foreign characters are skipped, missing padding is added, a lone last character
     (six bits) is dropped."""
     kept = data.translate(None, _NOT_BASE64).partition(b"=")[0]
     if len(kept) % 4 == 1:
@@ -23,7 +23,7 @@ def from_base64(data: bytes) -> bytes:
 
 
 def sound_base64(raw: bytes) -> bytes | None:
-    """What base64 as RFC 2045 has it stands for; None for any other, which `decode_base64` reads as far as it can."""
+    """Decode base64 that follows RFC 2045; return None for any other, which `decode_base64` reads as far as it can."""
     packed = raw.translate(None, _SPACE)
     if len(packed) % 4 or packed.endswith(b"==="):
         return None
@@ -34,8 +34,9 @@ def sound_base64(raw: bytes) -> bytes | None:
 
 
 def decode_base64(raw: bytes) -> bytes:
-    """Decode base64 with anything in between: junk is skipped, missing padding tolerated. What follows the padding is
-    decoded too if it is nothing but base64 (encoders that pad each block), else dropped (footers of mailing lists)."""
+    """Decode base64 with anything in between: foreign characters are skipped, missing padding is tolerated. Bytes after
+    the padding are decoded too if they are only base64 (encoders that pad each block), else dropped (footers of mailing
+    lists)."""
     at = raw.find(b"=")
     if at < 0 or not raw[at:].strip(b"=\r\n \t"):
         try:
@@ -50,9 +51,9 @@ def decode_base64(raw: bytes) -> bytes:
 
 
 def base64_damage(raw: bytes) -> str | None:
-    """What is wrong with base64 so that the decoded bytes are not what was encoded; None when it is sound.
+    """Return the damage by which the decoded bytes are not what was encoded; None if there is none.
 
-    Missing padding loses nothing. What follows the padding is a mailing list's as a rule, but no list puts whole lines
+    Missing padding loses nothing. Bytes after the padding are usually a mailing list's, but no list puts whole lines
     of base64 there, nor anything into the line that was padded.
     """
     head, pad, rest = raw.partition(b"=")
@@ -68,7 +69,7 @@ def base64_damage(raw: bytes) -> str | None:
 
 
 def _late_damage(raw: bytes, rest: bytes) -> str | None:
-    """What is wrong with bytes behind the first padding. Blocks that are padded each are sound (some encoders write
+    """Return the damage in bytes after the first padding. Blocks that are padded each are sound (some encoders write
     them), but not in the middle of a line of the usual length."""
     packed = raw.translate(None, _SPACE)
     if not packed.translate(None, BASE64_ALPHABET + b"="):

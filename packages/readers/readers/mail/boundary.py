@@ -1,5 +1,5 @@
-"""Where the parts of a multipart are (RFC 2046, 5.1): between its delimiter lines, by the boundary that is declared, else by the
-one that the lines themselves show."""
+"""Positions of the parts of a multipart (RFC 2046, 5.1): between its delimiter lines, by the declared boundary, else by
+the one that the lines themselves show."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from itertools import islice
 from typing import NamedTuple
 
 _DELIMITER_REST = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
-# A line that begins as a delimiter does, in front of a field or a blank line.
+# A line that begins like a delimiter, before a field or a blank line.
 _LIKELY = re.compile(rb"^--([^\s][^\r\n]{0,199}?)[ \t]*\r?\n(?=[!-9;-~]{1,76}[ \t]*:|\r?\n)", re.MULTILINE)
 _CONTENT_FIELD = re.compile(rb"content-[a-z]+[ \t]*:", re.IGNORECASE)
 _PREAMBLE = re.compile(rb"\s*(?:This is a multi-?part message in MIME format\.?\s*)?(?=--)", re.IGNORECASE)
-_MOST_LIKELY = 20  # lines that are looked at
+_MOST_LIKELY = 20  # lines that are examined
 
 
 class Ranges(NamedTuple):
-    """Where the parts are; whether the closing delimiter is there, or they end before it; whether any delimiter is; where what follows
-    the last closing delimiter begins."""
+    """Positions of the parts; whether the closing delimiter exists, or they end before it; whether there is any
+    delimiter; the position after the last closing delimiter."""
 
     parts: list[tuple[int, int]]
     closed: bool
@@ -26,8 +26,8 @@ class Ranges(NamedTuple):
 
 
 def ranges(data: bytes, start: int, end: int, boundary: bytes, most: int) -> Ranges:
-    """The ranges between the delimiter lines, up to so many. Some programs give a multipart the boundary of the one around it:
-    parts behind a closing delimiter are parts."""
+    """Return the ranges between the delimiter lines, at most `most`. Some programs give a multipart the boundary of the
+    one around it: parts after a closing delimiter count as parts."""
     delimiter = b"--" + boundary
     parts: list[tuple[int, int]] = []
     opened = behind = -1
@@ -54,15 +54,15 @@ def ranges(data: bytes, start: int, end: int, boundary: bytes, most: int) -> Ran
 
 
 def _before_newline(data: bytes, at: int) -> int:
-    """The newline before a delimiter belongs to the delimiter."""
+    """Return the position of the newline before a delimiter, which belongs to the delimiter."""
     if at >= 2 and data[at - 2] == 13:
         return at - 2
     return at - 1
 
 
 def likely_boundary(data: bytes, start: int, end: int) -> bytes:
-    """The boundary that the lines show: of the first line that begins with two dashes, in front of fields of a part, or that
-    a closing delimiter belongs to; b"" where there is none."""
+    """Return the boundary that the lines show: the first line that begins with two dashes, before fields of a part, or
+    with a matching closing delimiter; b"" if there is none."""
     for line in islice(_LIKELY.finditer(data, start, end), _MOST_LIKELY):
         boundary = line[1]
         if boundary.endswith(b"--"):
@@ -75,8 +75,8 @@ def likely_boundary(data: bytes, start: int, end: int) -> bytes:
 
 
 def unlabelled_boundary(data: bytes, start: int, end: int) -> bytes:
-    """The boundary of a text that is a multipart, whose header is lost: it begins with a delimiter line in front of fields that
-    only parts have; b"" of any other."""
+    """Return the boundary of a text that is a multipart without its header: it begins with a delimiter line before
+    fields that only parts have; b"" for any other text."""
     begin = _PREAMBLE.match(data, start, end)
     line = _LIKELY.match(data, begin.end(), end) if begin else None
     return line[1] if line is not None and _CONTENT_FIELD.match(data, line.end(), end) else b""

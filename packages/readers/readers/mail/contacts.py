@@ -1,4 +1,4 @@
-"""vCards (RFC 6350 and older) and calendars (RFC 5545): text, names, addresses and dates; what is attached inline."""
+"""vCards (RFC 6350 and older) and calendars (RFC 5545): text, names, addresses and dates; inline attachments."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from readers.text.plain import TEXT
 # The lines that vCards and calendars consist of (RFC 6350 section 3.3, RFC 5545 section 3.1, vCard 2.1 section 2).
 
 _FOLD = re.compile(rb"\r?\n[ \t]")
-# Within the bytes of one character: a blank cannot be of the value there.
+# Within the bytes of one character, where a blank cannot belong to the value.
 _SPLIT_CHARACTER = re.compile(rb"(=[0-9A-Fa-f]{2})=?[ \t]*\r?\n[ \t]+(?==[89ABab][0-9A-Fa-f])")
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/]+={0,2}\s*")
-# vCard 2.1 and vCalendar 1.0 fold where a blank is, which stays (RFC 822, 3.4.8).
+# vCard 2.1 and vCalendar 1.0 fold at a blank, which is kept (RFC 822, 3.4.8).
 _OLD_FOLD, _OLD = re.compile(rb"\r?\n(?=[ \t])"), (b"2.1", b"1.0")
 _VERSION = re.compile(rb"^VERSION:[ \t]*([0-9.]+)", re.IGNORECASE | re.MULTILINE)
-# Without going back: a property may have parameters without end.
+# Without backtracking: a property may have endless parameters.
 _HEAD = re.compile(r"([A-Za-z0-9.-]++)((?:;(?:[^\":;]++|\"[^\"]*+\"|(?!))*+|(?!))*+):")
 _MOST_PARAMETERS = 1_000  # of one property
 _PARAMETER = re.compile(r";([A-Za-z0-9-]+)(?:=((?:\"[^\"]*+\"|[^\";]++|(?!))*+))?")
@@ -50,12 +50,12 @@ class ContentLine:
 
     @property
     def plain(self) -> str:
-        """The value with its escapes undone."""
+        """The value without its escapes."""
         return _without_escapes(self.value)
 
     @property
     def told(self) -> list[str]:
-        """What its parameters say of people and places that the value does not: addresses, an address as it is printed."""
+        """People and places in parameters that the value does not contain: addresses, an address as printed."""
         if not self.parameters:
             return []
         said = (_without_escapes(self.parameters[name]) for name in _TOLD if name in self.parameters)
@@ -85,18 +85,18 @@ class ContentLine:
 
     @property
     def damage(self) -> str | None:
-        """What is wrong with that base64; None where nothing is."""
+        """Error in that base64; None if there is none."""
         coded = self._base64
         return None if coded is None else base64_damage(coded)
 
     @property
     def file_name(self) -> str:
-        """The name a binary value has; "" when it has none."""
+        """File name of a binary value; "" if it has none."""
         return next((self.parameters[name] for name in _NAMES if self.parameters.get(name)), "")
 
 
 def unfolded(data: bytes) -> tuple[str, Detected]:
-    """The text with its lines unfolded, and what was found out about its charset."""
+    """Return the text with its lines unfolded, and its charset."""
     if b"\0" in data:  # UTF-16
         text, detected = charset.decode(data)
         return unfolded(text.replace("\0", " ").encode("utf-8", "replace"))[0], detected
@@ -116,7 +116,7 @@ def _without_escapes(text: str) -> str:
 
 
 def content_lines(text: str) -> Iterator[ContentLine]:
-    """Every property of an unfolded text in order, decoded; a line that is none comes as a value without a name."""
+    """Yield every property of an unfolded text, decoded; any other line is a value without a name."""
     waiting: ContentLine | None = None  # base64, which may continue in lines that are not folded
     more: list[str] = []
     for line in _lines(text):
@@ -143,7 +143,7 @@ def content_lines(text: str) -> Iterator[ContentLine]:
 
 
 def may_have(data: bytes, names: Iterable[str]) -> bool:
-    """Whether there can be a property of one of these names (in capitals); faster than taking all of them apart."""
+    """Return whether there can be a property with one of these names (in capitals); faster than parsing all of them."""
     if b"\0" in data:  # UTF-16
         return True
     text = _FOLD.sub(b"", data).upper()
@@ -156,14 +156,14 @@ def _parameters(head: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_parameter(value: str) -> str:
-    """The value without its quotes and escapes."""
+    """Return the value without its quotes and escapes."""
     if '"' in value:
         value = value.replace('"', "")
     return _IN_PARAMETER.sub(lambda match: {"n": "\n", "'": '"', "^": "^"}[match[1]], value) if "^" in value else value
 
 
 def _lines(text: str) -> Iterator[str]:
-    """One at a time, for there may be millions, and a list of them would take many times what the text does."""
+    """Yield the lines one at a time: a list of millions would take many times the text's memory."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     start = 0
@@ -174,7 +174,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _without_soft_breaks(data: bytes) -> bytes:
-    """Lines of quoted-printable values joined: in vCard 2.1 they end with "=" where they continue (RFC 2045, 6.7)."""
+    """Join lines of quoted-printable values: in vCard 2.1 they end with "=" if they continue (RFC 2045, 6.7)."""
     out = bytearray()
     joining = False
     for text in _lines(data.decode("latin-1")):
@@ -201,13 +201,13 @@ _DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?(\d\d))?(?:(Z
 _EVENTS = frozenset(("VEVENT", "VTODO", "VJOURNAL"))
 _OF_EVENT = {"SUMMARY": "subject", "LOCATION": "location", "DTSTART": "start", "DTEND": "end"}
 _PEOPLE = {"ORGANIZER": "from", "ATTENDEE": "to"}
-_NOT_A_NAME = re.compile(r"[\[\]]|^/[^/]+(?:/.*)?/(?=[^/]+/[^/]+\Z)")  # brackets; who a global name (/…/) is by
+_NOT_A_NAME = re.compile(r"[\[\]]|^/[^/]+(?:/.*)?/(?=[^/]+/[^/]+\Z)")  # brackets; the owner of a global name (/…/)
 _ZONE_CHARACTERS = 100
 _MAILTO_AT_START = re.compile("^mailto:", re.IGNORECASE)
 
 
 class ContactFields:
-    """`names` and `mail` addresses; `title`, the first name; `contacts`, how many there are."""
+    """Metadata of vCards: `names` and `mail` addresses; `title`, the first name; `contacts`, their number."""
 
     def __init__(self) -> None:
         self._contacts = 0
@@ -232,8 +232,8 @@ class ContactFields:
 
 
 class EventFields:
-    """Of the first event: `subject`, `start`, `end`, `location`, `from` (organiser), `to` (who is invited); `events`, how
-    many there are."""
+    """Metadata of the first event: `subject`, `start`, `end`, `location`, `from` (organiser), `to` (the invited);
+    `events`, the number of events."""
 
     def __init__(self) -> None:
         self._events = 0
@@ -264,8 +264,8 @@ class EventFields:
 
 
 def _iso(value: str, zone: str) -> str:
-    """20201123T190000 as 2020-11-23T19:00:00, with the zone's name behind where one is named (RFC 9557); what is no such
-    date, as it is."""
+    """Return 20201123T190000 as 2020-11-23T19:00:00, with the zone's name appended if there is one (RFC 9557); any
+    other value unchanged."""
     match = _DATE.fullmatch(value.strip())
     if match is None:
         return value
@@ -281,7 +281,7 @@ def _iso(value: str, zone: str) -> str:
 
 
 def _person(line: ContentLine) -> str:
-    """`Name <address>`, or the address alone. Apple's value leads to a person of a server, the address is a parameter."""
+    """Return `Name <address>`, or the address alone. Apple stores the address in a parameter."""
     address = clean.value(_MAILTO_AT_START.sub("", line.value))
     if "@" not in address:
         address = clean.value(_MAILTO_AT_START.sub("", line.parameters.get("EMAIL", ""))) or address
@@ -293,13 +293,13 @@ _BINARY = frozenset(("PHOTO", "LOGO", "SOUND", "KEY", "ATTACH", "IMAGE"))
 
 
 class _ContentLinesHandler(LeafHandler):
-    """What both have in common. Files too large to be parsed whole are read as plain text."""
+    """Base class of both handlers. Files too large to be parsed whole are read as plain text."""
 
     whole = False
-    gathered: type[ContactFields] | type[EventFields]  # what the metadata of one file comes from
+    gathered: type[ContactFields] | type[EventFields]  # collects the metadata of one file
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Inline binary values (photos, attachments) in order, under the names they are given."""
+        """Yield inline binary values (photos, attachments) in order, under the names they are given."""
         if source.size > limits.parse_bytes:
             return
         position = 0
@@ -320,7 +320,7 @@ class _ContentLinesHandler(LeafHandler):
                 position += 1
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """One line for each property, unfolded and decoded, inline binary values left out."""
+        """Return one line for each property, unfolded and decoded, without inline binary values."""
         if source.size > limits.parse_bytes:
             return TEXT.text(source, limits)
         collector = clean.Collector(limits.text_characters)
@@ -335,7 +335,7 @@ class _ContentLinesHandler(LeafHandler):
                 opened.append(line.value.strip().upper())
             elif line.name == "END" and (ended := line.value.strip().upper()) in opened:
                 while opened.pop() != ended:
-                    pass  # one inside of it was not closed
+                    pass  # a component inside it was not closed
         out = collector.read_in(detected)
         out.metadata |= gathered.metadata()
         if opened and out.state is not TextState.TRUNCATED_BY_LIMIT:
@@ -344,7 +344,7 @@ class _ContentLinesHandler(LeafHandler):
 
 
 def _shown(line: ContentLine) -> str:
-    """A line of text: inline bytes left out, the name of a person put in, the content of other parameters after it."""
+    """Return a line of text without inline bytes, with a person's name and other parameters."""
     value = "" if line.name in _BINARY and line.binary is not None else line.plain
     name = line.parameters.get("CN")
     shown = f"{line.name}{':' if line.name else ''}{f'{name} ' if name else ''}{value}"

@@ -1,5 +1,6 @@
-"""Date fields of messages (RFC 5322, 3.3 and 4.3) and the forms that programs write instead. A value that cannot be read for sure
-gives no date: sorting, filters, threads and hashes use it, and a date that is wrong by hours is worse than none."""
+"""Date fields of messages (RFC 5322, 3.3 and 4.3) and the forms that programs write instead. A value that cannot be
+read with certainty gives no date: sorting, filters, threads and hashes use it, and a date that is wrong by hours is
+worse than none."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ _COMPACT = re.compile(
     r"\s*(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)t(?P<hour>\d\d)(?P<minute>\d\d)(?P<second>\d\d)?(?P<zone>.*)",
     re.ASCII | re.IGNORECASE,
 )
-# An offset from Greenwich, with the name of the zone before or behind it.
+# An offset from Greenwich, with the name of the zone before or after it.
 _OFFSET = re.compile(
     r"(?P<name>[a-z]{1,5})?\s*(?P<sign>[+\u2212-])\s?(?:(?P<hours>\d\d?)(?::(?P<minutes>[0-5]\d))?|(?P<both>\d\d[0-5]\d))(?!\d)"
     r"[\s,]*(?P<again>[^\d+-]*)",
@@ -56,19 +57,19 @@ _NAME = re.compile(r"[a-z]{1,5}", re.ASCII | re.IGNORECASE)
 _HOURS = {"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7}
 _LONGEST = 500  # characters
 _FURTHEST = timedelta(hours=14)
-_FIRST_OF_MAIL = 1970  # a year of three digits before it is none: 024
+_FIRST_OF_MAIL = 1970  # a three-digit year before it is invalid: 024
 
 
 class Moment(NamedTuple):
-    """A time in UTC, and whether the field notes a zone."""
+    """A time in UTC, and whether the field has a zone."""
 
     when: datetime
     zoned: bool
 
 
 def moment(value: str) -> Moment | None:
-    """The moment in a Date field; None when that is not certain. One without a zone is taken as UTC, for every job,
-    because hashes are computed from it. A single name that RFC 5322 does not know is UTC by its section 4.3."""
+    """Return the moment in a Date field; None if that is not certain. One without a zone is taken as UTC, for every
+    job, because hashes are computed from it. A single name that RFC 5322 does not know is UTC by its section 4.3."""
     usual = _USUAL.fullmatch(value)
     if usual is not None:
         day, month, year, hour, minute, second, sign, hours, minutes = usual.groups()
@@ -77,7 +78,7 @@ def moment(value: str) -> Moment | None:
         return None if when is None else Moment(when + away if sign == "-" else when - away, zoned=True)
     if len(value) > _LONGEST:
         return None
-    text = without_comments(value).partition("(")[0] if "(" in value else value  # the last one may be cut
+    text = without_comments(value).partition("(")[0] if "(" in value else value  # the last comment may be cut
     text = text.strip(" \t\"'")
     for form in (*_FORMS, _COMPACT):
         if (found := form.fullmatch(text)) is not None:
@@ -87,7 +88,7 @@ def moment(value: str) -> Moment | None:
 
 
 def utc_time(value: str) -> int | None:
-    """A Date field in seconds UTC since the epoch; None when it cannot be read for sure."""
+    """Return a Date field in seconds UTC since the epoch; None if it cannot be read with certainty."""
     found = moment(value)
     return None if found is None else int(found.when.replace(tzinfo=UTC).timestamp())
 
@@ -116,8 +117,8 @@ def _moment(part: dict[str, str | None]) -> Moment | None:
 
 
 def _away(zone: str) -> timedelta | None:
-    """How far a zone is from Greenwich; None where that is not sure: names and offsets that contradict one another, rules for
-    summer time (`EST5EDT`), names of several words."""
+    """Return the offset of a zone from Greenwich; None if it is not certain: names and offsets that contradict one
+    another, rules for summer time (`EST5EDT`), names of several words."""
     if _NAME.fullmatch(zone):
         return timedelta(hours=_HOURS.get(zone.lower(), 0))
     offset = _OFFSET.fullmatch(zone)
@@ -128,7 +129,7 @@ def _away(zone: str) -> timedelta | None:
     if away > _FURTHEST:
         return None
     away = away if offset["sign"] == "+" else -away
-    if _HALF.match(offset["again"] or ""):  # half of the day, behind the zone
+    if _HALF.match(offset["again"] or ""):  # half of the day, after the zone
         return None
     for name in (offset["name"], offset["again"]):
         known = _HOURS.get((name or "").strip().lower())
@@ -138,7 +139,7 @@ def _away(zone: str) -> timedelta | None:
 
 
 def _year(digits: str) -> int | None:
-    """RFC 5322, 4.3: 00 to 49 are of this century; 1900 is added to others of two or three digits."""
+    """Return the full year (RFC 5322, 4.3): 00 to 49 are 20xx; 1900 is added to others of two or three digits."""
     year = int(digits)
     if len(digits) == len("99"):
         return year + (1900 if digits >= "50" else 2000)
@@ -148,7 +149,7 @@ def _year(digits: str) -> int | None:
 
 
 def _hour(hour: int, half: str | None) -> int | None:
-    """The hour of the day by its half (`am` or `pm`), where that is noted: 12 is the first of each. Some write 15:00 pm."""
+    """Return the hour of the day by its half (`am` or `pm`), if given: 12 is the first. Some write 15:00 pm."""
     if half is None:
         return hour
     if half in "aA":
@@ -162,7 +163,7 @@ def _number(month: str) -> int:
 
 
 def _datetime(year: int, month: int, day: int, hour: int, minute: int, second: int) -> datetime | None:
-    """None where there is no such time. A leap second is the first of the next minute."""
+    """Return the time; None if there is no such time. A leap second is the first second of the next minute."""
     leap = second == 60
     try:
         when = datetime(year, month, day, hour, minute, 59 if leap else second)

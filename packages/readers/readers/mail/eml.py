@@ -34,7 +34,7 @@ MAIL_KEYS = (
     "conversation",
     "date_original",
     "attachments",
-    *CHARSET_KEYS,  # where it is neither declared nor UTF-8
+    *CHARSET_KEYS,  # if it is neither declared nor UTF-8
 )
 _MAX_NAMES = 1000  # attachment names kept in the metadata
 # A message without any of these is a text that begins like one: a memorandum, a printed message.
@@ -45,8 +45,8 @@ _OF_SYSTEMS = frozenset(
 _OF_A_MEMO = (
     *("from", "to", "cc", "bcc", "subject", "date", "reply-to", "sender", "keywords", "comments", "organization"),
     *("organisation", "status", "importance", "priority", "sensitivity", "precedence", "lines", "newsgroups", "path"),
-)  # what is metadata, or a program's
-_NO_LINES = ("x-", "content-", "list-", "resent-", "dkim-", "arc-", "errors-")  # of programs
+)  # metadata, or fields of programs
+_NO_LINES = ("x-", "content-", "list-", "resent-", "dkim-", "arc-", "errors-")  # fields of programs
 _MOST_LINES = 100
 
 
@@ -75,9 +75,9 @@ class EmlHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Every leaf part that is not body text, decoded, attached messages included, in order. Raises `truncated`
-        at the end when the outermost multipart has no closing boundary, `corrupt` when there is no header. A part
-        whose encoding is damaged comes with what can be read and the error `corrupt`."""
+        """Yield every leaf part that is not body text, decoded, attached messages included, in order. Raises
+        DocumentError `truncated` at the end if the outermost multipart has no closing boundary, `corrupt` if there is
+        no header. A part whose encoding is damaged comes with what can be read and the error `corrupt`."""
         message = _MESSAGES(source.whole(limits.parse_bytes))
         for position, leaf in enumerate(message.child_parts()):
             whole = leaf is message.root and leaf.media_type == _PARTIAL
@@ -87,8 +87,8 @@ class EmlHandler(LeafHandler):
             raise error
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Body text; header fields as metadata. One part of a message sent in several is `unsupported`: its content
-        becomes its child, unchanged. The error reports what is damaged, cut or left out of the text."""
+        """Return body text, and header fields as metadata. One part of a message sent in several is `unsupported`: its
+        content becomes its child, unchanged. The error reports text that is damaged, cut or omitted."""
         message = _MESSAGES(source.whole(limits.parse_bytes))
         out = message.body(limits).result("\n")
         fields = message.root.fields
@@ -111,14 +111,14 @@ class EmlHandler(LeafHandler):
         elif kind == _PARTIAL:
             out.error = _partial(message)
         elif kind == "multipart/encrypted":
-            # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
+            # PGP/MIME and the like (RFC 1847); encrypted S/MIME is a part with a type of its own.
             out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
         out.error = out.error or _headless(message) or damage_of(message.root) or text_cut(message, "message")
         out.error = out.error or unread_in(out.text) or _date_unread(fields)
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
-        """Content hash and EDRM MIH. Of a message over the parse limit only the first bytes are looked at."""
+        """Return content hash and EDRM MIH. For a message over the parse limit only the first bytes are used."""
         try:
             data = source.whole(limits.parse_bytes)
         except DocumentError:
@@ -130,7 +130,7 @@ class EmlHandler(LeafHandler):
 
 
 class _ReadMessage(Message):
-    """A message and, once it was asked for, its text."""
+    """A message that keeps its text once it was read."""
 
     __slots__ = ("_body",)
 
@@ -139,7 +139,7 @@ class _ReadMessage(Message):
         self._body: tuple[int, Collector] | None = None
 
     def body(self, limits: Limits) -> Collector:
-        """The pieces of its text, up to the limit."""
+        """Return the pieces of its text, up to the limit."""
         if self._body is None or self._body[0] != limits.text_characters:
             self._body = (limits.text_characters, _body(self, limits))
         return self._body[1]
@@ -149,7 +149,7 @@ _MESSAGES = Last(_ReadMessage)
 
 
 def _headless(message: Message) -> DocumentError | None:
-    """That a message has no header, if it has none: all of it is text then."""
+    """Return the error for a message without a header, if it has none: all of it is text then."""
     root = message.root
     if not (len(root.fields) or root.children) and root.content().strip():
         return DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
@@ -157,7 +157,7 @@ def _headless(message: Message) -> DocumentError | None:
 
 
 def cut(message: Message, called: str) -> DocumentError | None:
-    """Why a message, or a web archive, has more than was looked at, if it has."""
+    """Return the error for a message, or a web archive, that was not read completely, if it was not."""
     if message.truncated:
         return DocumentError(ExceptionCode.TRUNCATED, f"the {called} ends before its closing boundary")
     if message.limited:
@@ -168,12 +168,12 @@ def cut(message: Message, called: str) -> DocumentError | None:
 
 
 def text_cut(message: Message, called: str) -> DocumentError | None:
-    """The same where text may be what lacks: not where an attachment is cut, whose text is its own."""
+    """Return the same if text may be missing: not if an attachment is cut, which has its own text."""
     return None if message.truncated and not message.ends_in_text else cut(message, called)
 
 
 def _date_unread(fields: headers.Fields) -> DocumentError | None:
-    """That there is a date, which is not in the metadata because it cannot be read for sure."""
+    """Return the error for a date that is not in the metadata because it cannot be read with certainty."""
     stored = fields.stored(b"date")
     if not stored.strip() or headers.field_moment(stored) is not None:
         return None
@@ -181,20 +181,20 @@ def _date_unread(fields: headers.Fields) -> DocumentError | None:
 
 
 def _partial(message: Message) -> DocumentError:
-    """Why a message/partial (RFC 2046, 5.2.2) is not a whole message."""
+    """Return the error for a message/partial (RFC 2046, 5.2.2), which is not a whole message."""
     given = headers.parameters(headers.decode_text(message.root.fields.raw(b"content-type")))
     place = f"part {given.get('number', '?')[:9]} of {given.get('total', '?')[:9]} of a message"
     return DocumentError(ExceptionCode.UNSUPPORTED, f"{place}; join the parts first")
 
 
 def _memo(fields: headers.Fields) -> str:
-    """Lines above a text that look like a message's header, of one that no mail system has seen: those that are in no metadata."""
+    """Return the header-like lines of a text that no mail system has processed, without those that are metadata."""
     kept = ((name, text) for name, text in islice(fields.items(), _MOST_LINES) if not name.startswith(_NO_LINES))
     return "".join(f"{name.capitalize()}: {text}\n" for name, text in kept if name not in _OF_A_MEMO)
 
 
 def child_of(leaf: MailPart, position: int, kind: Kind, *, media_type: str | None, name: str | None = None) -> Child:
-    """A part under this name, its declared file name or `part-N`; with an error where its encoding is damaged."""
+    """Return a part under this name, its declared file name or `part-N`; with an error if its encoding is damaged."""
     data = leaf.content()
     named = (leaf.file_name if name is None else name).encode("utf-8", "backslashreplace") or b"part-%d" % position
     error = DocumentError(ExceptionCode.CORRUPT, leaf.damage) if leaf.damage else None
@@ -215,9 +215,9 @@ def _body(message: Message, limits: Limits) -> Collector:
 
 
 def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
-    """sha256 over normalised fields, so that two copies of a message that took different ways are equal: addresses
-    (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the children's
-    sha256 (sorted). A date that cannot be read counts as its text. Each field is preceded by its length."""
+    """Return the sha256 over normalised fields, so that two copies of a message that took different ways are equal:
+    addresses (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the
+    children's sha256 (sorted). A date that cannot be read counts as its text. Each field is preceded by its length."""
     fields = message.root.fields
     text, children = fields.text, message.child_parts()
     wanted = (

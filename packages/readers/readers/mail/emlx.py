@@ -20,7 +20,7 @@ _PROPERTIES = re.compile(
 
 
 class EmlxHandler(LeafHandler):
-    """One message: all its content is that of its Internet message."""
+    """A message of Apple Mail, read as the Internet message in it."""
 
     name = "emlx"
     media_types: tuple[str, ...] = ("message/x-emlx",)
@@ -37,21 +37,21 @@ class EmlxHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The message's attachments. Raises `truncated` at the end when the message is shorter than it announces."""
+        """Yield the attachments. Raises DocumentError `truncated` at the end if the message is cut."""
         message, error = _message(source, limits)
         yield from _EML.children(message, limits)
         if error is not None:
             raise error
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """The message's text and header fields."""
+        """Return the message's text and header fields."""
         message, error = _message(source, limits)
         out = _EML.text(message, limits)
         out.error = out.error or error
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
-        """Those of the message."""
+        """Return the hashes of the message in it."""
         try:
             message, _ = _message(source, limits)
         except DocumentError:
@@ -60,8 +60,8 @@ class EmlxHandler(LeafHandler):
 
 
 def _message(source: Source, limits: Limits) -> tuple[MemorySource, DocumentError | None]:
-    """The message's bytes, and what is wrong with them. The property list behind the message shows where it ends, where the
-    count is another one: line ends that were converted change it."""
+    """Return the message's bytes, and the error in them. The property list after the message shows its end if the count
+    is wrong: converted line ends change it."""
     data = source.whole(limits.parse_bytes)
     first, newline, _ = data.partition(b"\n")
     count = first.strip()
@@ -71,7 +71,7 @@ def _message(source: Source, limits: Limits) -> tuple[MemorySource, DocumentErro
     end = start + int(count)
     behind = data[end:].lstrip()
     *_, last = (None, *_PROPERTIES.finditer(data, min(end, len(data))))
-    again = last is not None and last.start() > len(data) - len(behind)  # one within the message looks like it
+    again = last is not None and last.start() > len(data) - len(behind)  # a list within the message looks like it
     if end > len(data) or again or (behind and not _PROPERTIES.match(behind)):
         *_, last = (None, *_PROPERTIES.finditer(data, start))
         if end > len(data):

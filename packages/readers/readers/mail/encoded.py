@@ -1,4 +1,4 @@
-"""Loose files in uuencode, yEnc or BinHex: text that holds other files (readers.mail.inline)."""
+"""Loose files in uuencode, yEnc or BinHex: text that contains other files (readers.mail.inline)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from readers.text.unread import unread_in
 
 
 class EncodedHandler(LeafHandler):
-    """A text with files in it. One over the parse limit is read as plain text."""
+    """A text with files in it. If it is over the parse limit it is read as plain text."""
 
     name = "encoded"
     media_types: tuple[str, ...] = tuple(FILES_IN_TEXT.values())
@@ -37,7 +37,7 @@ class EncodedHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The files in order. One that is cut or damaged has the error `corrupt`, and what can be decoded of it."""
+        """Yield the files in order. Damaged ones have the error `corrupt` and their readable bytes."""
         if source.size > limits.parse_bytes:
             return
         files = (one for one in parts_of(text_with_files(source.whole(limits.parse_bytes))) if not one.is_body)
@@ -45,7 +45,7 @@ class EncodedHandler(LeafHandler):
             yield child_of(file, position, Kind.EMBEDDED_OBJECT, media_type=None)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """The lines that are of no file."""
+        """Return the lines that belong to no file."""
         if source.size > limits.parse_bytes:
             return TEXT.text(source, limits)
         root = text_with_files(source.whole(limits.parse_bytes))

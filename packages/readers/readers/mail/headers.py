@@ -24,13 +24,13 @@ _MEDIA_TYPE = re.compile(
     r"[\s\"']*([A-Za-z0-9!#$&.+^_-]{1,80})\s*/\s*([A-Za-z0-9!#$&*.+^_-]{1,80})[\"']?\s*(?=[;,]|$|\s)"
 )
 _MULTIPART = re.compile(r"[\s\"']*multipart\b", re.IGNORECASE)
-# Where no semicolon is in front of a parameter, or a quote before it is not closed.
+# Parameters without a semicolon before them, or after a quote that is not closed.
 _LOOSE = tuple(
     (name, re.compile(rf"(?:^|[\s,;\"']){name}\s*=\s*(?:\"([^\"]*)\"|[\"']?([^\s;,\"']+))", re.IGNORECASE))
     for name in ("boundary", "charset", "name", "filename")
 )
 _ADDRESS = re.compile(r"[^\s<>,;:\"'()\[\]@]{1,128}+@[^\s<>,;:\"'()\[\]@]{1,255}+")
-_BRACKETED = re.compile(f"<({_ADDRESS.pattern})>")  # where every address is, as most are, they are found sooner
+_BRACKETED = re.compile(f"<({_ADDRESS.pattern})>")  # the usual case, which is faster to search
 _ID = re.compile(r"<([^<>]+)>")
 _BLANK_OR_COMMA = re.compile(r"[\s,\"]")
 _QUOTED_PAIR = re.compile(r"\\(.)")
@@ -38,21 +38,23 @@ _QUOTED_PAIR = re.compile(r"\\(.)")
 
 _TITLES = (b"subject", b"from", b"to", b"cc")
 _TELLING = 4  # bytes of an encoded word
-_MOST_ODD = 50  # fields with eight-bit characters that are looked at together
+_MOST_ODD = 50  # fields with eight-bit characters that are examined together
 
 
 class Fields:
-    """The fields of one header, by lower-case name; values are unfolded when they are asked for."""
+    """Fields of one header, by lower-case name; values are unfolded when they are requested."""
 
     __slots__ = ("_by_name", "_texts", "around", "detected", "odd_end", "repeats")
 
     def __init__(self) -> None:
         self._by_name: dict[bytes, list[bytes]] = {}  # as stored, including line ends
-        self.repeats = False  # a name is there twice
-        self.around = ""  # a charset that the texts below it are in
+        self.repeats = False  # a name occurs twice
+        self.around = ""  # a charset of the texts below it
         self.odd_end = False  # the header ends at a line that is neither blank nor a field
-        self.detected: charset.Detected | None = None  # of those with eight-bit characters, once one was asked for
-        self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
+        self.detected: charset.Detected | None = (
+            None  # charset of fields with eight-bit characters, once one was requested
+        )
+        self._texts: dict[bytes, str] = {}  # requested values: hashes and metadata use the same fields
 
     def add(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         """Append fields: names and values as stored."""
@@ -73,31 +75,31 @@ class Fields:
         return len(self._by_name)
 
     def items(self) -> Iterator[tuple[str, str]]:
-        """Name, in lower case, and value of every field as readable text."""
+        """Yield name, in lower case, and value of every field as readable text."""
         for name, values in self._by_name.items():
             for value in values:
                 yield name.decode("latin-1"), decode_text(unfolded(value))
 
     def has_any(self, names: frozenset[bytes]) -> bool:
-        """Whether there is a field of one of these names (in lower case)."""
+        """Return whether there is a field with one of these names (in lower case)."""
         return not names.isdisjoint(self._by_name)
 
     def stored(self, name: bytes) -> bytes:
-        """The first field of this name (given in lower case) as stored, line ends included; b"" if there is none."""
+        """Return the first field of this name (in lower case) as stored, with line ends; b"" if there is none."""
         values = self._by_name.get(name)
         return values[0] if values else b""
 
     def all_stored(self, name: bytes) -> list[bytes]:
-        """Every field of this name as stored."""
+        """Return every field of this name as stored."""
         return self._by_name.get(name, [])
 
     def raw(self, name: bytes) -> bytes:
-        """The first field of this name, unfolded; b"" if there is none."""
+        """Return the first field of this name, unfolded; b"" if there is none."""
         values = self._by_name.get(name)
         return unfolded(values[0]) if values else b""
 
     def text(self, name: bytes) -> str:
-        """The fields of this name as readable text; several are joined by commas (only address fields repeat)."""
+        """Return the fields of this name as text; several are joined by commas (only address fields repeat)."""
         known = self._texts.get(name)
         if known is None:
             values = self._by_name.get(name)
@@ -108,9 +110,9 @@ class Fields:
         return known
 
     def likely(self) -> str:
-        """The likeliest charset of all fields with eight-bit characters together, as a single one may be too short to
-        detect it. The charset that is declared for the body, or that the texts are in, counts where it is possible. ""
-        where there are none."""
+        """Return the likeliest charset of all fields with eight-bit characters together, as a single one may be too
+        short to detect it. The charset that is declared for the body, or that the texts have, counts if it is possible.
+        "" if there are no such fields."""
         if self.detected is None:
             odd = [unfolded(value) for values in self._by_name.values() for value in values if not value.isascii()]
             if not odd:
@@ -121,38 +123,38 @@ class Fields:
 
 
 def unfolded(value: bytes) -> bytes:
-    """A field's value on one line."""
+    """Return a field's value on one line."""
     if b"\n" in value:
         value = _FOLDED.sub(b"", value) if b"\r\r" in value else value.replace(b"\r\n", b"").replace(b"\n", b"")
     return value.strip()
 
 
 def parse_fields(data: bytes, start: int, end: int) -> tuple[Fields, int]:
-    """The header that starts at `start`, and where the body begins: after the first blank line, or at the first line
-    that is no field, unless the header continues after it. A From_ line in front is skipped."""
+    """Return the header that starts at `start`, and the start of the body: after the first blank line, or at the first
+    line that is no field, unless the header continues after it. A From_ line before it is skipped."""
     fields = Fields()
     return fields, take_fields(fields, data, start, end)
 
 
 def raw_text(value: bytes, hint: str = "") -> str:
-    """A field's value as text, encoded words left as they are (structured fields are taken apart first)."""
+    """Return a field's value as text, with encoded words undecoded (structured fields are split first)."""
     return value.decode("ascii") if value.isascii() else charset.decode(value, hint=hint)[0]
 
 
 def decode_text(value: bytes, hint: str = "") -> str:
-    """A field's value with its encoded words (RFC 2047) and eight-bit characters as text; the hint is a charset that
-    these may be in."""
+    """Return a field's value with its encoded words (RFC 2047) and eight-bit characters as text; the hint is a charset
+    that these may be in."""
     text = value.decode("ascii") if value.isascii() else charset.decode(value, hint=hint)[0]
     return decode_words(text) if "=?" in text else text
 
 
 def decode_words(text: str) -> str:
-    """RFC 2047, and what real mailers make of it: words inside quotes and words split inside a character."""
+    """Decode RFC 2047 as real mailers write it: words inside quotes, and split inside a character."""
     if "=?" not in text:
         return text
     out: list[str] = []
     done, codec = 0, ""
-    pending: list[bytes] = []  # of words that belong together: one may end inside a character
+    pending: list[bytes] = []  # bytes of adjacent words: one may end inside a character
     for word in _WORD.finditer(text):
         between = text[done : word.start()]
         label = word[1].partition("*")[0].lower()
@@ -171,7 +173,7 @@ def decode_words(text: str) -> str:
 
 
 def words_guessed(fields: Fields) -> bool:
-    """Whether an encoded word of subject or people declares a charset that is unknown, and its bytes are neither ASCII nor UTF-8."""
+    """Return whether an encoded word of subject or people has an unknown charset, and is not UTF-8."""
     return any(
         not by_label(word[1]) and not reads(_word_bytes(word[2], word[3]), "utf-8")
         for name in _TITLES
@@ -189,8 +191,8 @@ def _word_bytes(encoding: str, payload: str) -> bytes:
 
 
 def _decode(data: bytes, label: str) -> str:
-    """Text of an encoded word or a parameter: in the charset of its label, where the bytes do not contradict that (a
-    few bytes cannot, nor those below 128, in which other charsets shift). UTF-8 may end inside a character."""
+    """Decode an encoded word or a parameter: in the charset of its label, if the bytes do not contradict that (a few
+    bytes cannot, nor those below 128, in which other charsets shift). UTF-8 may end inside a character."""
     if not data:
         return ""
     codec = by_label(label)
@@ -202,8 +204,8 @@ def _decode(data: bytes, label: str) -> str:
 
 
 def media_type(value: str, default: str) -> str:
-    """The type/subtype of a Content-Type in lower case; the default when it is missing or malformed. A multipart of no kind is
-    mixed."""
+    """Return the type/subtype of a Content-Type in lower case; the default if it is missing or malformed,
+    `multipart/mixed` for a multipart without a subtype."""
     if "(" in value:
         value = without_comments(value)
     if (match := _MEDIA_TYPE.match(value)) is not None:
@@ -212,8 +214,8 @@ def media_type(value: str, default: str) -> str:
 
 
 def parameters(value: str) -> Mapping[str, str]:
-    """The parameters of a Content-Type or Content-Disposition by lower-case name, RFC 2231 pieces joined and decoded. Comments
-    are no part of them, but of a file name that is not quoted, as people write `a (1).pdf`."""
+    """Return the parameters of a Content-Type or Content-Disposition by lower-case name, RFC 2231 pieces joined and
+    decoded. Comments are not part of them, except in an unquoted file name such as `a (1).pdf`."""
     found = _parameters(value)
     if "(" in value:
         plain = _parameters(without_comments(value))
@@ -242,7 +244,7 @@ def _parameters(value: str) -> dict[str, str]:
 
 
 def _add_loose(plain: dict[str, str], value: str) -> None:
-    """Parameters that are not separated as they should be, outside of the quoted values of others."""
+    """Add parameters that are not separated correctly, outside of the quoted values of others."""
     outside = _PARAMETER.sub(lambda match: match[0] if match[2] is None else ";", value)
     for name, pattern in _LOOSE:
         if name not in plain and (match := pattern.search(outside)) is not None:
@@ -252,7 +254,7 @@ def _add_loose(plain: dict[str, str], value: str) -> None:
 
 
 def _join_pieces(parts: dict[int, tuple[bool, str]]) -> str:
-    """RFC 2231: pieces in order, percent-decoded where marked; the first one may begin with charset'language'."""
+    """Join pieces by RFC 2231: in order, percent-decoded if marked; the first one may begin with charset'language'."""
     out: list[bytes] = []
     label = ""
     first = min(parts)
@@ -268,33 +270,33 @@ def _join_pieces(parts: dict[int, tuple[bool, str]]) -> str:
 
 
 def file_name(disposition: Mapping[str, str], content_type: Mapping[str, str]) -> str:
-    """The file name that a part declares; "" if none."""
+    """Return the file name that a part declares; "" if none."""
     return decode_words(disposition.get("filename") or content_type.get("name") or "").strip()
 
 
 @remembered
 def field_moment(value: bytes) -> Moment | None:
-    """When a Date field, as it is stored, is; None where that is not sure."""
+    """Return the moment of a Date field, as stored; None if that is not certain."""
     return moment(decode_text(unfolded(value)))
 
 
 @remembered
 def field_date(value: bytes) -> str:
-    """The same as ISO 8601 in UTC to the second; "" where it is not sure."""
+    """Return the same in ISO 8601 in UTC to the second; "" if that is not certain."""
     found = field_moment(value)
     return "" if found is None else f"{found.when.isoformat()}Z"
 
 
 def noted_date(value: bytes) -> str:
-    """A Date field as metadata has it: in UTC too, but without the `Z` where the field notes no zone. (`-0000` is one: the
-    time is in UTC, RFC 5322, 3.3.)"""
+    """Return a Date field for the metadata: in UTC too, but without the `Z` if the field has no zone. (`-0000` is a
+    zone: the time is in UTC, RFC 5322, 3.3.)"""
     found = field_moment(value)
     return "" if found is None else field_date(value) if found.zoned else found.when.isoformat()
 
 
 @remembered
 def addresses(value: str) -> tuple[str, ...]:
-    """The mail addresses in a field, lower case, sorted; the folded text itself where there is none."""
+    """Return the mail addresses in a field, lower case, sorted; the folded text itself if there is none."""
     matches = _BRACKETED.findall(value)
     if len(matches) != value.count("@"):
         matches = _ADDRESS.findall(value)
@@ -305,7 +307,7 @@ def addresses(value: str) -> tuple[str, ...]:
 
 
 def message_ids(value: str) -> list[str]:
-    """The message ids in a field, without angle brackets; the whole value where it has none."""
+    """Return the message ids in a field, without angle brackets; the whole value if it has none."""
     ids = [part.strip() for part in _ID.findall(value)]
     if ids:
         return ids
@@ -314,10 +316,11 @@ def message_ids(value: str) -> list[str]:
 
 
 def message_id_hash(fields: Fields) -> bytes | None:
-    """EDRM Message Identification Hash 1.0: MD5 of the Message-ID in its angle brackets; None when there is none.
+    """Return the EDRM Message Identification Hash 1.0: MD5 of the Message-ID in its angle brackets; None if there is
+    none.
 
-    One that is stored without brackets is hashed with them, as Outlook's property and the header of one message may
-    differ in that alone.
+    One that is stored without brackets is hashed with them, because Outlook's property and the header of the same
+    message may differ only in that.
     """
     first = first_message_id(fields.stored(b"message-id"))
     if first is None:
@@ -326,7 +329,7 @@ def message_id_hash(fields: Fields) -> bytes | None:
 
 
 def header_metadata(fields: Fields) -> list[tuple[str, str]]:
-    """The metadata keys of a message that are plain text."""
+    """Return the metadata keys of a message that are plain text."""
     text, stored = fields.text, fields.stored
     pairs = (
         ("subject", text(b"subject")),
@@ -344,7 +347,7 @@ def header_metadata(fields: Fields) -> list[tuple[str, str]]:
     return described + _rarer(fields, described) if fields.has_any(_RARER_FIELDS) else described
 
 
-# By metadata key the fields that most messages lack, or that say no more than others as a rule.
+# By metadata key, fields that most messages lack, or that usually repeat others.
 _RARER = {
     "reply_to": (b"reply-to",),
     "sent_by": (b"sender",),
@@ -360,25 +363,25 @@ RARER_KEYS = tuple(_RARER)
 
 
 def _rarer(fields: Fields, described: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What these say; nothing where From or To say it."""
+    """Return the values of these fields, without those that From or To have."""
     said = {text for key, text in described if key in ("from", "to")}
     texts = ((key, ", ".join(filter(None, map(fields.text, names)))) for key, names in _RARER.items())
     return [(key, text) for key, text in texts if text and text not in said]
 
 
 _REFERENCES_AT_END = 99
-_CONVERSATION_CHARACTERS = 2_000  # of base64: 300 answers deep
+_CONVERSATION_CHARACTERS = 2_000  # of base64: 300 nested answers
 
 
 def reference_ids(ids: list[str]) -> list[str]:
-    """Of the Message-IDs in a References field, oldest first, all, or of more than a hundred the first and the last 99:
-    what threads are made of."""
+    """Return the Message-IDs in a References field that make threads, oldest first: all, or of more than a hundred the
+    first and the last 99."""
     return ids if len(ids) <= 1 + _REFERENCES_AT_END else [ids[0], *ids[-_REFERENCES_AT_END:]]
 
 
 def conversation_index(value: str) -> str:
-    """A Thread-Index field ([MS-OXOMSG] 2.2.1.3) in hexadecimal; "" when it is none: a header of 22 bytes, and 5 for each
-    answer."""
+    """Return a Thread-Index field ([MS-OXOMSG] 2.2.1.3) in hexadecimal; "" if it is invalid: it has a header of 22
+    bytes, and 5 for each answer."""
     try:
         index = binascii.a2b_base64(value[:_CONVERSATION_CHARACTERS], strict_mode=True)
     except ValueError:  # binascii.Error is one
@@ -387,14 +390,14 @@ def conversation_index(value: str) -> str:
 
 
 def conversation_hex(index: bytes) -> str:
-    """The same of the index itself, of whose answers there are no more than a field has room for."""
+    """Return the index itself in hexadecimal; "" if it is invalid or too long for a field."""
     right = len(index) >= 22 and len(index) % 5 == 2 and len(index) * 4 <= _CONVERSATION_CHARACTERS * 3
     return index.hex() if right else ""
 
 
 @remembered
 def first_message_id(value: bytes) -> str | None:
-    """The first message id in a field as stored; None where there is none."""
+    """Return the first message id in a field as stored; None if there is none."""
     text = decode_text(unfolded(value))
     match = _ID.search(text)
     return text.strip() or None if match is None else match[1].strip()

@@ -1,5 +1,6 @@
-"""Files that old mail programs and newsreaders put into the text itself: uuencode (POSIX 1003.1, its base64 form too), yEnc
-(draft 1.3) and BinHex 4.0 (RFC 1741). A file without its last line is read as far as its lines go, and that is its damage."""
+"""Files that old mail programs and newsreaders put into the text itself: uuencode (POSIX 1003.1, its base64 form too),
+yEnc (draft 1.3) and BinHex 4.0 (RFC 1741). A file without its last line is read up to its last valid line, and reported
+as damaged."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from typing import NamedTuple
 
 from readers.mail.base64 import from_base64
 
-# As the transfer encoding of the part that such a file becomes.
+# Transfer encodings of the parts that such files become.
 UUENCODE, YENC, BINHEX = b"x-uuencode", b"x-yenc", b"x-binhex"
-_QUOTE = rb"(?P<quote>(?:[>|][ \t]?){0,10})"  # of an answer in which the file is quoted
+_QUOTE = rb"(?P<quote>(?:[>|][ \t]?){0,10})"  # quotation marks, if the file is quoted in an answer
 _UU_BEGIN = re.compile(rb"^%bbegin(?P<base64>-base64)? [0-7]{3,6} (?P<name>[^\r\n]{1,255})\r?\n" % _QUOTE, re.MULTILINE)
 _Y_BEGIN = re.compile(rb"^=ybegin [^\r\n]{0,500}? ?name=(?P<name>[^\r\n]{1,255})\r?\n", re.MULTILINE)
 _Y_END = re.compile(rb"^=yend [^\r\n]*\r?(?:\n|\Z)", re.MULTILINE)
@@ -30,7 +31,7 @@ _NOT_HQX = bytes(c for c in range(256) if c not in _HQX_ALPHABET)
 _BASE64_LINE = re.compile(rb"[A-Za-z0-9+/]{1,100}={0,2}")
 _UU_CHARACTERS = bytes(range(32, 97))
 _MAX_FILES = 1_000
-# Full lines. It begins with a character, by which an expression is found many times as fast as `find` finds two.
+# Full lines. It begins with a character, which makes the search much faster than `find` with two characters.
 _PIECE = re.compile(rb"M(?<=\nM)[ -`]{60}(?:\r?\nM[ -`]{60}){3}(?=\r?\n)")
 _BEGIN, _BINHEX = re.compile(rb"begin"), re.compile(rb"B(?=inHex)")  # the same
 _MOST_UNPACKED = 1 << 28  # bytes
@@ -40,7 +41,7 @@ _NO_END = "it has no last line, so something may be missing"
 
 
 class Inline(NamedTuple):
-    """Where a file is, its first and last lines included."""
+    """Position of a file, its first and last lines included."""
 
     start: int
     end: int
@@ -49,7 +50,7 @@ class Inline(NamedTuple):
 
 
 def inline_files(data: bytes, start: int, end: int) -> list[Inline]:
-    """The files in this range of a text in order."""
+    """Return the files in this range of a text in order."""
     kinds: list[_Next] = []
     if _BEGIN.search(data, start, end):
         kinds += (_next_uuencoded, _next_yenc)
@@ -75,7 +76,7 @@ _Next = Callable[[bytes, int, int], Inline | None]
 
 
 def _next_uuencoded(data: bytes, at: int, end: int) -> Inline | None:
-    """The first file that begins at `at` or later. Its last line is looked for up to the first line of another one."""
+    """Return the first file that begins at `at` or later. Its last line is searched up to the next file."""
     begin = _UU_BEGIN.search(data, at, end)
     while begin is not None:
         following = _UU_BEGIN.search(data, begin.end(), end)
@@ -87,7 +88,7 @@ def _next_uuencoded(data: bytes, at: int, end: int) -> Inline | None:
 
 
 def _end_of_uu(data: bytes, begin: re.Match[bytes], stop: int) -> int | None:
-    """Where the file ends: behind its last line, else behind the lines that can be of it; None where there are none."""
+    """Return the file's end: after its last line, else after lines that can belong to it; else None."""
     quote, at = begin["quote"].rstrip(), begin.end()
     if not _line_fits(data, at, stop, begin):
         return None
@@ -105,7 +106,7 @@ def _end_of_uu(data: bytes, begin: re.Match[bytes], stop: int) -> int | None:
 
 
 def _line_fits(data: bytes, at: int, stop: int, begin: re.Match[bytes], *, strict: bool = False) -> bool:
-    """Whether the line at `at` can be of the file that begins so."""
+    """Return whether the line at `at` can belong to the file that begins so."""
     line_end = data.find(b"\n", at, stop)
     line = _unquoted(data[at : line_end if line_end >= 0 else stop], begin["quote"])
     if begin["base64"]:
@@ -118,12 +119,12 @@ def _line_fits(data: bytes, at: int, stop: int, begin: re.Match[bytes], *, stric
 
 
 def is_piece_of_file(data: bytes, start: int, end: int) -> bool:
-    """Whether lines of uuencode are in this range of a text: of a file that was sent in several messages."""
+    """Return whether lines of uuencode are in this range of a text: of a file that was sent in several messages."""
     return _PIECE.search(data, start, end) is not None
 
 
 def _is_uu_line(line: bytes) -> bool:
-    """Whether a line's first character fits its length (some encoders drop blanks at the end, some add one more)."""
+    """Return whether a line's first character fits its length (some encoders drop final blanks, some add one)."""
     if not line or not 32 <= line[0] <= 96:
         return False
     wanted = -(-((line[0] - 32) & 63) // 3) * 4 + 1
@@ -131,7 +132,7 @@ def _is_uu_line(line: bytes) -> bool:
 
 
 def _unquoted(line: bytes, quote: bytes) -> bytes:
-    """A line without its line end, nor what marks it as quoted."""
+    """Return a line without its line end and its quotation marks."""
     line = line.rstrip(b"\r\n")
     if quote:
         line = line[len(quote) :] if line.startswith(quote) else line.removeprefix(quote.rstrip())
@@ -163,8 +164,8 @@ def _next_binhex(data: bytes, at: int, end: int) -> Inline | None:
 
 
 def decode_uu(raw: bytes) -> tuple[bytes, str | None]:
-    """Decode uuencode: the lines between `begin` and `end`, all lines where there is no `begin`; and report what is
-    wrong with it. Lines that are too long are cut to the length that they give."""
+    """Decode uuencode: the lines between `begin` and `end`, all lines if there is no `begin`; return also the damage.
+    Lines that are too long are cut to the length that they give."""
     begin = _UU_BEGIN.search(raw)
     lines = raw[begin.end() if begin else 0 :].splitlines()
     quote = begin["quote"] if begin else b""
@@ -187,7 +188,7 @@ def decode_uu(raw: bytes) -> tuple[bytes, str | None]:
 
 
 def _uu_line(line: bytes) -> bytes | None:
-    """What a line stands for; None of one that is no line of uuencode."""
+    """Decode a line; return None if it is not uuencode."""
     try:
         return binascii.a2b_uu(line)
     except binascii.Error:
@@ -199,8 +200,8 @@ def _uu_line(line: bytes) -> bytes | None:
 
 
 def decode_yenc(raw: bytes) -> tuple[bytes, str | None]:
-    """The bytes between the lines that begin with `=y`: each is 42 more than it should be, modulo 256, and `=` marks
-    one that is 64 more again. And what these lines say that the bytes are not."""
+    """Decode the bytes between the lines that begin with `=y`: each is increased by 42 modulo 256, and `=` marks one
+    that is increased by 64 more. Return also contradictions between these lines and the bytes."""
     rows = raw.replace(b"\r\n", b"\n").split(b"\n")
     lines = [line for line in rows if not line.startswith(b"=y")]
     pieces = b"".join(line[1:] if line.startswith(b"..") else line for line in lines).split(b"=")
@@ -229,13 +230,13 @@ def _yenc_damage(data: bytes, rows: list[bytes]) -> str | None:
 
 
 def decode_binhex(raw: bytes) -> tuple[bytes, str | None]:
-    """The data fork of a BinHex 4.0 file, and what is wrong with it."""
+    """Return the data fork of a BinHex 4.0 file, and the damage."""
     return _binhex(raw)[1:]
 
 
 def _binhex(raw: bytes) -> tuple[bytes, bytes, str | None]:
-    """Name, data fork and damage (RFC 1741, appendix A): characters of six bits, runs, then a header and two forks, each
-    with its checksum."""
+    """Return name, data fork and damage (RFC 1741, appendix A): characters of six bits, runs, then a header and two
+    forks, each with its checksum."""
     begin = _HQX_BEGIN.search(raw)
     _, colon, packed = (b"", b":", raw[begin.end() :]) if begin else raw.partition(b":")
     packed, closing, _ = packed.partition(b":")
@@ -259,7 +260,7 @@ def _binhex(raw: bytes) -> tuple[bytes, bytes, str | None]:
 
 
 def _without_runs(data: bytes) -> bytes:
-    """A byte, 0x90 and a count stand for so many of that byte; a count of zero stands for 0x90 itself."""
+    """Expand runs: a byte, 0x90 and a count repeat that byte; a count of zero is 0x90 itself."""
     out = bytearray()
     at = 0
     while (mark := data.find(b"\x90", at)) >= 0 and mark + 1 < len(data) and len(out) < _MOST_UNPACKED:

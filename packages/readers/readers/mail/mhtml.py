@@ -1,4 +1,4 @@
-"""Web archives (MHTML, RFC 2557): a page with everything it shows, as a MIME message."""
+"""Web archives (MHTML, RFC 2557): a page with its resources, as a MIME message."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class MhtmlHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Pictures, styles and scripts in order, named by the last part of where they were found. Raises `truncated` at
-        the end when the closing boundary is missing."""
+        """Yield pictures, styles and scripts in order, named by the last part of their address. Raises DocumentError
+        `truncated` at the end if the closing boundary is missing."""
         message = Message(source.whole(limits.parse_bytes))
         for position, leaf in enumerate(message.child_parts()):
             yield child_of(leaf, position, Kind.EMBEDDED_OBJECT, media_type=leaf.media_type, name=_name(leaf))
@@ -43,7 +43,7 @@ class MhtmlHandler(LeafHandler):
             raise error
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text of the web page and of the frames in it; title, address and date of the snapshot as metadata."""
+        """Return the text of the web page and of its frames; title, address and date of the snapshot as metadata."""
         message = Message(source.whole(limits.parse_bytes))
         collector = Collector(limits.text_characters)
         collector.pieces(body_texts(message.root))
@@ -58,7 +58,7 @@ class MhtmlHandler(LeafHandler):
 
 
 def _name(leaf: MailPart) -> str:
-    """The declared file name, else what the part's address ends with."""
+    """Return the declared file name, else the end of the part's address."""
     try:
         path = urlsplit(leaf.fields.text(b"content-location")).path
     except ValueError:  # brackets that are no IPv6 address

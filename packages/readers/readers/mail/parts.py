@@ -1,9 +1,9 @@
-"""The parts of a message: an own walk over its bytes.
+"""The parts of a message, read by our own parser.
 
-Why not a library: `fast-mail-parser` refuses whole messages for one bad character of base64 and flattens the parts;
+No library is used: `fast-mail-parser` refuses whole messages for one bad character of base64 and flattens the parts;
 the standard library's parser decodes to text first (embedded messages do not come back byte for byte), is quadratic on
-hostile input in places and costs ten times as much. Splitting at boundaries (RFC 2046, 5.1) over the bytes keeps
-every embedded message as stored and the parts in order, and leaves only header values to be decoded.
+some hostile input and costs ten times as much. Splitting the bytes at boundaries (RFC 2046, 5.1) keeps every embedded
+message as stored and the parts in order, and leaves only header values to be decoded.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from readers.mail.transfer import BASE64, NONE, encoding_of, unlabelled
 
 # The charset that the texts of a message suggest for its eight-bit file names and header fields that declare none.
 
-SAMPLE = 1 << 14  # bytes of a text that are looked at
+SAMPLE = 1 << 14  # bytes of a text that are examined
 _MOST_TEXTS = 20
-_TELLS_NOTHING = ("", "utf-8", "cp1252")  # of a text in ASCII: what programs declare by habit
-MOST_NAMES = 50  # that are looked at together
+_TELLS_NOTHING = ("", "utf-8", "cp1252")  # declared by habit for a text in ASCII
+MOST_NAMES = 50  # names that are examined together
 
 
 def charset_around(texts: Iterable[tuple[bytes, str]]) -> str:
-    """The charset of the first of these texts (its bytes, and what it declares) that are neither ASCII nor UTF-8, else
-    what one in ASCII declares; "" where there is no evidence."""
+    """Return the charset of the first of these texts (bytes and declaration) that is neither ASCII nor UTF-8, else the
+    one that an ASCII text declares; "" without evidence."""
     declared = ""
     for data, label in islice(texts, _MOST_TEXTS):
         if data.isascii():
@@ -47,19 +47,19 @@ def charset_around(texts: Iterable[tuple[bytes, str]]) -> str:
 
 
 def charset_of_names(fields: Iterable[bytes]) -> str:
-    """What fields that hold file names in eight bits are likeliest in, all together; "" where that is no more than a guess."""
+    """Return the likeliest charset of fields with file names in eight bitstogether; "" if that is a guess."""
     detected = decode(b"\n".join(islice((field for field in fields if not field.isascii()), MOST_NAMES)))[1]
     return "" if detected.guessed else detected.charset
 
 
-MAX_PARTS = 100_000  # of a message: each takes some 500 bytes of memory and may take five of the message
+MAX_PARTS = 100_000  # of a message: each takes some 500 bytes of memory, and as few as five bytes of the message
 MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so its words are kept
 NESTED = f"multiparts are nested more than {MAX_DEPTH} deep"
 _NONE: Mapping[str, str] = {}
 _FIRST_TOKEN = re.compile(r"[\s\"']*([A-Za-z0-9_-]*)")
 _UNSPLIT = "its parts cannot be separated: no line begins with its boundary"
-_UNITS = 8  # bytes in which UTF-16 and UTF-32 of a header have a NUL
-_HEADER = 1 << 12  # bytes in which every message has an end of a line
+_UNITS = 8  # bytes at the start in which a header in UTF-16 or UTF-32 has a NUL
+_HEADER = 1 << 12  # bytes at the start in which every message has a line end
 _OTHER_LINE_END = re.compile(rb"(?<!\r\r)\n")
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _NO_RANGES = Ranges([], closed=False, seen=False)
@@ -72,8 +72,8 @@ _BODY_TYPES = ("text/plain", "text/html")
 def _declared(
     type_field: bytes, disposition_field: bytes, default: str, hint: str = ""
 ) -> tuple[str, str, str, str, bytes]:
-    """What the two fields, as stored, declare of a part: media type, disposition, file name, charset, boundary of a
-    multipart. The hint is a charset that eight-bit characters in them may be in."""
+    """Return the declarations of the two fields, as stored, about a part: media type, disposition, file name, charset,
+    boundary of a multipart. The hint is a charset that eight-bit characters in them may be in."""
     content_type, disposition = raw_text(unfolded(type_field), hint), raw_text(unfolded(disposition_field), hint)
     declared = parameters(content_type) if "=" in content_type else _NONE
     given = parameters(disposition) if "=" in disposition else _NONE
@@ -116,8 +116,8 @@ class MailPart:
         self.start = start
         self.end = end
         self.children: list[MailPart] = []
-        self.detected: Detected | None = None  # of its text, once it was read
-        self.damage: str | None = None  # what of its content was lost, once it was decoded
+        self.detected: Detected | None = None  # charset of its text, once it was read
+        self.damage: str | None = None  # lost content, once it was decoded
         self._decoded: tuple[bytes, str | None] | None = None
         declared = _declared(fields.stored(b"content-type"), fields.stored(b"content-disposition"), default)
         self.encoding = encoding_of(fields.raw(b"content-transfer-encoding"))
@@ -126,7 +126,7 @@ class MailPart:
             and len(types := fields.all_stored(b"content-type")) > 1
             and not declared[0].startswith("multipart/")
         ):
-            others = (_declared(other, b"", default) for other in types)  # a relay may have put one in front
+            others = (_declared(other, b"", default) for other in types)  # a relay may have added one before it
             declared = next((other for other in others if other[0].startswith("multipart/")), declared)
         self.media_type, self.disposition, self.file_name, self.charset, self.boundary = declared
         if (
@@ -140,33 +140,33 @@ class MailPart:
 
     @property
     def naming_fields(self) -> tuple[bytes, bytes]:
-        """The fields that may hold a file name, as stored."""
+        """Fields that may contain a file name, as stored."""
         return self.fields.stored(b"content-type"), self.fields.stored(b"content-disposition")
 
     def rename(self, hint: str) -> None:
-        """Read the file name again, which is in eight bits: they may be in this charset."""
+        """Read the file name again, which is in eight bits and may be in this charset."""
         self.file_name = _declared(*self.naming_fields, "", hint)[2] or self.file_name
 
     @property
     def is_body(self) -> bool:
-        """Whether it is (an alternative of) the message's text rather than a child; a multipart that could not be
-        split (no boundary declared, or none found) is read as plain text."""
+        """Whether it is (an alternative of) the message's text rather than a child; a multipart that could not be split
+        (no boundary declared, or none found) is read as plain text."""
         if self.disposition == "attachment" or self.file_name:
             return False
         return self.media_type in _BODY_TYPES or self.media_type.startswith("multipart/")
 
     def content(self) -> bytes:
-        """The bytes after transfer decoding; damaged encodings give what can be read."""
+        """Return the bytes after transfer decoding; damaged encodings give what can be read."""
         return self.decoded()[0]
 
     def decoded(self) -> tuple[bytes, str | None]:
-        """The same, and what was lost in decoding; None where nothing was, as far as the encoding shows it."""
+        """Return the same, and what was lost in decoding; None if nothing was lost, as far as the encoding shows it."""
         if self._decoded is not None:
             return self._decoded
         decoded = transfer.decoded(self.encoding, self.data[self.start : self.end])
         self.damage = self.damage or decoded[1]
         if len(self.data) <= LARGEST:
-            self._decoded = decoded  # hashes and children want the same
+            self._decoded = decoded  # hashes and children need it too
         return decoded
 
     def note_unread_fields(self) -> None:
@@ -175,27 +175,27 @@ class MailPart:
             self.damage = UNREAD
 
     def replace(self, data: bytes) -> None:
-        """Give it other content, without an encoding."""
+        """Replace the content, without an encoding."""
         self.data, self.start, self.end = data, 0, len(data)
         self.encoding, self._decoded = NONE, None
 
 
 class Message:
-    """A message taken apart."""
+    """A parsed message."""
 
     __slots__ = ("_child_parts", "_left", "_oddly_named", "limited", "root", "truncated")
 
     def __init__(self, data: bytes) -> None:
         self._child_parts: list[MailPart] | None = None
         self._left = MAX_PARTS
-        self._oddly_named: list[MailPart] = []  # in eight bits
-        self.limited = False  # there are more parts, which are left out
+        self._oddly_named: list[MailPart] = []  # parts with names in eight bits
+        self.limited = False  # there are more parts, which are omitted
         self.truncated = False  # a multipart that runs to the end has no closing boundary
         if b"\0" in data[:_UNITS] and (codec := by_mark(data)[0] or by_zeros(data[:_HEADER])):
             data = data.decode(codec, "replace").lstrip("\ufeff").encode("utf-8", "replace")
         newline = data.find(b"\n", 0, _HEADER)
         if newline < 0 and data.find(b"\r", 0, _HEADER) >= 0:
-            data = _LONE_CR.sub(b"\n", data)  # of a Macintosh
+            data = _LONE_CR.sub(b"\n", data)  # line ends of a Macintosh
         elif newline > 1 and data[newline - 2] == 13 and not _OTHER_LINE_END.search(data, 0, _HEADER):
             data = data.replace(b"\r\r\n", b"\r\n")  # line ends that were converted twice
         start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
@@ -208,7 +208,7 @@ class Message:
             self._read_eight_bits()
 
     def _read_eight_bits(self) -> None:
-        """File names and header fields in eight bits: in what the texts are in, else in what all names, or all fields, together are."""
+        """Decode 8-bit file names and fields: in the texts' charset, else that of all names or fields."""
         texts = ((part.content()[:SAMPLE], part.charset) for part in self.leaves() if part.is_body)
         fields = self.root.fields
         fields.around = charset_around(texts)
@@ -219,7 +219,7 @@ class Message:
                 part.rename(hint)
 
     def leaves(self) -> Iterator[MailPart]:
-        """Every part that holds no others, in order."""
+        """Yield every part that contains no others, in order."""
         stack = [self.root]
         while stack:
             part = stack.pop()
@@ -229,14 +229,14 @@ class Message:
                 yield part
 
     def child_parts(self) -> list[MailPart]:
-        """The parts that are items: every leaf but the text."""
+        """Return the parts that are items: every leaf but the text."""
         if self._child_parts is None:
             self._child_parts = [part for part in self.leaves() if not part.is_body]
         return self._child_parts
 
     @property
     def ends_in_text(self) -> bool:
-        """Whether the last part, which a message that is cut ends in, is text of it."""
+        """Whether the last part, in which a truncated message ends, is text of it."""
         last = self.root
         while last.children:
             last = last.children[-1]
@@ -293,8 +293,9 @@ class Message:
             self.truncated = True
 
     def _ranges_of(self, part: MailPart) -> Ranges:
-        """Where its parts are: by the boundary that is declared, after decoding (an encoded multipart is forbidden by RFC 2045,
-        6.4, and occurs) and with the line ends of a Macintosh, else by one that its lines show."""
+        """Return the positions of its parts: by the declared boundary, then after decoding (an encoded multipart is
+        forbidden by RFC 2045, 6.4, but occurs), then with the line ends of a Macintosh; or by one that its lines
+        show."""
         most = max(0, self._left)
         for prepare in (None, _without_encoding, _with_line_feeds):
             if prepare is not None and not prepare(part):
@@ -309,8 +310,8 @@ class Message:
 
 
 def _take_after(part: MailPart, start: int) -> None:
-    """What follows the closing delimiter is no part (RFC 2046, 5.1.1), and words that lists and scanners put there are text all the same;
-    it is damage where it is no short text."""
+    """Take the bytes after the closing delimiter, which are no part (RFC 2046, 5.1.1), as text, because lists and
+    scanners put words there; as damage if they are not a short text."""
     after = part.data[start : part.end].strip()
     if not after:
         return
@@ -329,7 +330,7 @@ def _without_encoding(part: MailPart) -> bool:
 
 
 def _undo_unlabelled(part: MailPart) -> None:
-    """Decode a body whose encoding no field declares, where its first line and all others can be nothing else; that is its damage."""
+    """Decode a body whose encoding no field declares, if its lines can be nothing else; record that as damage."""
     encoding = unlabelled(part.data, part.start, part.end)
     if encoding != NONE:
         part.encoding = encoding
@@ -338,7 +339,7 @@ def _undo_unlabelled(part: MailPart) -> None:
 
 
 def _with_line_feeds(part: MailPart) -> bool:
-    """Replace carriage returns without a line feed, if a line that they end begins as a delimiter does."""
+    """Replace carriage returns without a line feed, if a line that they end begins like a delimiter."""
     if part.data.find(b"\r--", part.start, part.end) < 0:
         return False
     part.replace(_LONE_CR.sub(b"\n", part.data[part.start : part.end]))
@@ -346,14 +347,14 @@ def _with_line_feeds(part: MailPart) -> bool:
 
 
 def text_with_files(data: bytes) -> MailPart:
-    """A text, of no message, whose files are parts of it."""
+    """Return a text outside of a message, with its files as parts."""
     root = MailPart(data, Fields(), 0, len(data), "text/plain")
     _take_out_files(root)
     return root
 
 
 def _take_out_files(part: MailPart) -> int:
-    """Files that are in a plain text become parts between the pieces of the text; how many these are together."""
+    """Make files in a plain text parts between the pieces of the text; return the number of these parts."""
     if part.media_type != "text/plain" or not part.is_body:
         return 0
     if part.encoding != NONE:

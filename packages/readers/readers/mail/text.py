@@ -1,4 +1,4 @@
-"""The text of a message: plain where there is plain text, else the text of its HTML."""
+"""The text of a message: its plain text if there is one, else the text of its HTML."""
 
 from __future__ import annotations
 
@@ -12,36 +12,38 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.mail.parts import NESTED, MailPart
 from readers.text.html import html_decode, html_text
 
-# What one form of a message's text contains and the other does not, so that a search finds it and no text is
+# The words that only one form of a message's text contains, so that a search finds them and no text is
 # repeated.
 
-_ALNUM = bytes(byte if byte >= 128 or chr(byte).isalnum() else 32 for byte in range(256))  # UTF-8: ASCII's marks go
+_ALNUM = bytes(
+    byte if byte >= 128 or chr(byte).isalnum() else 32 for byte in range(256)
+)  # for UTF-8: ASCII punctuation becomes blanks
 _MARKS = re.compile(
     "[\xa0-\xa9\xab-\xb4\xb6\xb8\xbb-\xbf\xd7\xf7\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\ufeff]+"
 )
-_LATIN = bytes(  # and in small letters
+_LATIN = bytes(  # the same in lower case
     32 if byte >= 128 and _MARKS.match(chr(byte)) else _ALNUM[ord(chr(byte).lower())] for byte in range(256)
 )
 _BLANKLESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 # A tag, a comment, or the beginning of a style sheet with its whole content.
 _TAG = re.compile(r"<style[^<>]*+>(?:\s*+<!--)?[^<]*+(?=</style)|<[a-zA-Z/!?][^<>]*+>", re.IGNORECASE)
-# What may show letters between brackets, or an attribute. In letters of both kinds: if case were ignored, the search
+# Elements that may show letters between brackets, or an attribute. In both cases: if case were ignored, the search
 # would look at every character and not at brackets alone.
 _ODD_NAMES = ("xmp", "plaintext", "textarea", "svg", "math", "noembed", "noframes", "noscript", "iframe")
 _ODD = re.compile(
     "<(?:" + "|".join("".join(f"[{letter}{letter.upper()}]" for letter in name) for name in _ODD_NAMES) + ")"
 )
-# The title of a page, which is no text of it, where it is certainly in the head.
+# The title of a page, which is not its text, if it is certainly in the head.
 _TITLE = re.compile(
     r"<head[^<>]*+>(?:\s++|<(?:meta|link|base)\b[^<>]*+>|(?!))*+<title[^<>]*+>([^<]*+)</title", re.IGNORECASE
 )
-_FRONT = 4096  # characters in which it is found
-# Bytes of a text, for all letters in a row together; what is looked for afterwards counts as unsaid
+_FRONT = 4096  # characters in which it is searched
+# Bytes of a text that all searches for letters in a row may read; later words count as missing
 _MOST_SEARCHED = 1 << 26
 
 
 class Said:
-    """The words of a text."""
+    """Words of a text."""
 
     def __init__(self, text: str) -> None:
         self._ordered = _words(text)
@@ -50,22 +52,22 @@ class Said:
         self._left = _MOST_SEARCHED
 
     def has_all(self, text: str) -> bool:
-        """Whether every word of this one is among them; of a script without blanks, whether its letters occur in a
-        row."""
+        """Return whether every word of `text` is among them; for a script without blanks, whether its letters occur in
+        a row."""
         words = _words(text)
         return self._words.issuperset(words) or all(self._in_a_row(word) for word in set(words) - self._words)
 
     def page_has_nothing_else(self, markup: str) -> bool:
-        """Whether a web page surely has no other word. Entities and tags within words make this unsure, not wrong."""
+        """Return whether a web page certainly has no other word. Entities and tags in words make this False."""
         if _ODD.search(markup):
             return False
         if title := _TITLE.search(markup, 0, _FRONT):
-            markup = markup[title.end(1) :]  # nothing that is shown precedes it
+            markup = markup[title.end(1) :]  # nothing visible precedes it
         text = _TAG.sub(" ", markup)
         return self.has_all(unescape(text) if "&" in text else text)
 
     def unsaid(self, text: str) -> str:
-        """Its lines that have another word."""
+        """Return the lines of `text` that have another word."""
         return "\n".join([line for line in text.split("\n") if not self.has_all(line)])
 
     def _in_a_row(self, word: bytes) -> bool:
@@ -88,15 +90,16 @@ def _words(text: str) -> list[bytes]:
     return raw.translate(_LATIN).replace(b"\xdf", b"ss").decode("latin-1").replace("\xb5", "\u03bc").encode().split()
 
 
-# A text is no other form of one that it is so many times as long as, and so many characters more
+# A text that is so many times as long, and so many characters longer, is not another form of the first
 _TIMES, _MORE = 2, 200
 _DELSP = re.compile(rb"delsp\s*=\s*\"?yes", re.IGNORECASE)
 _BLANKS = bytes(32 if chr(byte).isspace() else byte for byte in range(256))  # in Latin-1
 
 
 def body_texts(root: MailPart) -> Iterator[str]:
-    """The pieces of the message's text in order. Of a multipart/alternative the plain pieces count; of the HTML ones the
-    lines with words that no plain piece has, and all where they say much more; elsewhere every body part counts."""
+    """Yield the pieces of the message's text in order. Of a multipart/alternative the plain pieces count, and the lines
+    of the HTML ones with words that no plain piece has, or all lines if they are much longer; elsewhere every body part
+    counts."""
     if root.media_type == "multipart/alternative" and root.children:
         yield from _best(root)
     elif root.children:
@@ -107,15 +110,15 @@ def body_texts(root: MailPart) -> Iterator[str]:
 
 
 def read_in(root: MailPart) -> Detected | None:
-    """The charset of the piece of text that is the least certain, of those that were read, header fields of eight bits
-    among them; None where all are declared, UTF-8 or of structure."""
+    """Return the charset of the least certain piece of text that was read, including header fields in eight bits; None
+    if all are declared, UTF-8 or known by structure."""
     read = [root.fields.detected, *(part.detected for part in parts_of(root))]
     return charset.least_certain(read)
 
 
 def damage_of(root: MailPart) -> DocumentError | None:
-    """Why the text is not all of the message's text: the first damage of a part that is text. Call it after the text
-    was read."""
+    """Return the error if the text is incomplete: the first damage of a part that is text. Call it after the text was
+    read."""
     damaged = (part.damage for part in parts_of(root) if part.damage and part.is_body)
     detail = next(damaged, None)
     if detail == NESTED:
@@ -124,7 +127,7 @@ def damage_of(root: MailPart) -> DocumentError | None:
 
 
 def parts_of(root: MailPart) -> Iterator[MailPart]:
-    """The part and all in it."""
+    """Yield the part and all parts in it."""
     yield root
     for child in root.children:
         yield from parts_of(child)
@@ -132,7 +135,7 @@ def parts_of(root: MailPart) -> Iterator[MailPart]:
 
 def _best(alternative: MailPart) -> list[str]:
     plain: list[str] = []
-    rich: list[MailPart] = []  # read only when they are wanted: HTML takes longest of all
+    rich: list[MailPart] = []  # read only if needed: HTML takes longest
     for child in alternative.children:
         if child.children:
             if child.media_type == "text/plain":
@@ -152,12 +155,12 @@ def _best(alternative: MailPart) -> list[str]:
 
 
 def much_more(text: str, said: int) -> bool:
-    """Whether this text is so much longer than one of `said` characters that it is no other form of it."""
+    """Return whether this text is so much longer than one of `said` characters that it is no other form of it."""
     return len(text.strip()) > _TIMES * said + _MORE
 
 
 def _more(rich: MailPart, known: str, said: Said) -> str:
-    """What an HTML alternative adds to the plain one: nothing, lines, or all where it is much longer."""
+    """Return what an HTML alternative adds to the plain one: nothing, lines, or all if it is much longer."""
     if all(_adds_nothing(part, said) for part in parts_of(rich) if part.is_body and not part.children):
         return ""
     text = "\n".join(body_texts(rich))
@@ -167,7 +170,7 @@ def _more(rich: MailPart, known: str, said: Said) -> str:
 
 
 def _adds_nothing(part: MailPart, said: Said) -> bool:
-    """Whether that is sure without parsing it."""
+    """Return whether the part certainly adds nothing, without parsing it."""
     return part.media_type == "text/html" and said.page_has_nothing_else(html_decode(part.content(), part.charset)[0])
 
 
@@ -179,16 +182,16 @@ def _text_of(part: MailPart) -> str:
     markup, part.detected = html_decode(data, part.charset)
     try:
         return html_text(markup)
-    except DocumentError as error:  # the rest of the message is still worth having
+    except DocumentError as error:  # the rest of the message is kept
         part.damage = error.detail
         return ""
 
 
 def _without_added_blanks(text: str) -> str:
-    """A text whose lines end with a blank where they continue, also within a word (RFC 3676, 4: `delsp=yes`), with such
-    lines joined; only lines with the same depth of quoting as the line before."""
+    """Join lines that end with a blank to continue, also within a word (RFC 3676, 4: `delsp=yes`); only lines with the
+    same depth of quoting as the line before."""
     out: list[str] = []
-    joined = None  # the marks of quoting of a line that continues
+    joined = None  # quotation marks of a line that continues
     for line in text.split("\n"):
         said = line.removesuffix("\r")
         quote = said[: len(said) - len(said.lstrip(">"))]
@@ -203,7 +206,7 @@ def _without_added_blanks(text: str) -> str:
 
 
 def folded(text: str) -> bytes:
-    """`" ".join(text.split())` in UTF-8. Western text is cut at double blanks only, for these are few."""
+    """Return `" ".join(text.split())` in UTF-8. Western text is split only at double blanks, because these are few."""
     try:
         raw = text.encode("latin-1").translate(_BLANKS)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Transfer encodings (RFC 2045, 6): what a label means, however it is written, and what the encoded bytes stand for."""
+"""Transfer encodings (RFC 2045, 6): the meaning of a label, however it is spelled, and the decoded bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from readers.mail.inline import BINHEX, UUENCODE, YENC, decode_binhex, decode_uu
 BASE64, QUOTED_PRINTABLE, NONE = b"base64", b"quoted-printable", b""
 _LABELS = {BASE64: BASE64, QUOTED_PRINTABLE: QUOTED_PRINTABLE, b"7bit": NONE, b"8bit": NONE, b"binary": NONE, b"": NONE}
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
-# Names without their marks: as programs misspell them.
+# Names without punctuation, as programs misspell them.
 _SPELLINGS = (
     (BASE64, re.compile(r"(?:x|mime|encoding)*(?:base64|b64|bas64|base)(?:encod.*)?")),
     (
@@ -25,7 +25,7 @@ _SPELLINGS = (
     (BINHEX, re.compile(r"x?(?:mac)?(?:binhex|hqx)(?:40?)?")),
     (NONE, re.compile(r"x?(?:[78]bits?|bit[78]|binary|none|identity|raw)(?:mime)?")),
 )
-_BASE64_LINE = re.compile(rb"\s*[A-Za-z0-9+/]{28,76}={0,2}[ \t]*(?:\r?\n|\Z)")  # the first one of a body
+_BASE64_LINE = re.compile(rb"\s*[A-Za-z0-9+/]{28,76}={0,2}[ \t]*(?:\r?\n|\Z)")  # the first line of a body
 _QUOTED = re.compile(rb"=3D|=[CD][0-9A-F]=[89AB][0-9A-F]|=E[0-9A-F](?:=[89AB][0-9A-F]){2}")
 _NOT_QUOTED = re.compile(rb"[^\n]{300}|=(?![0-9A-F]{2}|[ \t]*\r?(?:\n|\Z))|[\x80-\xff]")
 _FEWEST = 20  # bytes
@@ -36,8 +36,8 @@ _PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n|\Z)")
 
 
 def encoding_of(field: bytes) -> bytes:
-    """The encoding that a Content-Transfer-Encoding field declares: one of the names here; as it is written where it is none of
-    them."""
+    """Return the encoding that a Content-Transfer-Encoding field declares: one of the names here; else the label as
+    written."""
     known = _LABELS.get(field.lower())
     return _spelled(field.lower()) if known is None else known
 
@@ -50,8 +50,8 @@ def _spelled(label: bytes) -> bytes:
 
 
 def decoded(encoding: bytes, raw: bytes) -> tuple[bytes, str | None]:
-    """What the bytes stand for, as far as they can be decoded, and what is wrong with them; None where nothing is, as far as
-    the encoding shows. Bytes in an encoding that is not known are left as they are, and that is reported."""
+    """Decode the bytes as far as possible; return also the damage, None if there is none, as far as the encoding shows
+    it. Bytes in an unknown encoding are returned unchanged, and that is reported."""
     if encoding == NONE:
         return raw, None
     if encoding == BASE64:
@@ -65,7 +65,7 @@ def decoded(encoding: bytes, raw: bytes) -> tuple[bytes, str | None]:
 
 
 def from_quoted_printable(raw: bytes) -> bytes:
-    """RFC 2045, 6.7. Blanks between a soft line break and the end of its line were added on the way and go."""
+    """Decode quoted-printable (RFC 2045, 6.7); remove blanks added in transit to soft line breaks."""
     raw = raw.removesuffix(b"=")  # a soft break, whose line end belongs to a delimiter
     decoded = binascii.a2b_qp(raw)
     if b"=" in decoded and _BLANK_BEHIND.search(
@@ -76,13 +76,13 @@ def from_quoted_printable(raw: bytes) -> bytes:
 
 
 def unlabelled(data: bytes, start: int, end: int) -> bytes:
-    """The encoding that all lines of a body show, which no field declares: lines of base64 that stand for a text, or soft breaks and
-    an escaped equals sign or letters of UTF-8. NONE where that is not sure."""
+    """Return the encoding that all lines of a body show and no field declares: lines of base64 that decode to a text,
+    or soft breaks and an escaped equals sign or letters of UTF-8. NONE if that is not certain."""
     if _BASE64_LINE.match(data, start, end) is not None:
         raw = data[start:end]
         decoded = sound_base64(raw)
         if decoded is None and base64_damage(raw) is None:
-            decoded = decode_base64(raw)  # in blocks, each with padding
+            decoded = decode_base64(raw)  # in blocks that are padded each
         if decoded is not None and len(decoded) >= _FEWEST and _is_text(decoded):
             return BASE64
     elif (

@@ -1,5 +1,5 @@
-"""Pictures in the drawings of the older Office formats ([MS-ODRAW] 2.2.23): those that are stored as the files they
-were, and metafiles, which are compressed; and what shapes made of letters say."""
+"""Pictures in the drawings of the older Office formats ([MS-ODRAW] 2.2.23): those stored as files, and metafiles, which
+are compressed; and the text of shapes made of letters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from readers.records import Kind
 
 # The header of a picture's record: instance (the even ones have one identifier before the picture, the odd ones two),
 # type. These four bytes and the picture's own first ones do not come together by chance.
-# It is looked for by its last byte, for which no other expression is as fast.
+# It is searched by its last byte, which is the fastest expression.
 _HEADER = re.compile(
     rb"\xf0(?<=(?P<jpg>[\xa0\xb0]\x46\x1d\xf0|[\x20\x30]\x6e\x1d\xf0|[\xa0\xb0]\x46\x2a\xf0)"
     rb"|(?P<png>[\x00\x10]\x6e\x1e\xf0)|(?P<tif>[\x40\x50]\x6e\x29\xf0)"
@@ -26,7 +26,7 @@ _HEADER = re.compile(
 _HEADER_BYTES = 4
 _BEGINS = {"jpg": (b"\xff\xd8\xff",), "png": (b"\x89PNG",), "tif": (b"II*\0", b"MM\0*")}
 _IDENTIFIER, _TAG = 16, 1
-# Of a metafile (2.2.31): its size, bounds and extent, its size as stored, whether it is compressed, no filter.
+# Header of a metafile (2.2.31): its size, bounds and extent, its size as stored, whether it is compressed, no filter.
 _METAFILE = struct.Struct("<I24xIBB")
 _DEFLATED, _STORED, _NO_FILTER = 0, 0xFE, 0xFE
 # The header of a shape's properties: version 3, their number, the type. Of a property: its kind, its value or its length.
@@ -34,7 +34,7 @@ _PROPERTIES = re.compile(
     rb"\x0b\xf0(?<=[\x03\x13\x23\x33\x43\x53\x63\x73\x83\x93\xa3\xb3\xc3\xd3\xe3\xf3].\x0b\xf0)", re.DOTALL
 )
 _PROPERTY = struct.Struct("<HI")
-_LONG = 0x8000  # of a kind: its value follows all properties
+_LONG = 0x8000  # flag of a kind: its value follows all properties
 _LETTERS = _LONG | 0xC0  # gtextUNICODE (2.3.22.1)
 _DESCRIPTION = _LONG | 0x0381  # wzDescription (2.3.4.2)
 _LARGEST = 64_000_000  # bytes of a metafile
@@ -42,9 +42,9 @@ _FIRST_STEP = 1 << 12  # bytes that are inflated first
 
 
 def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
-    """(extension, bytes) of the pictures anywhere in a stream, in order; bitmaps and Macintosh pictures with the headers of
-    their files, which they are stored without. A picture that ends beyond the stream is left out, and so is a metafile that
-    cannot be inflated."""
+    """Yield (extension, bytes) of the pictures anywhere in a stream, in order; bitmaps and Macintosh pictures with the
+    headers of their files, which are not stored. A picture that ends beyond the stream is omitted, and so is a metafile
+    that cannot be inflated."""
     at, tried = 0, _Tried(4 * len(stream) + 1_000_000)
     while tried.left > 0 and (match := _HEADER.search(stream, at + _HEADER_BYTES - 1)) is not None:
         at = match.end() + 4
@@ -67,35 +67,35 @@ def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def lettering(drawing: bytes) -> Iterator[str]:
-    """What shapes made of letters say, WordArt and watermarks, anywhere in a drawing."""
+    """Yield the text of shapes made of letters (WordArt and watermarks) anywhere in a drawing."""
     return _said_by_shapes(drawing, _LETTERS)
 
 
 def descriptions(drawing: bytes) -> Iterator[str]:
-    """Alternative text of shapes and pictures, anywhere in a drawing."""
+    """Yield alternative text of shapes and pictures, anywhere in a drawing."""
     return _said_by_shapes(drawing, _DESCRIPTION)
 
 
 def _said_by_shapes(drawing: bytes, kind: int) -> Iterator[str]:
-    if kind.to_bytes(2, "little") not in drawing:  # as in nearly every one
+    if kind.to_bytes(2, "little") not in drawing:  # as in nearly all drawings
         return
     at = 0
     while (match := _PROPERTIES.search(drawing, at + _HEADER_BYTES // 2)) is not None:
         at, begin = match.end(), match.end() + 4
         end = begin + int.from_bytes(drawing[at:begin], "little")
         count = int.from_bytes(drawing[match.start() - 2 : match.start()], "little") >> 4
-        if begin + _PROPERTY.size * count <= end <= len(drawing):  # else it is none, by chance
+        if begin + _PROPERTY.size * count <= end <= len(drawing):  # else these bytes are no header
             yield from _said(drawing[begin:end], count, kind)
             at = end
 
 
 def letters(properties: bytes, count: int) -> Iterator[str]:
-    """What of so many properties of a shape (2.2.9) are its letters."""
+    """Yield the letters in `count` properties of a shape (2.2.9)."""
     return _said(properties, count, _LETTERS)
 
 
 def description(properties: bytes, count: int) -> Iterator[str]:
-    """What of them is its alternative text."""
+    """Yield the alternative text in `count` properties of a shape."""
     return _said(properties, count, _DESCRIPTION)
 
 
@@ -124,7 +124,7 @@ class _Tried:
 
 
 def _metafile(stream: bytes, begin: int, end: int, tried: _Tried) -> bytes:
-    """A metafile as it was; b"" where it is none, or not all there."""
+    """Return a metafile decompressed; b"" if it is none, or not complete."""
     if end - begin < _METAFILE.size:
         return b""
     size, stored, compression, chosen = _METAFILE.unpack_from(stream, begin)
@@ -139,7 +139,7 @@ def _metafile(stream: bytes, begin: int, end: int, tried: _Tried) -> bytes:
 
 
 def _inflated(stream: bytes, at: int, end: int, size: int, tried: _Tried) -> bytes:
-    """At most `size` bytes; b"" of damaged data. As much is fed as was inflated before, so damage in front costs little."""
+    """Return at most `size` bytes; b"" for damaged data. Input grows with the output, so early damage costs little."""
     inflater, step, left, begin, pieces = zlib.decompressobj(), _FIRST_STEP, size, at, list[bytes]()
     try:
         while at < end and left > 0 and not inflater.eof:
@@ -150,12 +150,12 @@ def _inflated(stream: bytes, at: int, end: int, size: int, tried: _Tried) -> byt
             at, step = at + len(some), 2 * step
     except zlib.error:
         return b""
-    tried.left += at - begin  # all of that was for a picture
+    tried.left += at - begin  # these bytes were those of a picture
     return b"".join(pieces)
 
 
 def children(streams: Iterable[bytes]) -> Iterator[Child]:
-    """The pictures of several streams as children; they have no names of their own."""
+    """Yield the pictures of several streams as children; they have no names of their own."""
     for position, (extension, data) in enumerate(chain.from_iterable(map(pictures, streams))):
         name = f"picture{position + 1}.{extension}".encode()
         yield Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data)

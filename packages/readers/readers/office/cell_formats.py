@@ -14,10 +14,10 @@ from typing import NamedTuple
 # Numbers and texts as the format of their cell shows them (ECMA-376 part 1, 18.8.31): `INV0042`, `(202) 555-0143`,
 # `1,234.50`.
 
-CODE_CHARACTERS = 255  # of a format code: as many as Excel takes
+CODE_CHARACTERS = 255  # of a format code: Excel's limit
 _LARGEST = 1e21  # from here on a number is written with an exponent
-_SHARE = 1e6  # up to which a percentage is written with all of its digits
-_MOST_DIGITS = 1e15  # those that a number of a sheet has
+_SHARE = 1e6  # up to here a percentage is written with all of its digits
+_MOST_DIGITS = 1e15  # precision of a number in a sheet
 _DECIMAL = Context(prec=600, rounding=ROUND_HALF_UP)
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|(?P<blank>_.)|\*.|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[(?P<bracket>[^\]]*)\]'
@@ -28,13 +28,13 @@ _CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*([+-]?\d+(?:\.\d+)?)\s*")
 _ANY_WORD = re.compile(r"[^\W_]+")
 _LETTER, _LETTERS = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]{2,}")
 _SIMPLE = re.compile(r"#*(0+)")
-_EMPTY = {"0": "0", "?": " "}  # shown in a place without a digit
-# Digits of a section, and places of which it moves the point: more of them are not rendered
+_EMPTY = {"0": "0", "?": " "}  # shown in a place that has no digit
+# Digits of a section, and places by which it moves the point: with more it is not rendered
 _MOST_PLACES, _SHIFTS = 64, 30
-_ZEROS = "0 .,-%"  # what a number consists of that shows as zeros
+_ZEROS = "0 .,-%"  # characters of a number that shows as zeros
 _UNKNOWN = frozenset("ymdhsegb/")  # unquoted: dates, exponents, fractions
-Token = tuple[str, str]  # kind, and what it shows
-Render = Callable[[float, str], str]  # of a number without its sign and the digits that it is written with
+Token = tuple[str, str]  # kind, and shown text
+Render = Callable[[float, str], str]  # from a number without its sign, and its digits
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
     ">=": operator.ge,
@@ -46,7 +46,7 @@ _TESTS: dict[str, Callable[[float, float], bool]] = {
 
 
 class NumberFormat:
-    """A format code, taken apart once; sections that cannot be rendered (dates, fractions, exponents) show nothing."""
+    """A parsed format code; sections that cannot be rendered (dates, fractions, exponents) show nothing."""
 
     def __init__(self, code: str) -> None:
         sections = [_Section(tokens) for tokens in _sections(code[:CODE_CHARACTERS])[:4]]
@@ -69,12 +69,12 @@ class NumberFormat:
 
     @property
     def has_text(self) -> bool:
-        """Whether cells of texts show more than these."""
+        """Whether text cells show more than their text."""
         return self._around is not None and any(map(_ANY_WORD.search, self._around))
 
     def number(self, number: float, text: str, words: str = "") -> str:
-        """Return a cell's plain number, followed by its shown form where that adds words. The words of the format
-        follow too: those of the section, or `words` where it cannot be rendered."""
+        """Return a cell's plain number, followed by its shown form if that adds words. The words of the format follow
+        too: those of the section, or `words` if it cannot be rendered."""
         section = self._only or next((one for one in self._sections if one.takes(number)), None)
         if section is None or section.render is None or not -_LARGEST < number < _LARGEST:
             return f"{text} {words}" if words else text
@@ -93,7 +93,7 @@ class NumberFormat:
         return " ".join((text, *(word for word in words.split() if word.lower() not in got), shown))
 
     def text(self, text: str) -> str:
-        """A cell's text with what is shown around it; alone too where it would be part of another word."""
+        """Return a cell's text with the text shown around it; also alone if it would be part of another word."""
         lead, tail = self._around or ("", "")
         if (lead[-1:] + text[:1]).isalnum() and lead and text:
             return f"{text} {lead}{text}{tail}"
@@ -103,7 +103,7 @@ class NumberFormat:
 
 
 class _Section:
-    """One section of a format code: for which numbers it is, and how it shows them."""
+    """One section of a format code: its condition, and how it shows numbers."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.condition: tuple[str, float] | None = None
@@ -120,7 +120,7 @@ class _Section:
                 known = known and not (kind == "sign" and shown.lower() in _UNKNOWN)
         self.is_text = any(token == ("general", "@") for token in tokens)
         self.percents = sum(token == ("sign", "%") for token in self._tokens)
-        self.core_only = False  # its literals have no words, and it shows only the number between them
+        self.core_only = False  # its literals have no words, so it shows only the number between them
         self.lead = self.tail = ""
         self.plain_whole = False
         said = "".join(shown if kind == "literal" else " " for kind, shown in self._tokens)
@@ -128,22 +128,22 @@ class _Section:
         self.render: Render | None = self._rendering() if known else None
 
     def takes(self, number: float) -> bool:
-        """Whether it is for such a number."""
+        """Return whether the section applies to the number."""
         return self.condition is None or _TESTS[self.condition[0]](number, self.condition[1])
 
     def sign(self, number: float, shown: str) -> str:
-        """That of a negative number, unless it shows as zeros; a section that is for negative ones alone shows them in its own way."""
+        """Return the sign of a negative number, unless it shows as zeros or the section is for these only."""
         only = self.condition is not None and self.condition[0] in ("<", "<=") and self.condition[1] <= 0
         return "-" if number < 0 and not only and shown.strip(_ZEROS) else ""
 
     def operand(self, number: float, text: str) -> str:
-        """The digits of the number that it shows, without a sign."""
+        """Return the digits of the number that the section shows, without a sign."""
         if self.percents == 1:
             return text.strip("-%") if text.endswith("%") and abs(number) < _SHARE else f"{abs(number) * 100:.15g}"
         return f"{abs(number):.15g}" if text.endswith("%") or abs(number) >= _MOST_DIGITS else text.lstrip("-")
 
     def around(self) -> tuple[str, str]:
-        """The literal text before and after the placeholder of a section for texts."""
+        """Return the literal text before and after the placeholder of a section for texts."""
         at = self._tokens.index(("general", "@"))
         shown = ["" if kind in ("general", "digit") else text for kind, text in self._tokens]
         return "".join(shown[:at]), "".join(shown[at + 1 :])
@@ -151,7 +151,7 @@ class _Section:
     def _rendering(self) -> Render | None:
         tokens = self._tokens
         digits = [at for at, (kind, _) in enumerate(tokens) if kind == "digit"]
-        if not digits:  # words alone, or the number as it is
+        if not digits:  # only words, or the number unchanged
             return lambda _, text: "".join(text if kind == "general" else said for kind, said in tokens)
         if len(digits) > _MOST_PLACES:
             return None
@@ -176,7 +176,7 @@ class _Section:
 
 
 def _sections(code: str) -> list[list[Token]]:
-    """The parts of each section, with what they show."""
+    """Return the parts of each section, with what they show."""
     sections: list[list[Token]] = [[]]
     for match in _TOKEN.finditer(code):
         kind = match.lastgroup or ""
@@ -186,7 +186,7 @@ def _sections(code: str) -> list[list[Token]]:
             sections[-1].append((kind, match[kind]))
         elif kind:
             said = " " if kind == "blank" else match[kind]
-            if kind == "currency" and _LETTER.search(said):  # apart from the number, so that both are words
+            if kind == "currency" and _LETTER.search(said):  # separated from the number, so that both are words
                 said = f" {said} "
             before = sections[-1].pop()[1] if sections[-1] and sections[-1][-1][0] == "literal" else ""
             sections[-1].append(("literal", before + said))
@@ -217,7 +217,7 @@ def _parts(tokens: list[Token], point: int) -> tuple[list[Token], list[Token], b
 
 
 def _simple(zeros: int, decimals: int, *, grouped: bool) -> Render:
-    """`0`, `00000`, `0.00`, `#,##0.00`: what Python formats by itself, but for halves, which go up, in decimal digits."""
+    """Return the rendering of `0`, `0.00`, `#,##0.00`: Python's formatting, but halves are rounded up."""
     width = f"0{zeros + (decimals + 1 if decimals else 0)}" if zeros > 1 else ""
     form = f"{{:{width}{',' if grouped else ''}.{decimals}f}}".format
     step, at = Decimal(1).scaleb(-decimals), -decimals - 2
@@ -231,7 +231,7 @@ def _simple(zeros: int, decimals: int, *, grouped: bool) -> Render:
 
 
 def _filling(whole: list[Token], part: list[Token], exponent: int, *, grouped: bool) -> Render:
-    """The digits of a number put in the places of a section, from the point to both sides."""
+    """Return a rendering that puts the digits of a number in the places of a section, from the point to both sides."""
     step = Decimal(1).scaleb(-sum(kind == "digit" for kind, _ in part))
     backwards = [(kind == "digit", said, _EMPTY.get(said, "")) for kind, said in reversed(whole)]
     first = max(at for at, (place, _, _) in enumerate(backwards) if place)
@@ -257,7 +257,7 @@ def _filling(whole: list[Token], part: list[Token], exponent: int, *, grouped: b
 
 
 def _behind(decimals: str, part: list[Token]) -> str:
-    """What a section shows from the point on."""
+    """Return what a section shows from the point on."""
     out, kept, at = [], len(decimals.rstrip("0")), 0
     for kind, said in part:
         if kind == "digit":
@@ -270,16 +270,16 @@ def _behind(decimals: str, part: list[Token]) -> str:
 
 @lru_cache(maxsize=4096)
 def number_format(code: str) -> NumberFormat:
-    """The format of this code; a workbook has a few, and each is asked for by very many cells."""
+    """Return the format of this code, cached: a workbook has a few, and very many cells use each."""
     return NumberFormat(code)
 
 
 # Built-in number formats that show dates or times (ECMA-376 part 1, 18.8.30, East Asian ones included).
 _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
-_NAMED_DATES = frozenset((15, 16, 17))  # with the month's name, cut short
+_NAMED_DATES = frozenset((15, 16, 17))  # with the abbreviated name of the month
 _CLOCKS = frozenset((*range(18, 22), 32, 33, 45, 47))  # times of day, without a date
 _PERCENT = frozenset((9, 10))
-# Those whose code a workbook may omit. Accounts (5 to 8, 41 to 44) omit the currency, which depends on the locale.
+# Codes that a workbook may omit. Accounts (5 to 8, 41 to 44) omit the currency, which depends on the locale.
 _CODES_OF = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%"}
 _CODES_OF |= dict.fromkeys((5, 6, 37, 38, 41, 42), "#,##0;(#,##0)")
 _CODES_OF |= dict.fromkeys((7, 8, 39, 40, 43, 44), "#,##0.00;(#,##0.00)")
@@ -292,21 +292,21 @@ FORMATS_LEFT = (  # of what cells show
     "than English, formats of numbers beyond the first 1,000 of a workbook"
 )
 DATE = "date"  # start of the results of `style_of` for dates: `date`, `date Jan`, `date January Mon` …
-CLOCK = "clock"  # of cells that show a time of day and no date
-ELAPSED = "time"  # the same of cells that show times: and in hours or minutes, `time h` or `time m`
+CLOCK = "clock"  # style of cells that show a time of day and no date
+ELAPSED = "time"  # style of cells that show durations: `time h` in hours, `time m` in minutes
 # Before the words of a cell with a positive number, those with a negative one, with 0, and before the format's code
 SAID = "\t"
 _START_1904 = datetime(1904, 1, 1)
-_DAYS_UNTIL_MARCH = 60  # of 1900, with its 29 February, which that year did not have (ECMA-376 part 1, 18.17.4.1)
+_DAYS_UNTIL_MARCH = 60  # in 1900, with a 29 February, which that year did not have (ECMA-376 part 1, 18.17.4.1)
 _LAST_SECOND = 86_399 / 86_400
-_FORMATS = 1_000  # of a workbook that are rendered; Excel has at most 250 of its own. So all are kept in mind
-_EXACT = 16  # digits from which on a number may be another one in fifteen
+_FORMATS = 1_000  # rendered formats of a workbook (Excel allows 250 of its own); bounds the memory
+_EXACT = 16  # digits; a number with as many may change when it is rounded to fifteen
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|[_*].')  # parts of a format code that are not placeholders
 _NAMED_MONTH = re.compile(r"m{3,5}", re.IGNORECASE)
 _NAMED_DAY = re.compile(r"d{3,4}", re.IGNORECASE)
-# Of a format code: quoted text, the sign of a currency, letters after a backslash; and the end of a section.
+# In a format code: quoted text, the sign of a currency, letters after a backslash; and the end of a section.
 _WORDS = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|((?:\\.)+)|[_*].|(;)')
-_PLACES = re.compile(r"[0#?;@]")  # what a format code has that shows numbers otherwise than plain
+_PLACES = re.compile(r"[0#?;@]")  # placeholders, which change how numbers are shown
 _DATE_LETTERS = re.compile(r"[ymdhs]", re.IGNORECASE)
 _DAY_LETTERS, _TIME_LETTERS = re.compile(r"[yd]", re.IGNORECASE), re.compile(r"[hs]", re.IGNORECASE)
 
@@ -317,10 +317,10 @@ class Styles(list[str]):
     def __init__(self) -> None:
         super().__init__()
         self._told: dict[tuple[str, str], str] = {}
-        self.texts: set[int] = set()  # those that show more of a text than the text
+        self.texts: set[int] = set()  # formats that show more of a text than the text
 
     def take(self, number: str, code: str) -> None:
-        """The next cell format has this number format."""
+        """Add the next cell format, which has this number format."""
         key = number, code[:CODE_CHARACTERS]
         told = self._told.get(key)
         if told is None:
@@ -334,7 +334,7 @@ class Styles(list[str]):
 
 
 class Look(NamedTuple):
-    """The parts of a result of `style_of`."""
+    """Parts of a result of `style_of`."""
 
     kind: str
     words: tuple[str, ...]  # with positive numbers, negative ones and 0
@@ -349,13 +349,13 @@ def look_of(shown: str) -> Look:
 
 
 def text_format(shown: str) -> NumberFormat | None:
-    """The format, where it shows more of a text than the text."""
+    """Return the format, if it shows more of a text than the text."""
     form = look_of(shown).form
     return form if form is not None and form.has_text else None
 
 
 def whole_as_it_is(shown: str) -> bool:
-    """Whether a whole number is shown unchanged: General, `0`."""
+    """Return whether a whole number is shown unchanged: General, `0`."""
     look = look_of(shown)
     return not look.kind and not any(look.words) and (look.form is None or look.form.plain_whole)
 
@@ -389,7 +389,7 @@ def _built_in(number: int) -> str:
 
 
 def _kind(code: str) -> str:
-    """What the first section of a format code shows."""
+    """Return what the first section of a format code shows."""
     section = code.split(";", 1)[0]
     plain = _LITERAL.sub("", section)
     if "[" in section and (beyond := _BEYOND.search(section)):
@@ -404,8 +404,8 @@ def _kind(code: str) -> str:
 
 
 def _said(code: str) -> str:
-    """The words of a format code (ECMA-376 part 1, 18.8.31), by sections: for positive numbers, negative ones and 0, which
-    show as the first does where they have no section of their own."""
+    """Return the words of a format code (ECMA-376 part 1, 18.8.31), by sections: for positive numbers, negative ones
+    and 0, which use the first section if they have none of their own."""
     sections: list[list[str]] = [[]]
     for quoted, currency, escaped, end in _WORDS.findall(code):
         if end:
@@ -417,7 +417,7 @@ def _said(code: str) -> str:
 
 
 def number_shown(value: str, number: float, shown: str, start: datetime) -> str:
-    """A number, and behind it what its cell shows otherwise or with it: `12.5 dollars and cents`, `42 INV INV0042`."""
+    """Return a number, followed by what its cell shows besides: `12.5 dollars and cents`, `42 INV INV0042`."""
     if SAID not in shown:
         return _number_text(value, number, shown, start)
     look = look_of(shown)
@@ -429,7 +429,7 @@ def number_shown(value: str, number: float, shown: str, start: datetime) -> str:
 
 
 def is_whole(value: str) -> bool:
-    """Whether a number is shown unchanged when its format does not change it."""
+    """Return whether a number is shown unchanged if its format does not change it."""
     return len(value) < _EXACT and value.isdecimal() and value.isascii() and value[0] != "0"
 
 
@@ -455,7 +455,7 @@ def _number_text(value: str, number: float, kind: str, start: datetime) -> str:
 
 
 def _elapsed(number: float, start: datetime, kind: str) -> str:
-    """Durations of more than a day: hours or minutes do not restart at zero."""
+    """Return a duration of more than a day: hours or minutes do not restart at zero."""
     if number < 1:
         return _date_text(number, start, has_day=False)
     minutes, seconds = divmod(round(number * 86400), 60)
@@ -469,7 +469,7 @@ def date_text(number: float, start: datetime, shown: str) -> str:
     text = _date_text(number, start, has_day=number >= 1 or (start == _START_1904 and shown != CLOCK))
     if shown in (DATE, CLOCK) or text[2:3] == ":":
         return text
-    weekday = (start + timedelta(days=int(number))).weekday()  # as the cell shows it, also in January and February 1900
+    weekday = (start + timedelta(days=int(number))).weekday()  # as in the cell, also in January and February 1900
     names = {"J": _MONTHS[int(text[5:7]) - 1], "M": _DAYS[weekday]}
     return " ".join([text, *(names[kind[0]][: 3 if len(kind) == 3 else None] for kind in shown.split()[1:])])
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 # Numbers as lists write them: digits, letters, Roman, and in English words (ECMA-376 part 1, 17.18.59; OpenDocument
 # 1.3 part 3, 19.500).
 
-_LETTERS_TO = 780  # 26 letters, up to thirty of one in a row, as Word counts; then it begins again
-_ROMAN_TO = 32_767  # what Word counts to
+_LETTERS_TO = 780  # 26 letters, each repeated up to thirty times, as Word counts; then it restarts
+_ROMAN_TO = 32_767  # Word's limit
 _ROMAN = (
     *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l")),
     *((40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
@@ -26,12 +26,12 @@ _SMALL, _TENS, _FROM, _TO = (
         "first second third fifth eighth ninth twelfth",
     )
 )
-_ORDINALS = dict(zip(_FROM, _TO, strict=True))  # those that are not made by an ending
+_ORDINALS = dict(zip(_FROM, _TO, strict=True))  # the irregular ones
 _WORDS_TO = 999_999
 
 
 def letters(number: int) -> str:
-    """a to z, then aa to zz: the same letter once more (17.18.59, `lowerLetter`). "" below one."""
+    """Return a to z, then aa to zz: the same letter repeated (17.18.59, `lowerLetter`). "" below one."""
     if number < 1:
         return ""
     number = (number - 1) % _LETTERS_TO
@@ -39,7 +39,7 @@ def letters(number: int) -> str:
 
 
 def alphabetic(number: int) -> str:
-    """a to z, then aa, ab and on, as columns of a sheet are named. "" below one."""
+    """Return a to z, then aa, ab …, as columns of a sheet are named. "" below one."""
     out = ""
     while number > 0:
         number, last = divmod(number - 1, 26)
@@ -59,18 +59,18 @@ def roman(number: int) -> str:
 
 
 def ordinal(number: int) -> str:
-    """1st, 2nd, 3rd, 11th."""
+    """Return 1st, 2nd, 3rd, 11th …"""
     ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
 def cardinal_words(number: int) -> str:
-    """Twenty-one, One hundred two."""
+    """Return Twenty-one, One hundred two …"""
     return _words(number).capitalize() if 0 <= number <= _WORDS_TO else str(number)
 
 
 def ordinal_words(number: int) -> str:
-    """Twenty-first, One hundred second."""
+    """Return Twenty-first, One hundred second …"""
     if not 0 <= number <= _WORDS_TO:
         return str(number)
     said = _words(number)
@@ -90,7 +90,7 @@ def _words(number: int) -> str:
     return f"{_words(number // unit)} {name}{rest}"
 
 
-# By the name of the form in Word's documents; what is not here is written in digits.
+# By the name of the form in Word's documents; other forms are written in digits.
 FORMS: dict[str, Callable[[int], str]] = {
     "decimalZero": lambda number: f"{number:02}",
     "lowerLetter": letters,
@@ -102,7 +102,7 @@ FORMS: dict[str, Callable[[int], str]] = {
     "none": lambda _number: "",
     "bullet": lambda _number: "",
 }
-# The same, of those that are words of a language: in English.
+# The same for forms that are words of a language: in English.
 ENGLISH: dict[str, Callable[[int], str]] = {
     "ordinal": ordinal,
     "cardinalText": cardinal_words,
@@ -118,17 +118,17 @@ _PLACE = re.compile("[\0-\x08]")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How one level of a list is numbered."""
+    """Numbering of one level of a list."""
 
     start: int = 1
     form: str = "decimal"
     text: str = ""  # the characters 0 to 8 stand for the numbers of the levels
     restart: int | None = None  # after a level above this one (counted from 1), 0 for never; None: after any above
     legal: bool = False  # every number in digits
-    style: str = ""  # paragraphs in it are on this level
+    style: str = ""  # paragraphs in this style are on this level
 
     def written(self, form: str, number: int, *, english: bool) -> str:
-        """A number in a form, or in digits, of which a form may want so many."""
+        """Return a number in a form, or in digits, padded to the length of a form of digits."""
         if form.isdigit():
             return str(number).zfill(min(len(form), LEVELS))
         if self.legal and form not in ("none", "bullet"):
@@ -137,12 +137,12 @@ class Level:
         return write(number) if write else str(number)
 
 
-# The definition by which an instance of a list counts, its levels, and where some of these start to count by themselves
+# The definition by which an instance of a list counts, its levels, and own starts of some levels
 Instance = tuple[Hashable, Mapping[int, Level], Mapping[int, int]]
 
 
 class Counts:
-    """Counts of one text. The main text, a header and the notes count independently."""
+    """Counters of one text. The main text, a header and the notes count independently."""
 
     def __init__(self, *, english: bool) -> None:
         self._english = english
@@ -167,7 +167,7 @@ class Counts:
             return ""
         counts = self._counts.setdefault(of, {})
         counts[at] = min(counts[at] + 1, MOST) if at in counts else level.start
-        for above in range(at):  # a level that was passed over counts as one that was there
+        for above in range(at):  # a skipped level counts as present
             counts.setdefault(above, levels.get(above, Level()).start)
         for deeper in [other for other in counts if other > at]:
             after = levels[deeper].restart if deeper in levels else None

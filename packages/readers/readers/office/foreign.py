@@ -1,5 +1,5 @@
-"""Documents of word processors that nothing here reads. LibreOffice does, which a box cannot start: where it is installed, a
-handler stands for this one that has it make OpenDocument of them (worker.office.converting)."""
+"""Documents of word processors that no reader here supports. LibreOffice does, but a sandbox cannot start it: where it
+is installed, another handler has it convert them to OpenDocument (worker.office.converting)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.modules import MEDIA_TYPES
 from readers.records import Limits
 
-KEPT = ("title", "author", "doc_subject", "keywords", "description")  # what LibreOffice takes over; dates are its own
+KEPT = ("title", "author", "doc_subject", "keywords", "description")  # kept by LibreOffice; dates are its own
 
 
 class ForeignHandler(LeafHandler):
-    """WordPerfect and others, without LibreOffice."""
+    """A document of WordPerfect and others, without LibreOffice."""
 
     name = "word processors"
     media_types: tuple[str, ...] = MEDIA_TYPES["office.foreign"]

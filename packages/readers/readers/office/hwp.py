@@ -1,5 +1,5 @@
-"""Documents of Hancom's word processor, version 5 and later (.hwp; Hancom, "HWP Document File Formats 5.0"): text by the
-library `unhwp`, pictures and objects from the compound file that they are."""
+"""Documents of Hancom's word processor, version 5 and later (.hwp; Hancom, "HWP Document File Formats 5.0"): text by
+the library `unhwp`, pictures and objects from its compound file."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ MEDIA_TYPE = "application/x-hwp"
 _HEADER = struct.Struct("<32sII")  # of the stream FileHeader: signature, version, properties
 _SIGNATURE = b"HWP Document File"
 _COMPRESSED, _ENCRYPTED, _FOR_DISTRIBUTION = 1, 2, 4  # bits of the properties
-_LENGTH = 4  # bytes in front of an OLE object
+_LENGTH = 4  # bytes before an OLE object
 
 
 class HwpHandler(LeafHandler):
-    """One document."""
+    """A document of Hancom's word processor."""
 
     name = "hwp"
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
@@ -74,7 +74,7 @@ class HwpHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The content of BinData. A document that cannot be read, or needs a password, has none: `text` reports why."""
+        """Yield the content of BinData. One that is unreadable, or has a password, has none: `text` reports why."""
         try:
             compound, properties = _opened(source, limits)
         except DocumentError:
@@ -86,7 +86,7 @@ class HwpHandler(LeafHandler):
             yield _child(compound, entry, position, limits, packed=bool(properties & _COMPRESSED))
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """All sections; of a document for distribution its notice and `unsupported`."""
+        """Return all sections; for a document for distribution its notice and `unsupported`."""
         compound, properties = _opened(source, limits)
         if properties & _ENCRYPTED:
             raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
@@ -104,7 +104,7 @@ class HwpHandler(LeafHandler):
 
 
 def _opened(source: Source, limits: Limits) -> tuple[CompoundFile, int]:
-    """The compound file and the document's properties."""
+    """Return the compound file and the document's properties."""
     data = source.whole(limits.parse_bytes)
     if data.startswith(_SIGNATURE):
         raise DocumentError(ExceptionCode.UNSUPPORTED, "a document of a version before 5")
@@ -133,7 +133,7 @@ def _child(compound: CompoundFile, entry: DirectoryEntry, position: int, limits:
             data = inflater.feed(data, limits.parse_bytes)
             if not inflater.ended:
                 error = DocumentError(ExceptionCode.TRUNCATED, "its data end early")
-        except DECODE_ERRORS:  # some are stored as they are
+        except DECODE_ERRORS:  # some are stored uncompressed
             pass
     if data.startswith(MAGIC, _LENGTH):
         data = data[_LENGTH:]

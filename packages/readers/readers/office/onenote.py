@@ -27,7 +27,7 @@ _HEADER_BYTES = 1024
 _MAX_NODES = 2_000_000
 _MAX_LIST = 1 << 24  # bytes of one fragment of a list
 _MAX_OBJECT = 1 << 24  # bytes of one object's properties
-_READ_IN_ALL = 4  # bytes read of a file, in units of its size, and a little more
+_READ_IN_ALL = 4  # total bytes read, in units of the file's size
 _STP = ((8, 1), (4, 1), (2, 8), (4, 8))  # 2.2.4.2: bytes of a place and their unit, by StpFormat
 _CB = ((4, 1), (8, 1), (1, 8), (2, 8))  # of a length, by CbFormat
 _TABLE_STARTS, _TABLE_ENTRY = (0x021, 0x022), 0x024
@@ -40,20 +40,20 @@ Key = tuple[bytes, int]  # an object's ExtendedGUID (2.2.1)
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """An object's properties as they are stored, and the table that its references are resolved with."""
+    """Properties of an object as stored, and the table that resolves its references."""
 
     raw: bytes
     table: dict[int, bytes]
-    owner: bytes = b""  # the object, where several versions of it are kept; b"" where this is the only one
+    owner: bytes = b""  # the object, if several versions of it are kept; else b""
 
     def key(self, compact: int) -> Key:
-        """The object that a CompactID (2.2.2) stands for."""
+        """Return the key of the object that a CompactID (2.2.2) refers to."""
         return self.table.get(compact >> 8, b""), compact & 0xFF
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file in the file data store: where its bytes are, as far as they are there."""
+    """A file in the file data store: the position of its bytes."""
 
     start: int
     size: int  # as announced
@@ -62,19 +62,19 @@ class StoredFile:
 
 @dataclass(slots=True)
 class Store:
-    """What a revision store declares, in the order of the walk."""
+    """Declarations of a revision store, in the order of the walk."""
 
     objects: dict[Key, Properties] = field(default_factory=dict)
     file_objects: dict[Key, tuple[bytes, str]] = field(default_factory=dict)  # (file's GUID, extension)
     files: dict[bytes, StoredFile] = field(default_factory=dict)  # by GUID
-    # The object that names a file, where that is known by itself
+    # The object that names a file, if that is known independently
     holders: dict[bytes, Key] = field(default_factory=dict)
     error: DocumentError | None = None
 
 
 def read_store(file: BinaryIO, size: int) -> Store:
-    """Everything that can be reached from the root list. DocumentError `truncated` or `corrupt` where there is none;
-    `Store.error` for damage further down."""
+    """Read everything that can be reached from the root list. Raises DocumentError `truncated` or `corrupt` if there is
+    none; damage further down is in `Store.error`."""
     file.seek(0)
     header = file.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES:
@@ -93,7 +93,7 @@ class _Node:
 
     id: int
     base: int  # 1: refers to data, 2: to another list
-    body: bytes  # behind the reference
+    body: bytes  # after the reference
     start: int = 0
     length: int = 0
 
@@ -109,7 +109,7 @@ class _Walk:
         self._entered: set[int] = set()
 
     def read(self, start: int, length: int) -> None:
-        """The list that begins there, and every list that it refers to. One that is damaged ends early."""
+        """Read the list that begins there, and every list that it refers to. A damaged one ends early."""
         pending = [self._nodes(start, length)]
         tables: list[dict[int, bytes]] = [{}]
         while pending:
@@ -132,7 +132,7 @@ class _Walk:
                 self._declared(node, tables[-1])
 
     def _declared(self, node: _Node, table: dict[int, bytes]) -> None:
-        """Keep what the node declares, if it is of use."""
+        """Keep the node's declaration, if it is needed."""
         if len(node.body) < 8 or not (node.id in _OBJECTS or node.id in _FILE_OBJECTS or node.id == _STORED_FILE):
             return
         compact = int.from_bytes(node.body[:4], "little")
@@ -149,7 +149,7 @@ class _Walk:
             self.store.error = self.store.error or error
 
     def _bytes(self, start: int, length: int, most: int) -> bytes:
-        """DocumentError where they are not all there, or too many."""
+        """Return bytes of the file. Raises DocumentError if they are not complete, or too many."""
         if start + length > self._size:
             raise DocumentError(ExceptionCode.TRUNCATED, "the OneNote file ends before what it refers to")
         self._left -= length
@@ -159,7 +159,7 @@ class _Walk:
         return self._file.read(length)
 
     def _nodes(self, start: int, length: int) -> Iterator[_Node]:
-        """The nodes of a list, fragment by fragment (2.4.1)."""
+        """Yield the nodes of a list, fragment by fragment (2.4.1)."""
         while 0 < start < self._size and start not in self._entered:
             self._entered.add(start)
             raw = self._bytes(start, length, _MAX_LIST)
@@ -181,7 +181,7 @@ class _Walk:
             start, length = struct.unpack_from("<QL", raw, len(raw) - 20)
 
     def _stored(self, start: int) -> StoredFile:
-        """FileDataStoreObject (2.6.13)."""
+        """Read a FileDataStoreObject (2.6.13)."""
         head = self._bytes(start, 36, 36)
         if head[:16] != _FILE_DATA:
             raise DocumentError(
@@ -202,7 +202,7 @@ def _node(head: int, rest: bytes) -> _Node:
 
 
 def _file_object(body: bytes) -> tuple[bytes, str]:
-    """(GUID of the file data, b"" where the data is stored elsewhere; extension) of two counted strings (2.5.27,
+    """Return (GUID of the file data, b"" if the data is stored elsewhere; extension) of two counted strings (2.5.27,
     2.3.3)."""
     texts = []
     at = 0
@@ -227,11 +227,11 @@ _FIXED = {1: 0, 2: 0, 3: 1, 4: 2, 5: 4, 6: 8}  # bytes of a value in the data, b
 _COUNTED, _REFERENCE, _REFERENCES = 7, 8, 9
 _OTHER_REFERENCE, _OTHER_REFERENCES = (10, 12), (11, 13)  # to object spaces and contexts
 _SETS, _SET = 16, 17
-Value = bytes | int  # the bytes of a value; the CompactID of an object that is referred to
+Value = bytes | int  # the bytes of a value; the CompactID of a referenced object
 
 
 class _Reader:
-    """A place in the data, and the references that the properties take one after another."""
+    """Position in the data, and the references that the properties use one after another."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
@@ -240,18 +240,18 @@ class _Reader:
         self.references: Iterator[int] = iter(self._streams())
 
     def number(self, size: int) -> int:
-        """The next bytes as a number; LookupError at the end."""
+        """Return the next bytes as a number. Raises LookupError at the end."""
         return int.from_bytes(self.bytes(size), "little")
 
     def bytes(self, size: int) -> bytes:
-        """The next bytes; LookupError at the end."""
+        """Return the next bytes. Raises LookupError at the end."""
         if self.at + size > len(self.raw):
             raise IndexError("the properties end too early")
         self.at += size
         return self.raw[self.at - size : self.at]
 
     def _streams(self) -> list[int]:
-        """The references to objects; those to object spaces and contexts behind them are passed over."""
+        """Read the references to objects; skip those to object spaces and contexts after them."""
         head = self.number(4)
         references = [int.from_bytes(self.bytes(4), "little") for _ in range(min(head & 0xFFFFFF, len(self.raw) // 4))]
         more = not head >> 31
@@ -265,7 +265,7 @@ class _Reader:
 
 
 def properties(raw: bytes) -> Iterator[tuple[int, Value]]:
-    """(property number with its type, value) of an object, those of sets inside it too; as many as can be read."""
+    """Yield (number with type, value) of an object's properties, with those of sets, while readable."""
     try:
         reader = _Reader(raw)
         yield from _set(reader, 0)
@@ -287,7 +287,7 @@ def _set(reader: _Reader, depth: int) -> Iterator[tuple[int, Value]]:
         elif kind == _REFERENCE:
             yield number, next(reader.references, 0)
         elif kind == _REFERENCES:
-            deque(islice(reader.references, min(reader.number(4), len(reader.raw))), maxlen=0)  # pass over them
+            deque(islice(reader.references, min(reader.number(4), len(reader.raw))), maxlen=0)  # skip them
         elif kind in _OTHER_REFERENCES:
             reader.bytes(4)
         elif kind == _SETS:
@@ -302,11 +302,11 @@ def _set(reader: _Reader, depth: int) -> Iterator[tuple[int, Value]]:
             raise IndexError("a type of property that is not known")
 
 
-# OneNote sections in the packaging that servers hand out ([MS-ONESTORE] 2.8 over [MS-FSSHTTPB] 2.2): one flat walk
+# OneNote sections in the packaging that servers deliver ([MS-ONESTORE] 2.8 over [MS-FSSHTTPB] 2.2): one flat walk
 # over its stream objects finds the objects' properties and the files.
 
 PACKAGING = bytes.fromhex("2fe98d63d4a6c14b9a36b3fc2511a5b7")  # guidFileFormat
-_START = 68  # behind the header
+_START = 68  # after the header
 _PACKAGING, _ELEMENT, _BLOB, _BLOB_DECLARED = 0x7A, 0x01, 0x02, 0x05
 _OBJECT_DATA, _OBJECT_DECLARED, _DECLARATIONS = 0x16, 0x18, 0x1D
 _LARGE = 0x7FFF
@@ -316,7 +316,7 @@ _GUID_FORMS = ((0x07, 0x04, 1), (0x3F, 0x20, 2), (0x7F, 0x40, 3), (0xFF, 0x80, 5
 
 def read_packaged(data: bytes) -> Store:
     """Read all objects of the package, in all versions: the order of the elements does not identify the last one.
-    `Store.error` is set where it breaks off."""
+    `Store.error` is set if it breaks off."""
     store = Store()
     walk = _PackageWalk(data, store)
     try:
@@ -328,7 +328,7 @@ def read_packaged(data: bytes) -> Store:
 
 
 class _PackageWalk:
-    """What was met before, as far as what follows depends on it."""
+    """State of the walk on which later elements depend."""
 
     def __init__(self, data: bytes, store: Store) -> None:
         self._data, self._store = data, store
@@ -337,7 +337,7 @@ class _PackageWalk:
         self._blobs: dict[bytes, bytes] = {}  # object → data element with its file
 
     def take(self, kind: int, start: int, end: int) -> None:
-        """Use one stream object, if it is of use; a damaged one is passed over."""
+        """Use one stream object, if it is needed; skip a damaged one."""
         try:
             if kind == _ELEMENT:
                 self._element = _guid(self._data, start)
@@ -358,7 +358,7 @@ class _PackageWalk:
             return
 
     def _properties(self, at: int, end: int) -> None:
-        """Object data (2.2.1.12.6.4): two lists of references, then the properties ([MS-ONESTORE] 2.6.1)."""
+        """Read object data (2.2.1.12.6.4): two lists of references, then the properties ([MS-ONESTORE] 2.6.1)."""
         key = self._declared.popleft() if self._declared else b"#%d" % len(self._store.objects)
         references = []
         for each in (1, 2):  # objects; cells, of which each takes two
@@ -370,7 +370,7 @@ class _PackageWalk:
                     raise IndexError("more references than the object has room for")
                 references.append(reference)
         size, at = _compact(self._data, at)
-        # Tables are for the references of the other packaging; here each is spelled out.
+        # Tables resolve the references of the other packaging; here references are complete.
         place = key, len(self._store.objects)
         self._store.objects[place] = Properties(self._data[at : min(end, at + size)], {}, key)
         for reference in references:
@@ -379,8 +379,8 @@ class _PackageWalk:
 
 
 def _stream_objects(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """(type, start, end) of the stream objects (2.2.1.5) in order, those inside others too. DocumentError `truncated`
-    where one reaches beyond the end."""
+    """Yield (type, start, end) of the stream objects (2.2.1.5) in order, including those inside others. Raises
+    DocumentError `truncated` if one reaches beyond the end."""
     at = _START
     for _ in range(_MAX_OBJECTS):
         head = int.from_bytes(data[at : at + 4], "little")
@@ -407,7 +407,7 @@ def _stream_objects(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _compact(data: bytes, at: int) -> tuple[int, int]:
-    """(a compact unsigned 64-bit integer (2.2.1.1), the place behind it); IndexError where it is cut."""
+    """Return a compact unsigned 64-bit integer (2.2.1.1) and the position after it. Raises IndexError if it is cut."""
     first = data[at]
     if first == 0:
         return 0, at + 1
@@ -418,7 +418,7 @@ def _compact(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _guid(data: bytes, at: int) -> bytes:
-    """An extended GUID (2.2.1.7) as stored; IndexError where there is none."""
+    """Return an extended GUID (2.2.1.7) as stored. Raises IndexError if there is none."""
     first = data[at]
     if first == 0:
         return data[at : at + 1]
@@ -441,7 +441,7 @@ _EPOCH = datetime(1980, 1, 1)
 
 
 class OneNoteHandler(LeafHandler):
-    """One section, or the table of contents of a notebook."""
+    """A section, or the table of contents of a notebook."""
 
     name = "onenote"
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
@@ -461,7 +461,7 @@ class OneNoteHandler(LeafHandler):
     ).alone()
 
     def announced(self, source: Source) -> int | None:
-        """Files in the file data store; None where not all of it can be read."""
+        """Return the number of files in the file data store; None if it cannot be read completely."""
         try:
             with source.open() as file:
                 store = _store(file, source, FixedLimits())
@@ -470,8 +470,8 @@ class OneNoteHandler(LeafHandler):
         return None if store.error else len(store.files)
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files with their position in the store as ordinal; cut ones with their available bytes. Of a damaged
-        section, the readable ones, then its error."""
+        """Yield embedded files with their position in the store as ordinal; cut ones with their available bytes. A
+        damaged section yields the readable ones, then raises its error."""
         with source.open() as file:
             store = _store(file, source, limits)
             names = _names(store)
@@ -481,7 +481,7 @@ class OneNoteHandler(LeafHandler):
             raise store.error
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text and properties of all objects. Raises what `_store` raises."""
+        """Return text and properties of all objects. Raises the errors of `_store`."""
         with source.open() as file:
             store = _store(file, source, limits)
         collector = clean.Collector(limits.text_characters)
@@ -505,7 +505,7 @@ class OneNoteHandler(LeafHandler):
 
 
 def _store(file: BinaryIO, source: Source, limits: Limits) -> Store:
-    """What the section declares, in whichever packaging. DocumentError where nothing can be read."""
+    """Return the declarations of the section, in either packaging. Raises DocumentError if nothing can be read."""
     file_type = source.head[48:64]
     if file_type == PACKAGING:
         return read_packaged(source.whole(limits.parse_bytes))
@@ -515,13 +515,13 @@ def _store(file: BinaryIO, source: Source, limits: Limits) -> Store:
 
 
 def _decoded(number: int, value: bytes) -> str:
-    """A line of text; a link within it as its address and then what is shown."""
+    """Decode a line of text; a link in it becomes its address and then the shown text."""
     text = value.decode("cp1252" if number == _TEXT_8BIT else "utf-16-le", "replace")
     return _FIELD.sub(r"\1 ", text).replace("\0", "").replace("\v", "\n").strip()
 
 
 def _metadata(by_number: dict[int, list[bytes]]) -> dict[str, object]:
-    """The first page's title, the first author, the earliest and the latest date."""
+    """Return the first page's title, the first author, the earliest and the latest date."""
     pairs: list[tuple[str, str | None]] = [
         (key, next((text for raw in by_number.get(number, ()) if (text := _decoded(number, raw))), None))
         for key, number in (("title", _TITLE), ("author", _AUTHOR))
@@ -534,7 +534,7 @@ def _metadata(by_number: dict[int, list[bytes]]) -> dict[str, object]:
 
 
 def _names(store: Store) -> dict[bytes, str]:
-    """File names by the GUID of the data: the attachment's or picture's own, else one from its extension."""
+    """Return file names by the GUID of the data: that of the attachment or picture, else one with its extension."""
     names: dict[bytes, str] = {}
     for held in store.objects.values():
         values: dict[int, Value] = dict(properties(held.raw))

@@ -22,10 +22,10 @@ _CONTENTS = ("Quill", "QuillSub", "CONTENTS")
 _DRAWING = ("Escher", "EscherStm")
 _PICTURES = (_DRAWING, ("Escher", "EscherDelayStm"))
 _MAGIC, _DIRECTORY = b"CHNKINK ", 0x20
-_ENTRY = struct.Struct("<H4s6x4sII")  # its size, its use, its kind, where the piece begins, how long it is
+_ENTRY = struct.Struct("<H4s6x4sII")  # its size, use, kind, start of the piece, length of the piece
 _MOST = 64  # entries
 _SHOWN = {
-    **dict.fromkeys(range(0x20)),  # marks of fields and objects: no text
+    **dict.fromkeys(range(0x20)),  # marks of fields and objects, which are not text
     0x09: "\t",
     0x0A: "\n",
     0x0B: "\n",
@@ -37,7 +37,7 @@ _SHOWN = {
 
 
 class PublisherHandler(LeafHandler):
-    """Publisher 98 and newer."""
+    """A document of Publisher 98 or newer."""
 
     name = "pub"
     media_types: tuple[str, ...] = ("application/x-mspublisher",)
@@ -54,7 +54,7 @@ class PublisherHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Pictures. A document that cannot be opened has none: `text` reports why."""
+        """Yield pictures. A document that cannot be opened has none: `text` reports why."""
         try:
             compound = CompoundFile(source.whole(limits.parse_bytes))
         except DocumentError:
@@ -62,7 +62,7 @@ class PublisherHandler(LeafHandler):
         yield from office_art.children(compound.read(compound.root.stream(*path)) for path in _PICTURES)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text of all frames and WordArt; DocumentError `unsupported` where there is none that is stored in the known way."""
+        """Return text of frames and WordArt. Raises DocumentError `unsupported` if it is not stored as known."""
         compound = CompoundFile(source.whole(limits.parse_bytes))
         contents = compound.read(compound.root.stream(*_CONTENTS))
         pieces, letters = list(_pieces(contents)), list(_letters(compound))
@@ -86,12 +86,10 @@ class PublisherHandler(LeafHandler):
 
 
 def _letters(compound: CompoundFile) -> Iterator[str]:
-    """What shapes made of letters say."""
     return office_art.lettering(compound.read(compound.root.stream(*_DRAWING)))
 
 
 def _pieces(contents: bytes) -> Iterator[tuple[int, int]]:
-    """Where the pieces of text begin, and how long they are."""
     if not contents.startswith(_MAGIC):
         return
     for number in range(_MOST):

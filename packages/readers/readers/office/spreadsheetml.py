@@ -1,4 +1,4 @@
-"""Workbooks of Excel 2002 and 2003 that are one file of XML (Office 2003 XML Reference Schemas, SpreadsheetML)."""
+"""Workbooks of Excel 2002 and 2003 that are one XML file (Office 2003 XML Reference Schemas, SpreadsheetML)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _KEYS = {
     "LastSaved": "modified",
     "Company": "company",
 }
-_ASKED = ("InputTitle", "InputMessage", "ErrorTitle", "ErrorMessage")  # what cells say when they are filled in
+_ASKED = ("InputTitle", "InputMessage", "ErrorTitle", "ErrorMessage")  # prompts of cells
 _TAGS = ("Worksheet", "Row", "NamedRange", "Header", "Footer", "DocumentProperties", *_ASKED)
 _PIECE = 1 << 18
 
 
 class SpreadsheetMlHandler(LeafHandler):
-    """Workbooks in XML of their own, before Office Open XML."""
+    """A workbook in Excel's own XML, before Office Open XML."""
 
     name = "spreadsheetml"
     media_types: tuple[str, ...] = ("application/vnd.ms-spreadsheetml",)
@@ -44,7 +44,7 @@ class SpreadsheetMlHandler(LeafHandler):
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Cells by rows; what was readable and `error` where the XML is damaged."""
+        """Return cells by rows; if the XML is damaged, what was readable and `error`."""
         collector = clean.Collector(limits.text_characters)
         pairs: list[tuple[str, str | None]] = []
         failed: DocumentError | None = None

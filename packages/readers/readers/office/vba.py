@@ -1,6 +1,6 @@
 """Macros of Office documents ([MS-OVBA]): the source of each module with code that a user wrote, as a text.
 
-A project is a storage of streams: `dir` lists the modules and where in their streams the source begins; both are
+A project is a storage of streams: `dir` lists the modules and the start of the source in their streams; both are
 compressed (2.4.1).
 """
 
@@ -17,14 +17,14 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.office.ole.compound import CompoundFile
 from readers.records import Kind, Limits
 
-# Its location: of Word, of Excel, and in a file of its own (PowerPoint, Office Open XML).
+# Location of the project: in Word, in Excel, and in a file of its own (PowerPoint, Office Open XML).
 _PLACES = (("Macros", "VBA"), ("_VBA_PROJECT_CUR", "VBA"), ("VBA",))
 _CODE_PAGE, _VERSION, _NAME, _STREAM, _OFFSET, _END = 0x03, 0x09, 0x19, 0x1A, 0x31, 0x2B  # 2.3.4.2
-_CHUNK = 4096  # bytes that a chunk gives
+_CHUNK = 4096  # bytes of a decompressed chunk
 _BITS = (1, 2, 4, 8, 16, 32, 64, 128)
 _MOST_MODULES = 10_000
-_MOST = 16_000_000  # bytes of source of one document; people write thousands of lines
-# Lines that a program writes into each module, also into unopened ones.
+_MOST = 16_000_000  # bytes of source of one document; real macros have thousands of lines
+# Lines that a program writes into each module, even into unused ones.
 _UNWRITTEN = re.compile(
     rb"(?:Attribute [^\n]*|VERSION [^\n]*|Option [^\n]*|BEGIN\r?\n(?:[^\n]*\n)*?END|\s*)(?:\r?\n|\Z)"
 )
@@ -38,8 +38,8 @@ class _Module:
 
 
 def children(compound: CompoundFile, limits: Limits) -> Iterator[Child]:
-    """The modules of a file's project in order; none where it has no macros. Raises
-    DocumentError `corrupt` or `too_large` when the list of modules cannot be read."""
+    """Yield the modules of a file's project in order; none if it has no macros. Raises DocumentError `corrupt` or
+    `too_large` if the list of modules cannot be read."""
     places = (compound.root.find(*place) for place in _PLACES)
     storage = next((place for place in places if place is not None and place.stream("dir") is not None), None)
     if storage is None:
@@ -66,7 +66,7 @@ def children(compound: CompoundFile, limits: Limits) -> Iterator[Child]:
 
 
 def _child(module: _Module, source: bytes | None, error: DocumentError | None, charset: str, position: int) -> Child:
-    """A module as a text in UTF-8; without its source a failed child."""
+    """Return a module as a text in UTF-8; without its source a failed child."""
     return Child(
         name=decode(module.name, charset)[0].encode("utf-8", "replace") + b".bas",
         kind=Kind.EMBEDDED_OBJECT,
@@ -80,7 +80,7 @@ def _child(module: _Module, source: bytes | None, error: DocumentError | None, c
 
 
 def _written(source: bytes) -> bool:
-    """Whether there is more in a module than programs write by themselves."""
+    """Return whether a module contains more than programs write by themselves."""
     at = 0
     while at < len(source) and (match := _UNWRITTEN.match(source, at)) is not None:
         at = max(match.end(), at + 1)
@@ -88,7 +88,7 @@ def _written(source: bytes) -> bool:
 
 
 def _project(data: bytes) -> tuple[int, list[_Module]]:
-    """The code page and the modules that a `dir` stream lists, up to where it breaks off; each has a stream of its own."""
+    """Return code page and modules of a `dir` stream, up to its damage; each has a stream of its own."""
     page, modules = 1252, dict[bytes, _Module]()
     name = stream = b""
     offset = at = 0
@@ -112,7 +112,7 @@ def _project(data: bytes) -> tuple[int, list[_Module]]:
 
 
 def decompressed(data: bytes, most: int) -> bytes:
-    """The bytes of a compressed container (2.4.1), up to so many. DocumentError `corrupt`, `too_large`."""
+    """Decompress a container (2.4.1) of at most `most` bytes. Raises DocumentError `corrupt`, `too_large`."""
     if data[:1] != b"\x01":
         raise DocumentError(ExceptionCode.CORRUPT, "a compressed container does not begin as one")
     out = bytearray()
@@ -131,12 +131,12 @@ def decompressed(data: bytes, most: int) -> bytes:
 
 
 def _chunk(data: bytes, at: int, stop: int) -> bytearray:
-    """Bytes as they are and copies of earlier ones, by the bits of the byte in front of each eight (2.4.1.3.5)."""
+    """Decompress a chunk: literal bytes and copies of earlier ones, by the bits before each eight (2.4.1.3.5)."""
     out = bytearray()
     while at < stop:
         flags = data[at]
         at += 1
-        if not flags:  # all of them as they are
+        if not flags:  # eight literals
             out += data[at : min(at + 8, stop)]
             at += 8
             continue
@@ -154,7 +154,7 @@ def _chunk(data: bytes, at: int, stop: int) -> bytearray:
 
 def _copy(out: bytearray, token: int) -> None:
     size = len(out)
-    bits = max(4, (size - 1).bit_length())  # of the distance: as many as it may need by now
+    bits = max(4, (size - 1).bit_length())  # bits of the distance, which grow with the output
     length, distance = (token & (0xFFFF >> bits)) + 3, (token >> (16 - bits)) + 1
     if distance > size or size + length > _CHUNK:
         raise DocumentError(ExceptionCode.CORRUPT, "a copy in compressed source leads out of it")

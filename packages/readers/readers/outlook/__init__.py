@@ -1,1 +1,1 @@
-"""What Outlook stores and sends."""
+"""Files of Outlook."""

@@ -1,4 +1,4 @@
-"""Outlook's loose messages (`.msg`, [MS-OXMSG]): read by way of their canonical form (readers.mail_form)."""
+"""Outlook's loose messages (`.msg`, [MS-OXMSG]), read through their canonical form (readers.mail_form)."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _STREAM = re.compile(r"__substg1\.0_([0-9A-F]{4})([0-9A-F]{4})", re.IGNORECASE)
 _NUMBERED = re.compile(r"__(recip|attach)_version1\.0_#([0-9A-F]{1,8})", re.IGNORECASE)
 _ENTRY = struct.Struct("<HHI8s")  # type, id, flags, value (2.4.2)
 _TOP, _EMBEDDED, _OTHER = 32, 24, 8  # bytes before the entries (2.4.1)
-_ATTACHMENTS = 20  # where the count of attachments is in the properties of a message (2.4.1.1, 2.4.1.2)
+_ATTACHMENTS = 20  # offset of the number of attachments in the properties of a message (2.4.1.1, 2.4.1.2)
 _MAX_OBJECTS = 20_000  # recipients or attachments of a message
 _DATA = {f"__substg1.0_{mapi.ATTACH_DATA:04x}{kind:04x}" for kind in (mapi.BINARY, mapi.OBJECT)}
 
 
 def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) -> MapiMessage:
-    """The message in this storage. DocumentError when it has no properties at all."""
+    """Return the message in this storage. Raises DocumentError if it has no properties at all."""
     own = _properties(compound, storage, _TOP if top else _EMBEDDED)
     if has_fields(own.text(mapi.MESSAGE_CLASS)):
         own = _with_names(compound, storage, own, _TOP if top else _EMBEDDED)
@@ -51,7 +51,7 @@ def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) 
 
 
 def _with_names(compound: CompoundFile, storage: DirectoryEntry, own: Properties, skip: int) -> Properties:
-    """The same with the properties that have names."""
+    """Return the properties including the named ones."""
     ids = _names(compound)
     own = _properties(compound, storage, skip, EVERYTHING if is_contact(own) else mapi.WANTED | ids.keys())
     rename(own, ids)
@@ -59,8 +59,8 @@ def _with_names(compound: CompoundFile, storage: DirectoryEntry, own: Properties
 
 
 def _names(compound: CompoundFile) -> dict[int, int]:
-    """Our ids of named properties, which are stored at the top level of the file (2.2.3) and read once for all messages
-    in it."""
+    """Return our ids of named properties, which are stored at the top level of the file (2.2.3) and read once for all
+    messages in it."""
     known = _KNOWN.get(compound)
     if known is None:
         top = compound.root.find(_NAMES)
@@ -70,12 +70,12 @@ def _names(compound: CompoundFile) -> dict[int, int]:
 
 
 def _fixed(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
-    """The stream of properties of a fixed length (2.4)."""
+    """Return the stream of properties of a fixed length (2.4)."""
     return compound.read(storage.stream(_FIXED))
 
 
 def _objects(storage: DirectoryEntry) -> tuple[list[DirectoryEntry], list[DirectoryEntry]]:
-    """Storages of recipients and of attachments, by their numbers."""
+    """Return storages of recipients and of attachments, by their numbers."""
     by_kind: dict[str, list[tuple[int, DirectoryEntry]]] = {"recip": [], "attach": []}
     for entry in storage.children:
         named = _NUMBERED.fullmatch(entry.name) if entry.storage else None
@@ -88,7 +88,6 @@ def _objects(storage: DirectoryEntry) -> tuple[list[DirectoryEntry], list[Direct
 def _properties(
     compound: CompoundFile, storage: DirectoryEntry, skip: int, wanted: Collection[int] = mapi.WANTED
 ) -> Properties:
-    """The wanted properties of an object."""
     out = Properties()
     fixed = b""
     for entry in storage.children:
@@ -135,7 +134,7 @@ def _whole(compound: CompoundFile, entry: DirectoryEntry) -> bytes:
 
 
 def _carried(compound: CompoundFile, storage: DirectoryEntry) -> tuple[bytes, bytes]:
-    """An OLE object: the file in it, else a compound file of its own."""
+    """Return the content of an OLE object: the file in it, else a compound file of its own."""
     return ole_objects.carried(compound, storage) or (b"", ole_objects.rewritten(compound, storage))
 
 
@@ -144,7 +143,7 @@ _EMPTY = MemorySource(b"", b"")
 
 
 class MsgHandler(LeafHandler):
-    """One message. It keeps its own bytes; text, children and hashes are those of its canonical form."""
+    """An Outlook message. It keeps its own bytes; text, children and hashes are those of its canonical form."""
 
     name = "msg"
     media_types: tuple[str, ...] = ("application/vnd.ms-outlook",)
@@ -167,7 +166,7 @@ class MsgHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Attachments in order, messages among them as message/rfc822. Raises at the end what made one unreadable."""
+        """Yield attachments in order, messages as message/rfc822. Raises an unreadable one's error at the end."""
         canonical, made = _canonical(source, limits)
         about = made.about.attachments
         for number, child in enumerate(_EML.children(canonical, limits)):
@@ -178,7 +177,7 @@ class MsgHandler(LeafHandler):
             yield from rest(file, made.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Body text; the fields a reviewer filters by as metadata."""
+        """Return body text; the fields that reviewers filter by as metadata."""
         canonical, made = _canonical(source, limits)
         out = _EML.text(canonical, limits)
         out.error = out.error or made.error
@@ -188,7 +187,7 @@ class MsgHandler(LeafHandler):
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
-        """Those of the same message as an Internet message."""
+        """Return the hashes of the same message as an Internet message."""
         try:
             canonical, _ = _canonical(source, limits)
         except DocumentError:
@@ -198,14 +197,14 @@ class MsgHandler(LeafHandler):
 
 class _Form(NamedTuple):
     message: bytes
-    error: DocumentError | None  # what of the message it lacks
+    error: DocumentError | None  # what the form lacks of the message
     conversation: str
-    about: MailForm  # without what is in the bytes
-    end: int  # of what the file's table of sectors has in use
+    about: MailForm  # facts that are not in the bytes
+    end: int  # end of the sectors in use
 
 
 def _canonical(source: Source, limits: Limits) -> tuple[MemorySource, _Form]:
-    """The canonical form, as bytes to be read and with the facts that are not in them."""
+    """Return the canonical form, as bytes and with the facts that are not in them."""
     made = _FORMS(source.whole(limits.parse_bytes), limits)
     return MemorySource(source.name, made.message), made
 

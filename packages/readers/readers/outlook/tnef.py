@@ -1,5 +1,5 @@
-"""winmail.dat, what Outlook sends to those who do not have Outlook ([MS-OXTNEF]): a document whose children are the
-attachments of the message that it stands for."""
+"""winmail.dat, Outlook's encapsulation of a message for other mail programs ([MS-OXTNEF]): a document whose children
+are the attachments of the message."""
 
 from __future__ import annotations
 
@@ -28,15 +28,22 @@ _ATTRIBUTE = struct.Struct("<BHHI")  # level, id, type, length (2.1.3.1)
 _SUBJECT, _SENT, _CLASS, _BODY, _DATA, _TITLE = 0x8004, 0x8005, 0x8008, 0x800C, 0x800F, 0x8010
 _NEW_ATTACHMENT, _PROPERTIES, _RECIPIENTS, _ATTACHMENT, _CODEPAGE = 0x9002, 0x9003, 0x9004, 0x9005, 0x9007
 _STRUCTURES = frozenset((mapi.STRING_8, mapi.STRING, mapi.BINARY, mapi.OBJECT))
-_SIZES = {0x0005: 8, 0x0006: 8, 0x0007: 8, mapi.INTEGER_64: 8, mapi.TIME: 8, 0x0048: 16}  # all others have four bytes
+_SIZES = {
+    0x0005: 8,
+    0x0006: 8,
+    0x0007: 8,
+    mapi.INTEGER_64: 8,
+    mapi.TIME: 8,
+    0x0048: 16,
+}  # all other types have four bytes
 _MAX_COUNT = 100_000
 _MAX_RECIPIENTS = 20_000
-_INTERFACE = 16  # bytes in front of an object: what it is
+_INTERFACE = 16  # bytes before an object: its interface
 
 
 @dataclass(slots=True)
 class Tnef:
-    """A parsed stream. `error` reports why it ends too early; the available parts are kept."""
+    """A parsed stream. `error` is the reason why it ends too early; the available parts are kept."""
 
     message: Properties = field(default_factory=Properties)
     recipients: list[Properties] = field(default_factory=list)
@@ -44,7 +51,7 @@ class Tnef:
     error: DocumentError | None = None
 
     def as_message(self) -> MapiMessage:
-        """The message with its attachments."""
+        """Return the message with its attachments."""
         return MapiMessage(self.message, self.recipients, self._attachments)
 
     def _attachments(self) -> Iterator[MapiAttachment]:
@@ -53,7 +60,7 @@ class Tnef:
 
 
 def read(data: bytes) -> Tnef:
-    """Everything in the stream. DocumentError when it does not begin as one."""
+    """Parse everything in the stream. Raises DocumentError if it does not begin as TNEF."""
     if len(data) < 6 or not data.startswith(SIGNATURE):
         raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as TNEF does")
     out = Tnef()
@@ -75,7 +82,9 @@ def read(data: bytes) -> Tnef:
             out.message.values[where] = (mapi.STRING_8, old[ident])
     if (sent := _file_time(old.get(_SENT, b""))) is not None:
         out.message.values.setdefault(mapi.SUBMIT_TIME, (mapi.TIME, sent))
-    if not has_fields(out.message.text(mapi.MESSAGE_CLASS)):  # nor do they count as text whose charset is asked for
+    if not has_fields(
+        out.message.text(mapi.MESSAGE_CLASS)
+    ):  # they do not count for the detection of the charset either
         _without_named(out.message)
     out.message.detected = string_charset((out.message, *out.recipients), codec)
     for own in (out.message, *out.recipients, *out.attachments):
@@ -84,7 +93,7 @@ def read(data: bytes) -> Tnef:
 
 
 def _file_time(value: bytes) -> bytes | None:
-    """A date of year, month, day, hour, minute and second, two bytes each (2.1.3.3.3), as a FILETIME; None where there is none."""
+    """Convert year, month, day, hour, minute and second (2.1.3.3.3) to a FILETIME; None without a date."""
     if len(value) < 12:
         return None
     try:
@@ -95,7 +104,7 @@ def _file_time(value: bytes) -> bytes | None:
 
 
 def _attributes(data: bytes, out: Tnef) -> Iterator[tuple[int, int, bytes]]:
-    """(level, id, data) of each attribute. Fill bytes and line ends may follow the last one."""
+    """Yield (level, id, data) of each attribute. Fill bytes and line ends may follow the last one."""
     at = 6
     while at + _ATTRIBUTE.size <= len(data):
         level, ident, _, length = _ATTRIBUTE.unpack_from(data, at)
@@ -118,8 +127,8 @@ def _attributes(data: bytes, out: Tnef) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _checksum(value: bytes) -> int:
-    """The sum of all bytes modulo 65,536 (2.1.3.1). The low half of Adler-32 from zero is such a sum modulo 65,521, and
-    so exact for 256 bytes; this is four times as fast as adding in Python."""
+    """Return the sum of all bytes modulo 65,536 (2.1.3.1). The low half of Adler-32 from zero is such a sum modulo
+    65,521, so it is exact for 256 bytes; this is four times as fast as adding in Python."""
     if len(value) <= 64:
         return sum(value) & 0xFFFF
     pieces = [value[at : at + 256] for at in range(0, len(value), 256)]
@@ -142,7 +151,7 @@ def _of_attachment(out: Tnef, ident: int, value: bytes) -> None:
 
 
 def _list(data: bytes, at: int, out: Tnef) -> tuple[Properties, int]:
-    """A list of properties (2.1.3.4) and the place behind it; what can be read of a damaged one."""
+    """Return a list of properties (2.1.3.4) and the position after it; the readable ones of a damaged list."""
     properties = Properties()
     count = int.from_bytes(data[at : at + 4], "little")
     at += 4
@@ -165,7 +174,7 @@ def _list(data: bytes, at: int, out: Tnef) -> tuple[Properties, int]:
 
 
 def _our_id(data: bytes, at: int) -> int:
-    """Ours of a property that has a number for a name; 0 where it is not wanted."""
+    """Return our id of a property that has a number for a name; 0 if it is not needed."""
     kind, number = struct.unpack_from("<II", data, at + 16)
     return 0 if kind else our_id(data[at : at + 16], number)
 
@@ -176,7 +185,7 @@ def _without_named(own: Properties) -> None:
 
 
 def _behind_name(data: bytes, at: int) -> int:
-    """A named property's set, kind, and number or name."""
+    """Return the position after a named property's set, kind, and number or name."""
     (kind,) = struct.unpack_from("<I", data, at + 16)
     if not kind:
         return at + 24
@@ -185,7 +194,7 @@ def _behind_name(data: bytes, at: int) -> int:
 
 
 def _value(data: bytes, at: int, kind: int) -> tuple[bytes, int]:
-    """A property's value, the last one of several, and the place behind it. struct.error when it breaks off."""
+    """Return a property's (last) value, and the position after it. Raises struct.error if it is cut."""
     base = kind & ~mapi.MULTIPLE
     sized = base in _STRUCTURES
     count = 1
@@ -255,7 +264,7 @@ class TnefHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The attachments in order, messages among them in canonical form. Raises at the end what is damaged."""
+        """Yield the attachments in order, messages among them in canonical form. Raises the damage at the end."""
         stream = _STREAMS(source.whole(limits.parse_bytes))
         position = 0
         for attachment in stream.as_message().attachments():
@@ -285,7 +294,7 @@ class TnefHandler(LeafHandler):
             raise stream.error
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """The message's body; its fields as metadata."""
+        """Return the message's body; its fields as metadata."""
         stream = _STREAMS(source.whole(limits.parse_bytes))
         form = FormReader(limits).form(stream.as_message(), attachments=False)
         out = _EML.text(MemorySource(source.name, write_message(form)), limits)

@@ -18,7 +18,7 @@ _SAMPLE_LINES = 20
 
 
 def _delimiter(text: str) -> str:
-    """The delimiter that the first lines agree on best; "," when none is found."""
+    """Return the delimiter on which the first lines agree best; "," if none is found."""
     lines = [line for line in text[:65_536].splitlines()[:_SAMPLE_LINES] if line.strip()]
     best, score = ",", 0.0
     for candidate in _DELIMITERS:
@@ -32,7 +32,7 @@ def _delimiter(text: str) -> str:
 
 
 def _shape(text: str, delimiter: str) -> tuple[int, int]:
-    """(rows, columns of the first row). Quoted line breaks are honoured where the quotes can be followed."""
+    """Return rows, and columns of the first row. Quoted line breaks are respected if the quotes can be followed."""
     first = next(csv.reader(next(_lines(text), "").splitlines(), delimiter=delimiter), [])
     if '"' not in text:
         return _count(text), len(first)
@@ -44,19 +44,19 @@ def _shape(text: str, delimiter: str) -> tuple[int, int]:
         return _count(text), len(first)
 
 
-# Where str.splitlines() ends a line; a list of all lines would take many times what the text does.
+# Line ends of str.splitlines(); a list of all lines would take many times the memory of the text.
 _ENDS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _LINE = re.compile(f"[^{_ENDS}]*+(?:\r\n|[{_ENDS}])|[^{_ENDS}]++")
 _FULL = re.compile(f"[^{_ENDS}]++")
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines with their ends."""
+    """Return the lines with their ends."""
     return map(itemgetter(0), _LINE.finditer(text))
 
 
 def _count(text: str) -> int:
-    """Lines that are not empty."""
+    """Return the number of lines that are not empty."""
     return sum(1 for _ in _FULL.finditer(text))
 
 
@@ -75,8 +75,8 @@ class CsvHandler(LeafHandler):
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """The unchanged text; `charset`, `delimiter`, `rows` (header included) and `columns` as metadata, of the part
-        within the limit of characters."""
+        """Return the unchanged text; `charset`, `delimiter`, `rows` (header included) and `columns` as metadata, for
+        the part within the limit of characters."""
         out = as_it_stands(source, limits)
         if out.text:
             delimiter = _delimiter(out.text)

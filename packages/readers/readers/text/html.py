@@ -1,4 +1,4 @@
-"""HTML: the text people see, without markup, scripts and styles."""
+"""HTML: the visible text, without markup, scripts and styles."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from readers.records import Kind, Limits
 
 # `data:` URIs (RFC 2397): files that are contained in a web page itself, in its attributes, styles and scripts.
 
-# Behind a quotation mark, an equals sign or "url("; one without a media type is too easily an object's key in a script.
+# After a quotation mark, an equals sign or "url("; one without a media type may be an object's key in a script.
 _BEGIN = re.compile(
     r"(?:(?P<quote>[\"']|&quot;|&#39;)|[=(])\s{0,16}data:(?P<type>[a-z]{1,32}/[a-z0-9][a-z0-9.+_-]{0,126})"
     r"(?P<more>(?:;[^;,\"'<>()]{0,100}){0,4}),",
     re.IGNORECASE,
 )
-_SCHEME = re.compile("[dD][aA][tT][aA]:")  # looked for first: what is in front of it is everywhere in a page
+_SCHEME = re.compile("[dD][aA][tT][aA]:")  # searched first: what precedes it is everywhere in a page
 _IN_FRONT = len("&quot;") + 16
 _UNQUOTED = re.compile(r"[^\s\"'<>()]*")
-_LONGEST = 33 + 127 + 4 * 101 + 1  # type and what more there is in front of the comma
+_LONGEST = 33 + 127 + 4 * 101 + 1  # type and parameters before the comma
 _SPACE = re.compile(r"\s+")
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
 class DataUri(NamedTuple):
-    """One of them, as stored in the markup."""
+    """A `data:` URI, as stored in the markup."""
 
     media_type: str  # lower case
     base64: bool
     value: str
 
     def content(self) -> tuple[bytes | None, DocumentError | None]:
-        """The bytes, or what is wrong: none where it is not base64, as in browsers, but the available ones where it is
+        """Return the bytes, or the damage: none if it is not base64, as in browsers, but the available ones if it is
         cut short."""
         raw = unquote_to_bytes(html.unescape(self.value) if "&" in self.value else self.value)
         if not self.base64:
@@ -56,18 +56,18 @@ class DataUri(NamedTuple):
         return (None if foreign else decode_base64(digits)), error
 
     def name(self, position: int) -> str:
-        """A name made of type and order: `image-3.png`."""
+        """Return a name made from type and order: `image-3.png`."""
         family, _, kind = self.media_type.partition("/")
         return f"{family}-{position}.{kind.removeprefix('x-').partition('+')[0]}"
 
 
 def may_hold(data: bytes) -> bool:
-    """Whether a page can have any; UTF-16 is looked through too."""
+    """Return whether a page can contain such URIs; UTF-16 is searched too."""
     return b"data:" in data or b"DATA:" in data or (b"\0" in data and b"d\0a\0t\0a\0:" in data)
 
 
 def data_uris(markup: str) -> Iterator[DataUri]:
-    """All of them in order. Time is linear in the length of the markup."""
+    """Yield all of them in order. Time is linear in the length of the markup."""
     at = 0
     unclosed: set[str] = set()  # quotation marks that do not come again
     while (scheme := _SCHEME.search(markup, at)) is not None:
@@ -81,7 +81,7 @@ def data_uris(markup: str) -> Iterator[DataUri]:
         if end < 0:
             if quote:
                 unclosed.add(quote)
-            end = at + len(_UNQUOTED.match(markup, at)[0])  # type: ignore[index]  # it matches nothing too
+            end = at + len(_UNQUOTED.match(markup, at)[0])  # type: ignore[index]  # it matches the empty string too
         encoding = match["more"].rpartition(";")[2].strip().lower()
         yield DataUri(match["type"].lower(), encoding == "base64", markup[at:end])
         at = end
@@ -89,8 +89,8 @@ def data_uris(markup: str) -> Iterator[DataUri]:
 
 # Flattening pages with very many tags before they are parsed, so that parsing time depends on their length alone.
 
-MANY = 3_000  # tags; with fewer, a square does not matter
-# What the parser has to see under its own name: roots, what is in the head, and what holds no markup.
+MANY = 3_000  # tags; with fewer, quadratic time does not matter
+# Elements that the parser has to see by name: roots, elements of the head, and elements without markup.
 _KEPT = (
     "html|head|body|frameset|frame|title|base|link|meta|script|style|template|noscript|noframes|noembed|iframe|textarea|xmp"
     "|plaintext"
@@ -98,12 +98,12 @@ _KEPT = (
 
 
 def _either_case(names: str) -> str:
-    """A pattern that takes each letter of another in both cases: faster than the flag that does."""
+    """Return a pattern that matches each letter of another in both cases: faster than the flag for that."""
     return re.sub(r"\[(\w+)\]|([a-z])", lambda m: f"[{(m[1] or m[2]) + (m[1] or m[2]).upper()}]", names)
 
 
 _NOT_KEPT = rf"(?!/?(?:{_either_case(_KEPT)})[\s/>])/?[a-zA-Z]"
-# Up to the bracket that ends a tag, where no other bracket comes before it, nor the end of a comment.
+# Up to the bracket that ends a tag, unless another bracket or the end of a comment comes before it.
 _TO_END = r"(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+'|(?!))*+(?<!--)>"
 _TAG = re.compile(rf"<{_NOT_KEPT}{_TO_END}")
 _KEPT_TAG = re.compile(rf"(</?(?:{_either_case(_KEPT)}))[\s/]{_TO_END}")
@@ -112,7 +112,7 @@ _WITH_ATTRIBUTES = re.compile(r"<(?=/?[a-zA-Z][^\s/<>]*+[\s/])")
 
 
 def _flat(markup: str) -> str:
-    """The same without attributes, and with an element that is always empty instead of nearly all others. Tags with
+    """Return the page without attributes, and with an always empty element instead of nearly all others. Tags with
     brackets or odd quotation marks in them keep their attributes while they are few; else they become comments."""
     markup = _NAME.sub("<wbr", _KEPT_TAG.sub(r"\1>", _TAG.sub("<wbr>", markup)))
     if next(itertools.islice(_WITH_ATTRIBUTES.finditer(markup), MANY, None), None) is not None:
@@ -120,17 +120,17 @@ def _flat(markup: str) -> str:
     return markup
 
 
-# Templates that a browser shows in place (declarative shadow DOM): most of the text of some of today's pages.
+# Templates that a browser shows in place (declarative shadow DOM): most of the text of some modern pages.
 
-_SHADOW_NAMES = ("shadowroot", "shadowRoot", "SHADOWROOT")  # what a page that has any holds, in one of these ways
-# A template's tag; no other bracket is in it, so that time grows with the length only.
+_SHADOW_NAMES = ("shadowroot", "shadowRoot", "SHADOWROOT")  # one of these is in every page that has any
+# A template's tag without other brackets, so that time is linear in the length.
 _TEMPLATE_TAG = re.compile(r"<(/?)template((?=[\s/>])(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+'|(?!))*+)>", re.IGNORECASE)
 _ROOT = re.compile(r"[\s\"'/]shadowroot(?:mode)?\s*=\s*[\"']?(?:open|closed)(?![\w-])", re.IGNORECASE)
 
 
 def _with_shadows(markup: str) -> str:
-    """The page with blocks instead of such templates; the others, which only scripts show, stay."""
-    open_tags: list[bool] = []  # whether each is such a one
+    """Return the page with blocks instead of such templates; other templates, which only scripts show, stay."""
+    open_tags: list[bool] = []  # whether each is such a template
 
     def block(tag: re.Match[str]) -> str:
         if not tag[1]:
@@ -144,8 +144,8 @@ def _with_shadows(markup: str) -> str:
 # Elements, comments and tags that are never closed: by HTML's rules they take the rest of the document, which is then
 # not shown.
 
-# Control characters behind a page: they come out with its text unless something in front of them took the rest. In ASCII, so that
-# a page in it takes one byte a character, and half the time, as without them.
+# Control characters after a page: they are in its text unless an unclosed element took the rest. In ASCII, so that
+# an ASCII page still takes one byte a character, and half the time.
 _END = "\x01\x7f\x01"
 _ANY_TAG = re.compile(r"<(?:(!--)|([!?])|/?([a-zA-Z][^\s/<>]*))")
 _QUOTE_OR_END = re.compile(r"=\s*([\"'])|>")
@@ -157,10 +157,11 @@ _TEMPLATE = re.compile(r"<(/?)template(?=[\s/>])[^<>]*>", re.IGNORECASE)
 
 
 def _opened(markup: str) -> str:
-    """The page without the beginnings of what is never closed, so that what follows them is read. Time grows with the length only."""
+    """Return the page without the starts of elements that are never closed, so that the text after them is read. Time
+    is linear in the length."""
     out: list[str] = []
     kept = at = 0
-    without: set[str] = set()  # ends that do not come again
+    without: set[str] = set()  # end marks that do not occur again
 
     def end_of(mark: str, begin: int) -> int:
         place = -1 if mark in without else markup.find(mark, begin)
@@ -193,7 +194,7 @@ def _opened(markup: str) -> str:
 
 
 def _behind(markup: str, tag: re.Match[str], end_of: Callable[[str, int], int]) -> tuple[int, bool]:
-    """The place behind a tag, and whether it ends; one that does not is passed over up to the first bracket that could end it."""
+    """Return the position after a tag, and whether it ends; else after the next possible end."""
     at, first = tag.end(), end_of(">", tag.end())
     if first < 0:
         return at, False
@@ -207,7 +208,7 @@ def _behind(markup: str, tag: re.Match[str], end_of: Callable[[str, int], int]) 
     return first + 1, False
 
 
-# Elements that end a line, and those that are boxes of their own. A line break is put before each of their tags before parsing, so that
+# Elements that end a line, and those with boxes of their own. A line break is put before each of their tags before parsing, so that
 # "<td>a<td>b" gives two words and "wo<b>rd</b>" one; a walk over the tree in Python would cost ten times as much.
 _BLOCK_NAMES = (
     "p|d(?:[dlt]|iv|etails|esc|i(?:alog|r))|t(?:[drh]|able|body|foot|head|itle|ext(?:area)?)|b(?:r|lockquote|utton)|l(?:i|egend|isting)"
@@ -219,15 +220,15 @@ _BLOCK_NAMES = (
 
 _BREAK = "\n<"
 _BLOCK = re.compile(f"<(?=/?(?:{_either_case(_BLOCK_NAMES)})(?![A-Za-z0-9]))")
-# What str.split() takes for white space, but the blank and the line break.
+# White space of str.split() except the blank and the line break.
 _BLANKS = tuple(chr(c) for c in range(0x3001) if chr(c).isspace() and chr(c) not in " \n")
 _ASCII_BLANKS = tuple(c for c in _BLANKS if c.isascii())
 _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:+-]{2,40})", re.IGNORECASE)
 _PRESCAN = 4096
 _FAR = 1 << 18  # bytes, where there is no other evidence
 _HEADED = re.compile("<(?:[tT][iI][tT][lL][eE]|[mM][eE][tT][aA])")
-_XHTML = "xmlns"  # or what templates make pages of
-# Elements that a reader of HTML would take for open: all that follows would be their text, which is not shown.
+_XHTML = "xmlns"  # also in templates of pages
+# Self-closed elements that an HTML parser takes for open: everything after them would be their hidden text.
 _CLOSED = re.compile(r"<(title|script|style|textarea|iframe|noframes|noscript|xmp)((?:\s[^<>]*)?)/>", re.IGNORECASE)
 _HEAD = 16_384  # characters of a page with very many tags in which its metadata has to be
 
@@ -239,9 +240,9 @@ _ATTRIBUTES = 2000
 
 
 def html_decode(data: bytes, label: str = "") -> tuple[str, Detected]:
-    """Return the markup and the charset that was found: that of `label`, which its container declares, else
-    the one that the page itself declares. A browser looks at the first kilobyte for that; without other evidence more
-    is searched."""
+    """Return the markup and the charset that was found: that of `label`, which its container declares, else the one
+    that the page itself declares. A browser searches the first kilobyte for that; without other evidence more is
+    searched."""
     declared = label or declared_charset(data, _PRESCAN)
     text, charset = decode(data, declared)
     if not declared and charset.detected and (declared := declared_charset(data, _FAR)):
@@ -250,7 +251,7 @@ def html_decode(data: bytes, label: str = "") -> tuple[str, Detected]:
 
 
 def declared_charset(head: bytes, most: int) -> str:
-    """The charset that <meta> or an XML declaration in the first bytes names; "" when none does."""
+    """Return the charset that <meta> or an XML declaration in the first bytes names; "" if there is none."""
     if by_mark(head)[0]:
         return ""
     match = _META_CHARSET.search(head, 0, most) or XML_CHARSET.search(head, 0, most)
@@ -258,24 +259,24 @@ def declared_charset(head: bytes, most: int) -> str:
 
 
 def fold(text: str) -> str:
-    """White space as a browser shows it: one blank, or one line break where there was any; none at the ends."""
+    """Fold white space as a browser does: one blank, or one line break if there was any; none at the ends."""
     for blank in _ASCII_BLANKS if text.isascii() else _BLANKS:
         if blank in text:
             text = text.replace(blank, " ")
     lines = [stripped for line in text.split("\n") if line and (stripped := line.strip(" "))]
     folded = "\n".join(lines)
-    if "  " in folded:  # few lines have some, and taking a line apart is what costs
+    if "  " in folded:  # few lines have them, and splitting a line is expensive
         return "\n".join([" ".join(line.split()) if "  " in line else line for line in lines])
     return folded
 
 
 def html_text(markup: str) -> str:
-    """The visible text of an HTML document or fragment, one line for each block."""
+    """Return the visible text of an HTML document or fragment, one line for each block."""
     return _read(markup)[0]
 
 
 def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
-    """Text and metadata, and what is wrong where the page has no end."""
+    """Return text and metadata, and the error if the page has no end."""
     if _may_have_long_tag(markup):
         markup = _LONG_TAG.sub(_shortened, markup)
     if _XHTML in markup:
@@ -291,7 +292,7 @@ def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
 
 
 def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
-    """Text and metadata, and whether the text includes the end of the markup."""
+    """Return text and metadata, and whether the text includes the end of the markup."""
     broken = f"{_BLOCK.sub(_BREAK, markup)}\n{_END}"
     if (tags := broken.count("<")) > MANY and tags - broken.count("</") > MANY:
         head, tree = _parsed(broken[:_HEAD]), _parsed(_flat(broken))
@@ -305,7 +306,7 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     metadata = _metadata(head) if _HEADED.search(markup) else {}
     tree.strip_tags(["script", "style", "head", "template"])
     readings = ""
-    if "<ruby" in markup:  # how characters are read: between them it would cut words
+    if "<ruby" in markup:  # readings of characters, which would split words
         readings = fold(" ".join(node.text() for node in tree.css("ruby rt")))
         tree.strip_tags(["rt", "rp"])
     root = tree.body or tree.root
@@ -320,7 +321,7 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
 
 
 def _framed(markup: str) -> str:
-    """The text of a web page in an attribute of another (`srcdoc`); what is framed in it is left out."""
+    """Return the text of a web page in an attribute of another (`srcdoc`), without pages framed in it."""
     return _read(markup.replace("srcdoc", ""))[0]
 
 
@@ -332,8 +333,8 @@ def _parsed(markup: str) -> LexborHTMLParser:
 
 
 def _may_have_long_tag(markup: str) -> bool:
-    """Whether anywhere `_LONG` characters follow one another that are neither "<" nor ">". Such a run covers a multiple
-    of `_LONG`, so only the surroundings of these positions are examined."""
+    """Return whether `_LONG` consecutive characters are neither "<" nor ">". Such a run covers a multiple of `_LONG`,
+    so only the surroundings of these positions are examined."""
     for at in range(_LONG, len(markup), _LONG):
         around = markup[at - _LONG : at], markup[at : at + _LONG]
         before = _LONG - 1 - max(map(around[0].rfind, "<>"))
@@ -344,7 +345,7 @@ def _may_have_long_tag(markup: str) -> bool:
 
 
 def _shortened(tag: re.Match[str]) -> str:
-    """A long tag unchanged (an attribute may hold a picture), but its name alone when it has attributes without end."""
+    """Keep a long tag (an attribute may contain a picture), but reduced to its name if it has too many attributes."""
     return tag[1] if max(tag[0].count("="), len(tag[0].split(None, _ATTRIBUTES))) > _ATTRIBUTES else tag[0]
 
 
@@ -377,7 +378,7 @@ class HtmlHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Each `data:` URI with a media type; one that is no base64 has a row without bytes."""
+        """Yield each `data:` URI with a media type; one that is not base64 has a row without bytes."""
         data = source.whole(limits.parse_bytes)
         if not may_hold(data):
             return
@@ -393,7 +394,7 @@ class HtmlHandler(LeafHandler):
             )
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Visible text; title, author, description, keywords and application as metadata."""
+        """Return the visible text; title, author, description, keywords and application as metadata."""
         data = source.whole(limits.parse_bytes)
         markup, detected = html_decode(data)
         content, metadata, error = _read(markup)

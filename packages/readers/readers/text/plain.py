@@ -16,17 +16,17 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.records import Limits, TextState
 from readers.text.unread import unread_in
 
-# Escaped letters in text that is shown unchanged: strings of JSON (RFC 8259, 7), numbers for letters in XML.
+# Escaped letters in unchanged text: strings of JSON (RFC 8259, 7), numeric character references in XML.
 
-# What JSON begins with, lines of JSON and the scripts of Twitter's archives too; not so INI files, logs, or code.
+# Beginning of JSON, of lines of JSON and of the scripts of Twitter's archives; not of INI files, logs, or code.
 _VALUE = r"(?:-?\d[\d.eE+-]{0,30}+|true|false|null)"
 _JSON = re.compile(
     rf"\s*+(?:window\.[\w.]{{1,100}}\s*+=\s*+)?(?:\{{\s*+\"|\[\s*+(?:{_VALUE}\s*+,\s*+|(?!)){{0,100}}+[{{\[\"])"
 )
-# Within a line: as many strings without a backslash as there are, in one go; else one string. One that does not end reaches
-# to the end of the line, so that time grows with the length only.
+# Within a line: all consecutive strings without a backslash at once; else one string. One that does not end reaches
+# to the end of the line, so that time is linear in the length.
 _STRINGS = re.compile(r"(?:\"[^\"\\\n]*+\"[^\"\n]*+|(?!))++|\"([^\"\\\n]*+(?:\\.[^\"\\\n]*+|(?!))*+)\"?")
-# Not `\"`, `\/` and the like: words are the same without
+# Not `\"`, `\/` and the like, which do not change words
 _TELLING = re.compile(r"(?:[^\\]++|\\[^bfnrtu]|(?!))*+\\[bfnrtu]")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -39,13 +39,13 @@ _MOST = 0x10FFFF
 
 
 def is_json(text: str) -> bool:
-    """Whether text begins as JSON does."""
+    """Return whether text begins like JSON."""
     return _JSON.match(text) is not None
 
 
 def decoded_strings(text: str) -> Iterator[str]:
-    """Those strings of JSON in which an escape stands for a letter or white space, as they are meant, each once. Strings need
-    not be closed, nor the rest be JSON. Nothing is looked at but lines with a backslash."""
+    """Yield the decoded strings of JSON in which an escape replaces a letter or white space, each once. Strings need
+    not be closed, nor the rest be JSON. Only lines with a backslash are examined."""
     told: set[str] = set()
     at = 0
     while (at := text.find("\\", at)) >= 0:
@@ -64,7 +64,7 @@ def decoded_strings(text: str) -> Iterator[str]:
 
 
 def _without_ends(raw: str) -> str:
-    """Without line ends behind it, as in the lines of a notebook: no word is more by them."""
+    """Remove line ends at its end, as in the lines of a notebook: they add no word."""
     end = len(raw)
     while end > 1 and raw[end - 2] == "\\" and raw[end - 1] in "nrt":
         end -= 2
@@ -88,8 +88,8 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def with_letters(pieces: Iterable[str]) -> Iterator[str]:
-    """Text in pieces, letters instead of the numbers of letters (`&#252;`); halves of surrogate pairs, as phones write them,
-    joined. Names (`&amp;`) stay."""
+    """Yield text in pieces with numeric character references (`&#252;`) decoded and halves of surrogate pairs, as
+    phones write them, joined. Names (`&amp;`) stay."""
     rest = half = ""
     for piece in pieces:
         piece, rest = rest + piece, ""
@@ -113,14 +113,14 @@ def _letter(number: re.Match[str]) -> str:
     return chr(code) if 0 < code <= _MOST else number[0]
 
 
-# Unknown subtypes of text come here too (RFC 2046, 4.1.4): the registry sees to it.
+# The registry sends unknown subtypes of text here too (RFC 2046, 4.1.4).
 _TEXT = ("plain", "markdown", "css", "javascript", "troff", "x-script", "x-log", "x-python", "x-c")
 _APPLICATION = ("application/json", "application/x-ndjson", "application/javascript", "application/sql")
 
 
 class TextHandler(LeafHandler):
-    """Text unchanged, of any size: read in pieces up to the limit of characters. After JSON, the letters that are
-    escaped in it."""
+    """Unchanged text of any size, read in pieces up to the limit of characters. After JSON, the decoded letters that
+    are escaped in it."""
 
     name = "text"
     media_types: tuple[str, ...] = (*(f"text/{name}" for name in _TEXT), *_APPLICATION)
@@ -138,7 +138,7 @@ class TextHandler(LeafHandler):
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """The text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
+        """Return the text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
         out = as_it_stands(source, limits)
         if out.state is not TextState.TRUNCATED_BY_LIMIT and is_json(out.text) and "\\" in out.text:
             collector = clean.Collector(limits.text_characters)
@@ -153,7 +153,7 @@ class TextHandler(LeafHandler):
 def as_it_stands(
     source: Source, limits: Limits, declared: str = "", form: Callable[[Iterator[str]], Iterator[str]] = iter
 ) -> Text:
-    """A text in pieces, each in this form, up to the limit of characters; its charset as metadata."""
+    """Return a text with its pieces transformed by `form`, up to the limit; its charset as metadata."""
     decoder = Decoder(source.head, declared)
     collector = clean.Collector(limits.text_characters)
     with source.open() as stream:
@@ -164,7 +164,7 @@ def as_it_stands(
 
 
 class XmlHandler(LeafHandler):
-    """XML without its tags; unchanged when it is not well-formed, holds entities of its own or is large."""
+    """XML without its tags; unchanged if it is not well-formed, defines entities or is large."""
 
     name = "xml"
     media_types: tuple[str, ...] = (
@@ -188,7 +188,7 @@ class XmlHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Resources of a web archive; nothing else in XML has children."""
+        """Yield resources of a web archive; other XML has no children."""
         if b"<plist" in source.head and source.size <= min(limits.parse_bytes, _XML_TREE_BYTES):
             from readers.text import web_archive
             from readers.text.xml_tree import web_resources
@@ -196,8 +196,8 @@ class XmlHandler(LeafHandler):
             yield from web_archive.children(web_resources(source.whole(limits.parse_bytes)))
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Character data of all elements, and attributes where they stand for it; `charset`, and `well_formed` false when tags
-        were left in for that reason."""
+        """Return character data of all elements, and attributes if they are used instead; `charset`, and `well_formed`
+        false if tags were kept for that reason."""
         declared = by_declaration(source.head)
         if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
             return as_it_stands(source, limits, declared, with_letters)
@@ -218,17 +218,17 @@ _XML_TREE_BYTES = 16_000_000  # lxml's tree takes some ten times the bytes of th
 
 
 def _breaks_off(text: str) -> bool:
-    """Whether the root element of a document that is not well-formed has no end."""
+    """Return whether the root element of a document that is not well-formed has no end."""
     root = _ROOT.search(text)
     ended = root is None or text.rstrip().endswith("/>") or f"</{root[1]}" in text[root.end() :]
     return not ended or text.endswith("\ufffd")
 
 
 def _character_data(text: str) -> list[str] | None:
-    """Non-blank character data in order; None when the document is not well-formed. Nothing outside the document is
-    fetched and no entity of its own is replaced, so a small document stays small. The parser is set to UTF-8, whatever
-    the document declares, since it would otherwise follow the declaration."""
-    from lxml import etree  # plain text, which most files are, does without
+    """Return non-blank character data in order; None if the document is not well-formed. Nothing outside the document
+    is fetched and no entity of its own is replaced, so a small document stays small. The parser is set to UTF-8,
+    because it would otherwise follow the document's declaration."""
+    from lxml import etree  # imported here, because plain text, the most frequent type, does not need it
 
     from readers.text.xml_tree import said
 

@@ -1,7 +1,7 @@
 """Binary property lists (Apple's CFBinaryPList, `bplist00`): preferences, archives of objects, web archives.
 
-Why not plistlib: it makes a tree in which what many objects share is expanded, and takes the square of the file for
-tables whose objects overlap. Here each object is shown once, and reading ends with the bytes.
+plistlib is not used: its tree repeats shared objects, and it needs quadratic time for tables whose objects overlap.
+Here each object is shown once, and the work is bounded by the bytes.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from readers.records import Limits
 from readers.text import web_archive
 from readers.text.web_archive import RESOURCE_DATA, RESOURCE_TYPE, RESOURCE_URL
 
-_MAGIC = 8  # bytes in front, `bplist00`
-_TRAILER = struct.Struct(">6xBBQQQ")  # sizes of an offset and of a reference, objects, the first, where offsets begin
+_MAGIC = 8  # bytes at the start, `bplist00`
+_TRAILER = struct.Struct(">6xBBQQQ")  # sizes of an offset and of a reference, objects, the first, start of the offsets
 _START = datetime(2001, 1, 1)
 _RESOURCE = RESOURCE_DATA.encode()
 _CENTURIES = 1e11  # seconds either side of the start; dates beyond are nonsense
 _INTEGER, _REAL, _DATE, _DATA, _ASCII, _UTF16, _ARRAY, _DICTIONARY = 1, 2, 3, 4, 5, 6, 10, 13
 _SETS = (11, 12)
 _ADDRESS = 10_000  # characters of an address or a key
-_AGAIN = 100  # characters of a string that is shown at each occurrence: keys are, long texts come once
+_AGAIN = 100  # characters of a string that is shown at each occurrence, as keys are; longer texts are shown once
 
 
 class _Objects:
-    """The objects of one list, each looked up by its number. DocumentError where one is not in the file."""
+    """Objects of one list, looked up by number. Raises DocumentError if one is not in the file."""
 
     def __init__(self, data: bytes) -> None:
         if len(data) < _MAGIC + _TRAILER.size:
@@ -42,10 +42,10 @@ class _Objects:
         if not (self._offset_size and self._size) or self._table + self._count * self._offset_size > end:
             raise DocumentError(ExceptionCode.CORRUPT, "the property list's trailer is damaged, or not its own")
         self._room = len(data)  # bytes that long objects may have together: they do not overlap
-        self._left = len(data)  # references that may be followed: none has less than a byte
+        self._left = len(data)  # references that may be followed: each has at least one byte
 
     def at(self, number: int) -> tuple[int, int, int]:
-        """Kind of an object, its length as announced, and where it begins."""
+        """Return kind of an object, its length as announced, and its start."""
         start = self._table + number * self._offset_size
         at = int.from_bytes(self._data[start : start + self._offset_size], "big")
         if number >= self._count or at >= len(self._data) - _TRAILER.size:
@@ -57,7 +57,7 @@ class _Objects:
         return kind, int.from_bytes(self._data[at + 2 : at + 2 + width], "big"), at + 2 + width
 
     def raw(self, at: int, size: int) -> bytes:
-        """So many bytes."""
+        """Return `size` bytes."""
         if size > _AGAIN:
             self._room -= size
         if at + size > len(self._data) or self._room < 0:
@@ -65,19 +65,19 @@ class _Objects:
         return self._data[at : at + size]
 
     def string(self, number: int | None) -> str:
-        """A short string; "" for anything else."""
+        """Return a short string; "" for anything else."""
         kind, size, at = (0, 0, 0) if number is None else self.at(number)
         if kind not in (_ASCII, _UTF16) or size > _ADDRESS:
             return ""
         return _decoded(kind, self.raw(at, size if kind == _ASCII else 2 * size))
 
     def bytes_of(self, number: int | None) -> bytes | None:
-        """A data object; None for anything else."""
+        """Return a data object; None for anything else."""
         kind, size, at = (0, 0, 0) if number is None else self.at(number)
         return self.raw(at, size) if kind == _DATA else None
 
     def references(self, kind: int, count: int, at: int) -> list[int]:
-        """The objects in one, of a dictionary each key before its value."""
+        """Return the objects in an object; for a dictionary each key before its value."""
         self._left -= count
         if self._left < 0:
             raise _damaged()
@@ -100,8 +100,8 @@ def _decoded(kind: int, raw: bytes) -> str:
 
 
 def lines(data: bytes) -> Iterator[str]:
-    """Content of the objects, in their order from the first one on: strings, numbers and dates. DocumentError at the
-    first that cannot be read."""
+    """Yield the content of the objects, in their order from the first one on: strings, numbers and dates. Raises
+    DocumentError at the first that cannot be read."""
     objects = _Objects(data)
     shown: set[int] = set()
     waiting = [objects.top]
@@ -121,7 +121,7 @@ def lines(data: bytes) -> Iterator[str]:
 
 
 def web_resources(data: bytes) -> Iterator[web_archive.Resource]:
-    """What a web archive holds, in order. DocumentError as above."""
+    """Yield the resources of a web archive, in order. Raises DocumentError as `lines` does."""
     objects = _Objects(data)
     seen: set[int] = set()
     waiting = [objects.top]
@@ -173,13 +173,13 @@ class PlistHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Resources of a web archive; nothing else that lists keep has a name or a type."""
+        """Yield resources of a web archive; other data in lists has no name or type."""
         data = source.whole(limits.parse_bytes)
         if _RESOURCE in data:
             yield from web_archive.children(web_resources(data))
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """A line for each key and value; of a damaged one those before the damage, and `error`."""
+        """Return a line for each key and value; for a damaged list those before the damage, and `error`."""
         collector = clean.Collector(limits.text_characters)
         error: DocumentError | None = None
         try:

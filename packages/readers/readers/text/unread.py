@@ -1,6 +1,6 @@
-"""Marks in a text of something that it stands for and that was not read: encrypted messages, files written as letters, half a character.
+"""Marks of unread content in a text: encrypted messages, encoded files, half a character.
 
-Files that could be decoded are no longer in the text when it is searched, so each mark that is found is one of a failure.
+Decoded files are no longer in the text when it is searched, so each mark found is a failure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from readers.errors import DocumentError, ExceptionCode
 
 _ARMOUR = re.compile(r"-----BEGIN (PGP MESSAGE|PKCS7|CMS)-----")
-# By what is in each: a text is searched for a long word faster than with an expression.
+# By a word in each: searching a text for a word is faster than with an expression.
 _FILES = {
     "begin": re.compile(
         r"begin(?:(?:-base64)?(?:-encoded)? 0?[0-7]{3} \S[^\n]{0,20}|(?<==ybegin) (?:part|line|size|total)=\d)"
@@ -25,9 +25,9 @@ _QUOTING = ">| \t"
 
 
 def unread_in(text: str) -> DocumentError | None:
-    """Why a text is less than what it declares: `encrypted` for a message in PGP or CMS, unless it is quoted, `corrupt` for a
-    file in uuencode, yEnc, BinHex or base64 with its header that could not be decoded, `truncated` where it ends within a
-    character; None of other texts."""
+    """Return the error if a text contains less than it declares: `encrypted` for a message in PGP or CMS, unless it is
+    quoted, `corrupt` for a file in uuencode, yEnc, BinHex or base64 with its header that could not be decoded,
+    `truncated` if it ends within a character; None for other texts."""
     for armour in _ARMOUR.finditer(text) if "-----BEGIN " in text else ():
         if _begins_line(text, armour.start(), " \t"):
             return DocumentError(ExceptionCode.ENCRYPTED, f"a message in the text was not read: {armour[1]}")

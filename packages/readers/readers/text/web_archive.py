@@ -1,4 +1,4 @@
-"""Web archives (Safari's `.webarchive`): a property list with the page and everything that belongs to it, as children."""
+"""Web archives (Safari's `.webarchive`): a property list with the page and its resources, as children."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Resource(NamedTuple):
 
 
 def children(resources: Iterable[Resource]) -> Iterator[Child]:
-    """The resources in their order, each under the last part of its address."""
+    """Yield the resources in their order, each under the last part of its address."""
     for position, resource in enumerate(resources):
         error = None
         if resource.data is None:

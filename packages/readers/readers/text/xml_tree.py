@@ -1,4 +1,4 @@
-"""The text of a parsed tree of XML: character data, attributes that stand for it, resources of web archives."""
+"""Text of a parsed XML tree: character data, attributes used instead of it, resources of web archives."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from readers.text.web_archive import RESOURCE_DATA, RESOURCE_TYPE, RESOURCE_URL,
 
 Element = etree._Element
 _OF_SCHEMA = "namespace-uri() != 'http://www.w3.org/2001/XMLSchema-instance'"
-# By libxml2 itself: a loop over the elements of a large file takes as long as parsing it does.
+# By libxml2 itself: a loop over the elements of a large file takes as long as parsing it.
 _OF_EMPTY = etree.XPath(f"//*[not(node())]/@*[{_OF_SCHEMA}]", smart_strings=False)
 _ALL = etree.XPath(f"//@*[{_OF_SCHEMA}]", smart_strings=False)
 _SENTENCE = re.compile(r"[^\W\d_]{2}\s+[^\W\d_]{2}|(?![\x00-\x7f])[^\W\d_]")
-_LONGEST_WORD = 1_000  # characters; what is longer is packed data
-# Elements in lines of text (XHTML, DocBook, TEI, JATS, DITA, SVG, Visio), blocks of these, and those that hold a line.
+_LONGEST_WORD = 1_000  # characters; longer ones are packed data
+# Elements in lines of text (XHTML, DocBook, TEI, JATS, DITA, SVG, Visio), blocks of these, and elements with one line.
 _INLINE = frozenset(
     (
         *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "bold", "cite", "code", "cp", "del", "dfn", "em"),
@@ -46,14 +46,14 @@ _HOLD_LINES = frozenset(
         *("simpara", "subtitle", "td", "term", "text", "textpath", "th", "title"),
     )
 )
-_PLACES = ("x", "y", "dy")  # of letters in a drawing: with one of these they are somewhere else
+_PLACES = ("x", "y", "dy")  # coordinates of letters in a drawing, which move them
 _DATA, _SVG = "data", "{http://www.w3.org/2000/svg}svg"
 
 
 def said(root: Element, markup: str) -> list[str]:
-    """Non-blank character data in order, then sentences in attributes of elements that hold nothing else: a text message, say.
-    Where there is no character data at all, every attribute's value: the file keeps there what it has. Of pictures (SVG) none;
-    of property lists no data (bytes)."""
+    """Return non-blank character data in order, then sentences in attributes of elements that contain nothing else: a
+    text message, for example. Without any character data, return every attribute's value, because the file stores its
+    text there; none for pictures (SVG), and no data (bytes) for property lists."""
     if root.tag == "plist":
         for element in root.iter(_DATA):
             element.text = None
@@ -69,7 +69,7 @@ def said(root: Element, markup: str) -> list[str]:
 
 
 def _apart(root: Element) -> list[str] | None:
-    """The text of each element; None where some have both text and elements, as a sentence with a word in bold has."""
+    """Return the text of each element; None if some have both text and elements, as a sentence with a bold word."""
     pieces: list[str] = []
     for element in root.iter():
         if (tail := element.tail) and not tail.isspace():
@@ -82,11 +82,11 @@ def _apart(root: Element) -> list[str] | None:
 
 
 def _flowing(root: Element) -> list[str]:
-    """Character data in lines. Elements in the middle of text do not end one, but for those that begin a block of their own, and those
-    of which one follows another at once and nothing is known: these may be fields."""
+    """Return character data in lines. Elements in the middle of text do not end a line, except those that begin a
+    block, and unknown elements that directly follow each other: these may be fields."""
     lines: list[str] = []
     line: list[str] = []
-    flows = [False]  # whether the elements around here hold a line of text
+    flows = [False]  # whether each open element contains a line of text
     parted = ended = False  # since the last text
 
     def text(data: str | None) -> None:
@@ -141,12 +141,12 @@ def _is_told(value: str) -> bool:
 
 
 def _is_sentence(value: str) -> bool:
-    """Two words side by side, or a letter beyond ASCII, which no name or number of a program has."""
+    """Return whether there are two words, or a letter beyond ASCII, which programs' names do not have."""
     return _is_told(value) and _SENTENCE.search(value) is not None
 
 
 def web_resources(data: bytes) -> Iterator[Resource]:
-    """The resources of a web archive in XML. None of one that is not well-formed: `text` reports that."""
+    """Yield the resources of a web archive in XML. None if it is not well-formed: `text` reports that."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
         root = etree.fromstring(data, parser)

@@ -20,7 +20,7 @@ _FAILED = re.compile(r"-1 (E\w+)")
 
 
 def split(text: str) -> list[str]:
-    """The arguments, divided at commas outside strings, structures and the paths of -y."""
+    """Split the arguments at commas outside strings, structures and the paths of -y."""
     out: list[str] = []
     depth = 0
     current = ""
@@ -40,7 +40,7 @@ def split(text: str) -> list[str]:
 
 
 def path(argument: str) -> bytes | None:
-    """The bytes of a string in C's notation; None of anything else, and of one that was cut short."""
+    """Return the bytes of a string in C's notation; None for anything else, and for one that was cut short."""
     if len(argument) < 2 or argument[0] != '"' or argument[-1] != '"':
         return None
     return _unescaped(argument[1:-1])
@@ -60,14 +60,14 @@ def _one_escape(match: re.Match[bytes]) -> bytes:
 
 
 class Descriptor(NamedTuple):
-    """A file descriptor as an argument or a result; -y adds what it refers to."""
+    """A file descriptor as an argument or a result; -y adds its target."""
 
     number: int
     target: bytes | None  # a path, `pipe:[123]` …; None without -y
 
 
 def descriptor(text: str) -> Descriptor | None:
-    """AT_FDCWD is -100; None when it is no descriptor."""
+    """Return the descriptor, -100 for AT_FDCWD; None if it is not one."""
     match = _DESCRIPTOR.match(text)
     if match is None:
         return None
@@ -77,19 +77,20 @@ def descriptor(text: str) -> Descriptor | None:
 
 
 def file_path(target: bytes | None) -> bytes | None:
-    """The path that -y gave, where it is one."""
+    """Return the target of -y if it is a path."""
     if target is None or not target.startswith(b"/"):
         return None
     return target.removesuffix(b" (deleted)").removesuffix(b"(deleted)")
 
 
 def flags(argument: str) -> frozenset[str]:
-    """`O_WRONLY|O_CREAT` as a set."""
+    """Return `O_WRONLY|O_CREAT` as a set."""
     return frozenset(argument.split("|"))
 
 
 def number(text: str) -> int | None:
-    """A number in decimal or hexadecimal, or the first of `[123] => [456]`; None of NULL and of what is no offset."""
+    """Return a number in decimal or hexadecimal, or the first of `[123] => [456]`; None for NULL and for values that
+    are not offsets."""
     text = text.strip("[").split("]", 1)[0].split(" ", 1)[0]
     try:
         value = int(text, 16) if text.startswith("0x") else int(text)
@@ -99,18 +100,18 @@ def number(text: str) -> int | None:
 
 
 def returned(result: str) -> int | None:
-    """What the call returned; None where it did not return (`?`)."""
+    """Return the result of the call; None if it did not return (`?`)."""
     match = _DESCRIPTOR.match(result)
     return number(result if match is None or result.startswith("0x") else match[1])
 
 
 def failure(result: str) -> int:
-    """The errno of a call that failed, else 0; EIO for one that this system does not know."""
+    """Return the errno of a call that failed, else 0; EIO for one that this system does not know."""
     match = _FAILED.match(result)
     return 0 if match is None else int(getattr(errno, match[1], errno.EIO))
 
 
 def mode_and_size(text: str) -> tuple[str, int | None]:
-    """The kind in a stat structure, `REG`, `DIR`, `LNK` … (empty where it has none), and the size."""
+    """Return the kind in a stat structure, `REG`, `DIR`, `LNK` … ("" if it has none), and the size."""
     kind, size = _KIND.search(text), _SIZE.search(text)
     return kind[1] if kind else "", int(size[1]) if size else None

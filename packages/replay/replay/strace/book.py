@@ -1,4 +1,4 @@
-"""The tree that a program's calls touched, as it comes to be known call by call."""
+"""The tree that a program's calls touch, as far as the calls have shown it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from core.names import MAX_NAME_BYTES
 from traces.model import NO_NODE, UNKNOWN_RATIO, Node, NodeKind
 
 _KNOWN_PATHS = 65_536
-_UNKNOWN = 3  # of a kind: the calls have not shown it
-NOWHERE = b"?"  # stands for the directory that a program was started in, where the log does not show it
+_UNKNOWN = 3  # kind that the calls have not shown
+NOWHERE = b"?"  # the directory that a program was started in, if the log does not show it
 
 
 class State(enum.IntEnum):
-    """Whether a path is there now."""
+    """Whether a path exists now."""
 
     UNKNOWN = 0
     THERE = 1
@@ -37,8 +37,8 @@ class NodeBook:
         self._kinds = array("b")
         self._existed = bytearray()
         self._sizes = array("q")  # before the first call
-        self._now = array("q")  # size as it is now
-        self._changed = bytearray()  # 1: its size now shows nothing of its size before
+        self._now = array("q")  # current size
+        self._changed = bytearray()  # 1: its current size is no evidence of its size before
         self._state = bytearray()
         self._children: dict[tuple[int, bytes], int] = {}
         self._moved: dict[int, int] = {}  # directory that was renamed → its old node
@@ -48,7 +48,7 @@ class NodeBook:
         return len(self._parents)
 
     def _node(self, path: bytes) -> int | None:
-        """The node of a normalised path; None where it is not looked at."""
+        """Return the node of a normalised path; None if it is not selected."""
         root = self._root(path)
         if root is None:
             return None
@@ -86,24 +86,24 @@ class NodeBook:
         return len(self._parents) - 1
 
     def state(self, node: int) -> State:
-        """Whether the node is there, as far as the calls so far show."""
+        """Return whether the node exists, as far as the calls have shown."""
         return State(self._state[node])
 
     def is_directory(self, node: int) -> bool:
-        """Whether it is known to be one."""
+        """Return whether the node is known to be a directory."""
         return self._kinds[node] == NodeKind.DIRECTORY
 
     def size(self, node: int) -> int:
-        """As it is now, as far as is known."""
+        """Return the current size, as far as it is known."""
         return self._now[node]
 
     def found(self, node: int, kind: NodeKind | None, size: int | None) -> None:
-        """A call met it, so it is there, and so are the directories above it."""
+        """Record that a call found the node, so it exists, and so do the directories above it."""
         while self._found_one(node, kind, size):
             node, kind, size = self._parents[node], NodeKind.DIRECTORY, None
 
     def _found_one(self, node: int, kind: NodeKind | None, size: int | None) -> bool:
-        """Whether the directory above is news as well."""
+        """Record the node as found; return whether the directory above it has to be recorded as well."""
         above = (self._state[node] == State.UNKNOWN or self._kinds[node] == NodeKind.MISSING) and self._found_first(
             node
         )
@@ -117,12 +117,12 @@ class NodeBook:
         return above
 
     def _found_first(self, node: int) -> bool:
-        """Record that the node was there before the first call, also where a call found nothing: then a program outside
-        the logs made it. Returns whether the directory above it was there, too; False of a root."""
+        """Record that the node existed before the first call, even if a call found nothing: then a program outside the
+        logs made it. Return whether the directory above it existed too; False for a root."""
         parent = self._parents[node]
         if self._kinds[node] == NodeKind.MISSING:
             self._kinds[node] = _UNKNOWN
-        if parent in self._moved:  # it came along when its directory was renamed
+        if parent in self._moved:  # it was moved when its directory was renamed
             self._moved[node] = self._child(self._moved[parent], self._names[node])
             self.found(self._moved[node], None, None)
             self._state[self._moved[node]] = State.GONE
@@ -131,32 +131,32 @@ class NodeBook:
         return parent != NO_NODE
 
     def _tell_before(self, node: int) -> None:
-        """What is known of it now, it had before the first call, under its name then."""
+        """Copy the known size and kind to the node's state before the first call, under its name at that time."""
         before = self._moved.get(node, node)
         if self._existed[before]:
             self._sizes[before] = max(self._sizes[before], self._now[node])
             self._kinds[before] = self._kinds[node]
 
     def read_to(self, node: int, end: int) -> None:
-        """It has at least so many bytes."""
+        """Record that the node has at least `end` bytes."""
         if end > self._now[node]:
             self._now[node] = end
             if not self._changed[node]:
                 self._tell_before(node)
 
     def written_to(self, node: int, end: int) -> None:
-        """It was made so long, if it was shorter."""
+        """Record that a call extended the node to `end`, if it was shorter."""
         if end > self._now[node]:
             self._now[node] = end
             self._changed[node] = 1
 
     def cut_to(self, node: int, size: int) -> None:
-        """It was made so long."""
+        """Record that a call set the node's size."""
         self._now[node] = size
         self._changed[node] = 1
 
     def made(self, node: int, kind: NodeKind) -> None:
-        """A call made it."""
+        """Record that a call created the node."""
         self.found(self._parents[node], NodeKind.DIRECTORY, None)
         self._kinds[node] = kind
         self._now[node] = 0
@@ -164,19 +164,19 @@ class NodeBook:
         self._state[node] = State.THERE
 
     def absent(self, node: int) -> None:
-        """A call found nothing there."""
+        """Record that a call found nothing at the node."""
         if self._state[node] == State.UNKNOWN and self._kinds[node] == _UNKNOWN:
             self._kinds[node] = NodeKind.MISSING
         self._state[node] = State.GONE
 
     def removed(self, node: int, kind: NodeKind) -> None:
-        """A call removed it, so it was there."""
+        """Record that a call removed the node, so it existed."""
         if self._state[node] == State.UNKNOWN:
             self.found(node, kind, None)
         self._state[node] = State.GONE
 
     def renamed(self, old: int, new: int) -> None:
-        """A call gave it another name."""
+        """Record that a call renamed the node."""
         if self._state[old] == State.UNKNOWN:
             self.found(old, None, None)
         kind = self._kinds[old]
@@ -189,7 +189,7 @@ class NodeBook:
             self._moved[new] = old
 
     def nodes(self) -> Iterator[Node]:
-        """Every node as it was before the first call; a node of unknown kind is a directory if something is in it."""
+        """Yield all nodes as before the first call; one of unknown kind is a directory if it has children."""
         parents = set(self._parents)
         existed = bytearray(len(self._parents))
         for number, parent in enumerate(self._parents):
@@ -218,7 +218,7 @@ _KERNEL = frozenset((b"/proc", b"/sys", b"/dev"))
 
 
 def normalised(base: bytes, path: bytes) -> bytes:
-    """The path from the directory `base`, without `.`, `..` and doubled slashes. Links are not followed."""
+    """Join a path to the directory `base`, without `.`, `..` and doubled slashes. Links are not followed."""
     whole = path if path.startswith(b"/") else base + b"/" + path
     root = b"/" if whole.startswith(b"/") else b""
     parts: list[bytes] = []

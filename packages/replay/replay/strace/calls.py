@@ -1,4 +1,4 @@
-"""What each system call means for the trace: the calls on files become calls of the trace, the others are counted."""
+"""Meaning of system calls for the trace: calls on files become calls of the trace, the others are counted."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ TakeCall = Callable[[int, Call], None]  # takes a call of a process for the trac
 
 
 class System:
-    """The state that system calls change, and the way a handler gives out calls of the trace."""
+    """State that system calls change, and the output of calls of the trace."""
 
     def __init__(self, book: NodeBook, place: bytes, take: TakeCall) -> None:
         self.book = book
         self.processes = Processes(place)
         self.not_carried: Counter[str] = Counter()  # calls on files that a trace has no op for, by name
         self.other: Counter[str] = Counter()  # calls that are not about files, by name
-        self.elsewhere = 0  # calls on pipes, sockets, devices and paths that are not looked at
+        self.elsewhere = 0  # calls on pipes, sockets, devices and paths that are not selected
         self.unknown_descriptors = 0
         self._take = take
 
     def process(self, pid: int, unfinished: dict[int, tuple[int, str]]) -> Process:
-        """The process; a new one is the child of the process that is making one just now."""
+        """Return the process; a new one is the child of the process whose fork is unfinished."""
         process = self.processes.get(pid)
         if process is not None:
             return process
@@ -41,13 +41,13 @@ class System:
     def give(
         self, process: Process, op: Op, event: Event, node: int, nbytes: int = 0, argument: int = 0, other: int = NO_NODE
     ) -> None:  # fmt: skip
-        """A call of the trace, from one of the log."""
+        """Output a call of the trace, made from one of the log."""
         self.settle(process)
         error = arguments.failure(event.result)
         self._take(process.pid, Call(op, event.start_ns, event.duration_ns, nbytes, argument, node, other, error, 0))
 
     def settle(self, process: Process) -> None:
-        """Give out the open or scan that was held back because it might continue."""
+        """Output the open or scan that was held back because it might continue."""
         pending, process.pending = process.pending, None
         if pending is None or pending.opened.node is None:
             return
@@ -62,20 +62,20 @@ class System:
         self._take(process.pid, Call(op, pending.start_ns, pending.duration_ns, 0, argument, node, NO_NODE, 0, 0))
 
     def closed(self, process: Process, opened: Opened | None, at: int, duration: int) -> None:
-        """The last descriptor of a file is gone; a directory's end is part of its scan."""
+        """Output the close of a file whose last descriptor is closed; the end of a directory is part of its scan."""
         if opened is None or opened.node is None or opened.directory:
             return
         self.settle(process)
         self._take(process.pid, Call(Op.CLOSE, at, duration, 0, 0, opened.node, NO_NODE, 0, 0))
 
     def ended(self, process: Process, at: int) -> None:
-        """A process is over, and what it had open with it."""
+        """End a process, and close its open files."""
         self.settle(process)
         for opened in self.processes.ended(process):
             self.closed(process, opened, at, 0)
 
     def path(self, process: Process, base: str | None, argument: str) -> bytes | None:
-        """The normalised path of an argument, from a directory's descriptor or (None) the current directory."""
+        """Return the normalised path of an argument, from a directory's descriptor or (None) the current directory."""
         given = arguments.path(argument)
         if given is None:
             return None
@@ -85,7 +85,7 @@ class System:
         return None if above is None else normalised(above, given)
 
     def directory(self, process: Process, base: str | None) -> bytes | None:
-        """The path that a descriptor of a directory stands for."""
+        """Return the path of a directory's descriptor."""
         descriptor = arguments.descriptor(base) if base is not None else arguments.Descriptor(AT_FDCWD, None)
         if descriptor is None:
             return None
@@ -95,14 +95,14 @@ class System:
         return opened.path if opened is not None and opened.path else arguments.file_path(descriptor.target)
 
     def node(self, process: Process, base: str | None, argument: str) -> int | None:
-        """The node of a path argument; None is counted as elsewhere."""
+        """Return the node of a path argument; None is counted as elsewhere."""
         path = self.path(process, base, argument)
         node = None if path is None else self.book.node(path)
         self.elsewhere += node is None
         return node
 
     def opened(self, process: Process, argument: str) -> Opened | None:
-        """The file that a descriptor refers to, with a node; None is counted."""
+        """Return the file of a descriptor, if it has a node; None is counted."""
         descriptor = arguments.descriptor(argument)
         if descriptor is None or descriptor.number < 0:
             self.elsewhere += 1
@@ -124,11 +124,11 @@ MAKERS = ("clone(", "clone3(", "fork(", "vfork(")
 
 
 def after(event: Event) -> Event:
-    """A call at the end of this one that takes no time: the second of two that one system call stands for."""
+    """Return an event at the end of this one that takes no time: the second of two calls for one system call."""
     return event._replace(start_ns=event.start_ns + event.duration_ns, duration_ns=0)
 
 
 def clone_flags(text: str) -> frozenset[str]:
-    """The flags among the arguments of clone and clone3; none of fork."""
+    """Return the flags among the arguments of clone and clone3; none for fork."""
     _, separator, rest = text.partition("flags=")
     return arguments.flags(rest.split(",", 1)[0].split("}", 1)[0].strip()) if separator else frozenset()

@@ -1,5 +1,5 @@
-"""Handlers of the system calls: those that go by a path (open, stat, rename), then those that go by a descriptor (read, write, close, and
-what passes descriptors on)."""
+"""Handlers of the system calls: those with a path (open, stat, rename), then those with a descriptor (read, write,
+close, and calls that pass descriptors on)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = {"DIR": NodeKind.DIRECTORY, "REG": NodeKind.FILE, "LNK": NodeKind.FILE}
 
 
 def open_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """open, openat, openat2 (flags in a structure) and creat."""
+    """Handle open, openat, openat2 (flags in a structure) and creat."""
     how = "O_WRONLY|O_CREAT|O_TRUNC" if event.name == "creat" else given[2]
     if event.name == "openat2":
         how = how.partition("flags=")[2].split(",", 1)[0].split("}", 1)[0]
@@ -56,7 +56,7 @@ def _opened(
     if "O_PATH" in flags:
         book.found(node, NodeKind.DIRECTORY if directory else None, None)
         system.give(process, Op.STAT, event, node)
-        opened.directory = True  # no reading, and no close of its own
+        opened.directory = True  # it is not read, and has no close of its own
         return
     op, may_exist = _way_in(system, process, event, node, flags, directory)
     size = book.size(node) if op is Op.OPEN and not directory else 0
@@ -68,8 +68,8 @@ def _opened(
 def _way_in(
     system: System, process: Process, event: Event, node: int, flags: frozenset[str], directory: bool
 ) -> tuple[Op, bool]:
-    """OPEN of what was there or CREATE of what was not; and whether a look at its size may yet turn the one into the
-    other. Truncation comes nearest to removal and creation."""
+    """Return OPEN for an existing file or CREATE for a new one, and whether a later look at its size may turn one into
+    the other. Truncation is approximated by removal and creation."""
     book = system.book
     there = book.state(node)
     if "O_CREAT" in flags and (there != State.THERE or "O_EXCL" in flags):
@@ -93,7 +93,7 @@ def _put(process: Process, event: Event, flags: frozenset[str], opened: Opened) 
 
 
 def stat_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """stat, newfstatat, statx, access, readlink, statfs …: of a descriptor itself where the path is empty."""
+    """Handle stat, newfstatat, statx, access, readlink, statfs …; an empty path means the descriptor."""
     if given[1] in ('""', "NULL") or arguments.descriptor(given[1]) is not None:
         stat_descriptor(system, process, event, given)
     else:
@@ -101,7 +101,7 @@ def stat_at(system: System, process: Process, event: Event, given: list[str]) ->
 
 
 def stat_descriptor(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """Part of the open that it follows; else a call of its own."""
+    """Handle fstat: it is a part of the open that it follows, else a call of its own."""
     opened = system.opened(process, given[0])
     if opened is None or opened.node is None:
         return
@@ -127,7 +127,7 @@ def _stat(system: System, process: Process, event: Event, node: int | None) -> N
     error = arguments.failure(event.result)
     if error == errno.ENOENT:
         system.book.absent(node)
-    elif not error or error == errno.EINVAL:  # readlink of what is no link
+    elif not error or error == errno.EINVAL:  # readlink of a file that is not a link
         _found(system, node, kind, size)
     system.give(process, Op.STAT, event, node, argument=0 if kind == "DIR" else size or 0)
 
@@ -137,7 +137,7 @@ def _found(system: System, node: int, kind: str, size: int | None) -> None:
 
 
 def mkdir_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """mkdir, mkdirat."""
+    """Handle mkdir and mkdirat."""
     if (node := system.node(process, given[0], given[1])) is None:
         return
     error = arguments.failure(event.result)
@@ -149,7 +149,7 @@ def mkdir_at(system: System, process: Process, event: Event, given: list[str]) -
 
 
 def unlink_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """unlink, rmdir and unlinkat, of a directory with AT_REMOVEDIR."""
+    """Handle unlink, rmdir and unlinkat, which removes a directory with AT_REMOVEDIR."""
     if (node := system.node(process, given[0], given[1])) is None:
         return
     directory = event.name == "rmdir" or any("AT_REMOVEDIR" in flags for flags in given[2:])
@@ -162,7 +162,7 @@ def unlink_at(system: System, process: Process, event: Event, given: list[str]) 
 
 
 def rename_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """rename, renameat and renameat2; an exchange of two names is not carried."""
+    """Handle rename, renameat and renameat2; an exchange of two names is not carried."""
     if len(given) > 4 and "RENAME_EXCHANGE" in given[4]:
         system.not_carried["rename with RENAME_EXCHANGE"] += 1
         return
@@ -179,7 +179,7 @@ def rename_at(system: System, process: Process, event: Event, given: list[str]) 
 
 
 def link_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """link, symlink and their like, of which the new name is last: what comes nearest to making a link, an empty file that is
+    """Handle link, symlink and the like, whose new name is last: a link is approximated by an empty file that is
     created and closed."""
     first = 2 if event.name.startswith("link") else 1
     if (node := system.node(process, given[first], given[first + 1])) is None:
@@ -193,7 +193,7 @@ def link_at(system: System, process: Process, event: Event, given: list[str]) ->
 
 
 def change_directory(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """chdir, and fchdir to a descriptor."""
+    """Handle chdir, and fchdir to a descriptor."""
     by_name = event.name == "chdir"
     path = system.path(process, None, given[0]) if by_name else system.directory(process, given[0])
     if path is not None and not arguments.failure(event.result):
@@ -201,14 +201,14 @@ def change_directory(system: System, process: Process, event: Event, given: list
 
 
 def told_directory(_system: System, process: Process, _event: Event, given: list[str]) -> None:
-    """getcwd returns the current directory of the process."""
+    """Handle getcwd, which returns the current directory of the process."""
     path = arguments.path(given[0])
     if path is not None and path.startswith(b"/"):
         process.place.path = path
 
 
 def _here(handler: Handler, *before: int) -> Handler:
-    """Of a call whose names have no descriptor of a directory: the current one is put before the arguments at these positions."""
+    """Adapt a handler to calls without descriptors of directories: insert AT_FDCWD at these positions."""
 
     def handled(system: System, process: Process, event: Event, given: list[str]) -> None:
         for position in reversed(before):
@@ -220,12 +220,13 @@ def _here(handler: Handler, *before: int) -> Handler:
 
 _ENTRIES = re.compile(r"/\* (\d+) entries \*/")
 _MOST = 1 << 31  # bytes that Linux moves in one call
-_DOTS = 2  # "." and ".." are entries for getdents and none of a scan
+_DOTS = 2  # "." and ".." are entries of getdents, but not of a scan
 
 
 def moves(*parts: tuple[Op, int, int | None]) -> Handler:
-    """A call that moves bytes: for each file the op, and the positions of its descriptor and of the offset among the arguments
-    (None: at the file's position). Of two, as for sendfile, the source's part has the whole duration, the target's none."""
+    """Return the handler of a call that moves bytes: for each file the op, and the positions of its descriptor and of
+    the offset among the arguments (None: at the file's position). For two files, as in sendfile, the source's part has
+    the whole duration, the target's none."""
 
     def handled(system: System, process: Process, event: Event, given: list[str]) -> None:
         for op, descriptor, offset in parts:
@@ -258,7 +259,7 @@ def _move(system: System, process: Process, event: Event, descriptor: str, op: O
 
 
 def seek(_system: System, process: Process, event: Event, given: list[str]) -> None:
-    """Set the file's position. This is no call of the trace."""
+    """Set the file's position. This is not a call of the trace."""
     descriptor = arguments.descriptor(given[0])
     opened = None if descriptor is None else process.table.opened.get(descriptor.number)
     position = arguments.returned(event.result)
@@ -272,7 +273,7 @@ def seek(_system: System, process: Process, event: Event, given: list[str]) -> N
 
 
 def directory_entries(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """One scan for each time a directory is read from its beginning, however many calls that takes."""
+    """Output one scan for each time a directory is read from its beginning, however many calls that takes."""
     opened = system.opened(process, given[0])
     if opened is None or opened.node is None:
         return
@@ -290,20 +291,20 @@ def directory_entries(system: System, process: Process, event: Event, given: lis
     elif not opened.scanned:
         system.settle(process)
         process.pending = Pending(Op.SCAN, opened, event.start_ns, event.duration_ns, max(0, entries - _DOTS))
-    elif entries:  # the call that finds the end is no loss
+    elif entries:  # the call that finds the end is not counted as lost
         system.not_carried[f"{event.name} that continues after other calls"] += 1
     opened.scanned = True
 
 
 def sync(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """fsync and its like; of a directory, too."""
+    """Handle fsync and the like; of a directory, too."""
     opened = system.opened(process, given[0])
     if opened is not None and opened.node is not None:
         system.give(process, Op.FSYNC, event, opened.node)
 
 
 def truncate_descriptor(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """Not carried; how long the file is now matters for what is appended."""
+    """Count ftruncate, which is not carried, and set the file's size, which later appends need."""
     opened = system.opened(process, given[0])
     if opened is not None and opened.node is not None:
         system.not_carried[event.name] += 1
@@ -314,7 +315,7 @@ def truncate_descriptor(system: System, process: Process, event: Event, given: l
 
 
 def map_file(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """What is read through a mapping is not in the log."""
+    """Count mmap: reads through a mapping are not in the log."""
     descriptor = arguments.descriptor(given[4]) if len(given) > 4 else None
     opened = None if descriptor is None else process.table.opened.get(descriptor.number)
     if opened is not None and opened.node is not None:
@@ -324,7 +325,7 @@ def map_file(system: System, process: Process, event: Event, given: list[str]) -
 
 
 def close(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """A close of the trace if it was the last descriptor of the file; part of a scan for a directory."""
+    """Output a close if it was the last descriptor of the file; for a directory it is part of a scan."""
     descriptor = arguments.descriptor(given[0])
     if descriptor is None or event.result.startswith("-1 EBADF"):
         return
@@ -338,7 +339,7 @@ def close(system: System, process: Process, event: Event, given: list[str]) -> N
 
 
 def close_many(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """close_range: from the first to the last, or marked for the next exec."""
+    """Handle close_range: close from the first to the last, or mark them for the next exec."""
     first, last = arguments.number(given[0]), arguments.number(given[1])
     if first is None or arguments.failure(event.result):
         return
@@ -350,7 +351,7 @@ def close_many(system: System, process: Process, event: Event, given: list[str])
 
 
 def duplicate(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """dup, dup2, dup3, and fcntl with F_DUPFD; other uses of fcntl but for FD_CLOEXEC mean nothing here."""
+    """Handle dup, dup2, dup3, and fcntl with F_DUPFD; other uses of fcntl except FD_CLOEXEC have no meaning here."""
     if event.name in ("fcntl", "fcntl64") and not given[1].startswith("F_DUPFD"):
         _set_flag(process, given)
         return
@@ -373,7 +374,7 @@ def _set_flag(process: Process, given: list[str]) -> None:
 
 
 def no_file(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """Descriptors of what is no file: pipes, sockets, events."""
+    """Handle calls that create descriptors other than files: pipes, sockets, events."""
     new = [arguments.returned(event.result)]
     if event.name in ("pipe", "pipe2", "socketpair") and not arguments.failure(event.result):
         new = [arguments.number(n) for n in given[-1 if event.name != "pipe2" else 0].strip("[]").split(", ")]
@@ -384,14 +385,14 @@ def no_file(system: System, process: Process, event: Event, given: list[str]) ->
 
 
 def make_process(system: System, process: Process, event: Event, _given: list[str]) -> None:
-    """clone, fork, vfork: the child begins with what its parent has open."""
+    """Handle clone, fork, vfork: the child begins with its parent's open files."""
     child = arguments.returned(event.result)
     if child is not None and child > 0 and system.processes.get(child) is None:
         system.processes.first_met(child, process, clone_flags(event.arguments))
 
 
 def run_program(system: System, process: Process, event: Event, _given: list[str]) -> None:
-    """exec closes what is marked for it."""
+    """Handle exec, which closes the descriptors marked for it."""
     if not arguments.failure(event.result):
         _close_all(system, process, process.table.drop_all(sorted(process.table.close_on_exec)), event)
 

@@ -26,7 +26,7 @@ WHAT_IT_TAKES = "make it with: strace -f -ttt -T -o LOG PROGRAM"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What was made of the logs."""
+    """Result of an import."""
 
     header: TraceHeader
     nodes: int
@@ -38,16 +38,16 @@ class Imported:
     malformed: int
     first_malformed: str
     never_ended: int
-    steps_back: int  # calls that the clock put before the one before them; they were moved up to it
+    steps_back: int  # calls with an earlier time than the preceding call; they were moved to its time
 
 
 def import_strace(
     logs: Sequence[Path], target: Path, *, under: Sequence[Path] = (), start_directory: Path | None = None
 ) -> Imported:
-    """The file calls of the logs (one of -f, or all of -ff) as a trace; each process or thread becomes a stream.
+    """Write the file calls of the logs (one of -f, or all of -ff) as a trace; each process or thread becomes a stream.
 
-    `under`: keep only files in these directories; `start_directory`: where the program was started, for logs that
-    do not say. Raises UsageError when a log cannot be read or is none of `strace -f -ttt -T`.
+    `under`: keep only files in these directories; `start_directory`: where the program was started, for logs that do
+    not show it. Raises UsageError if a log cannot be read or is not of `strace -f -ttt -T`.
     """
     roots = [normalised(b"/", str(path.absolute()).encode("utf-8", "surrogateescape")) for path in under]
     place = NOWHERE if start_directory is None else str(start_directory.absolute()).encode("utf-8", "surrogateescape")
@@ -72,7 +72,7 @@ def import_strace(
 
 
 def _tagged(streams: list[Iterator[Event]], halves: list[Halves]) -> Iterator[tuple[Event, Halves]]:
-    """The events of all logs by time, each with what its own log has unfinished; one log keeps its order."""
+    """Yield the events of all logs by time, with their log's unfinished calls; a single log keeps its order."""
     if len(streams) == 1:
         return ((event, halves[0]) for event in streams[0])
     tagged = [((event, half) for event in stream) for stream, half in zip(streams, halves, strict=True)]
@@ -101,7 +101,7 @@ class _Import:
         self._program = ""
 
     def read(self, tagged: Iterator[tuple[Event, Halves]]) -> None:
-        """All events, in their order."""
+        """Read all events, in their order."""
         system = self._system
         latest_ns = 0
         for event, halves in tagged:
@@ -119,7 +119,7 @@ class _Import:
                     self._program = _program(event)
                 try:
                     handler(system, process, event, arguments.split(event.arguments))
-                except IndexError:  # fewer arguments than the call has: the line was cut
+                except IndexError:  # an argument is missing: the line was cut
                     halves.reject(f"process {event.pid}", f"{event.name}({event.arguments}")
             else:
                 (system.not_carried if event.name in NOT_CARRIED else system.other)[event.name] += 1
@@ -142,7 +142,7 @@ class _Import:
         self._writer.add(stream, call._replace(start_ns=start))
 
     def finish(self, halves: Sequence[Halves]) -> Imported:
-        """Write the header of the trace and the rest that surrounds its calls."""
+        """Write the header and the rest of the trace around its calls."""
         if not self._counts:
             raise UsageError("the log contains no calls on the selected files; check --under")
         system = self._system

@@ -1,4 +1,4 @@
-"""The lines of an strace log, put together into whole system calls.
+"""Lines of an strace log, assembled into whole system calls.
 
 As strace 4.x to 6.x write them with -ttt and -T: `1234 1700000000.123456 read(3, "…", 4096) = 12 <0.000017>`, with the
 process in front (with -f; `[pid 1234]` on a terminal), calls that another process's line interrupts in two halves
@@ -28,7 +28,7 @@ class Event(NamedTuple):
     pid: int
     name: str
     arguments: str
-    result: str  # the text after the equals sign
+    result: str  # text after the equals sign
     duration_ns: int
 
 
@@ -37,17 +37,17 @@ _NOTHING = Event(0, 0, "", "", "", 0)
 
 @dataclass(slots=True)
 class Halves:
-    """Calls that have begun and not ended, and what could not be read."""
+    """Calls that have begun and not ended, and unreadable lines."""
 
-    open: dict[int, tuple[int, str]] = field(default_factory=dict)  # process → when it began, its text so far
+    open: dict[int, tuple[int, str]] = field(default_factory=dict)  # process → start of the call, its text so far
     malformed: int = 0
-    first_malformed: str = ""  # its place and beginning
+    first_malformed: str = ""  # its position and beginning
     untimed: int = 0  # calls without a duration
     calls: int = 0
     never_ended: int = 0
 
     def reject(self, place: str, text: str) -> None:
-        """Count a line that is none."""
+        """Count a malformed line."""
         self.malformed += 1
         if not self.first_malformed:
             self.first_malformed = f"{place}: {text.strip()[:60]}"
@@ -57,14 +57,14 @@ class Log:
     """One log; iterate over it for its calls, in the order they ended."""
 
     def __init__(self, lines: Iterable[bytes], name: str, pid: int, halves: Halves) -> None:
-        """`pid`: of lines that name none; `halves` fills up as the log is read."""
+        """Read `lines`; `pid` is the process of lines that name none, and `halves` is filled while the log is read."""
         self._lines = lines
         self._name = name
         self._halves = halves
         self._whose = _Whose(pid)
 
     def __iter__(self) -> Iterator[Event]:
-        begun = ""  # a line into which a remark of strace came (on a terminal): it continues in the next one
+        begun = ""  # a line interrupted by a remark of strace (on a terminal): it continues in the next one
         for number, raw in enumerate(self._lines, 1):
             text = begun + raw.decode("latin-1").rstrip("\r\n")
             begun, remark, _ = text.partition(_REMARK) if _ATTACHED.search(text) else ("", "", "")
@@ -78,7 +78,7 @@ class Log:
                 yield event
 
     def _read(self, match: re.Match[str]) -> Event | None:
-        """What the line completes, with an empty name if it completes nothing; None where it is no line of strace."""
+        """Return the call that the line completes, with an empty name if none; None if it is not of strace."""
         label = match[1] or match[2]
         pid = self._whose.of(int(label) if label else None)
         at = int(match[3]) * 1_000_000_000 + int(match[4].ljust(9, "0"))
@@ -98,7 +98,7 @@ class Log:
         return self._event(pid, at, rest)
 
     def _resume(self, pid: int, rest: str) -> Event | None:
-        """The second half of a call; None where its first half is not in the log."""
+        """Return a call with its second half; None if its first half is not in the log."""
         resumed = _RESUMED.match(rest)
         if resumed is None:
             return None
@@ -123,8 +123,8 @@ class Log:
 
 
 class _Whose:
-    """Whose a line is. A log made with -o names the process in each line; on a terminal strace leaves it out for as long
-    as there is only one, so the first one's number comes to be known when another has been started."""
+    """The process of each line. A log made with -o names the process in each line; on a terminal strace omits it while
+    there is only one, so the number of the first process is learned when another one has been started."""
 
     def __init__(self, first: int) -> None:
         self._first = first
@@ -132,7 +132,7 @@ class _Whose:
         self._running = {first}
 
     def of(self, label: int | None) -> int:
-        """The process of a line with this label, or with none."""
+        """Return the process of a line with this label, or with none."""
         if label is None:
             return next(iter(self._running)) if len(self._running) == 1 else self._first
         pid = self._same.get(label, label)
@@ -140,11 +140,11 @@ class _Whose:
         return pid
 
     def ended(self, pid: int) -> None:
-        """It writes no more lines."""
+        """Record that the process writes no more lines."""
         self._running.discard(pid)
 
     def found_out(self, label: int, halves: dict[int, tuple[int, str]], opens: str) -> int:
-        """The process that continues a call it did not begin: the first process, if that began such a call."""
+        """Return the process that continues a call it did not begin: the first process, if that began such a call."""
         if not halves.get(self._first, (0, ""))[1].startswith(opens):
             return label
         self._running.discard(label)

@@ -1,4 +1,4 @@
-"""The processes of an strace log: what each has open, and its current directory."""
+"""Processes of an strace log: open files and current directory of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from replay.strace.book import NOWHERE
 class Opened:
     """One open file: several descriptors, also of several processes, may refer to it."""
 
-    node: int | None  # None: no file, or none that is looked at
+    node: int | None  # None: not a file, or not selected
     path: bytes | None = None
     directory: bool = False
     append: bool = False
@@ -31,7 +31,7 @@ class Descriptors:
     close_on_exec: set[int] = field(default_factory=set)
 
     def put(self, number: int, opened: Opened, *, close_on_exec: bool = False) -> Opened | None:
-        """Set a descriptor; the file that this closes for good."""
+        """Set a descriptor; return the file that this closes for good."""
         before = self.drop(number)
         self.opened[number] = opened
         opened.references += 1
@@ -40,7 +40,7 @@ class Descriptors:
         return before
 
     def drop(self, number: int) -> Opened | None:
-        """Forget a descriptor; its file, if that was the last reference to it."""
+        """Remove a descriptor; return its file if that was the last reference to it."""
         self.close_on_exec.discard(number)
         opened = self.opened.pop(number, None)
         if opened is None:
@@ -49,13 +49,13 @@ class Descriptors:
         return None if opened.references else opened
 
     def copy(self) -> Descriptors:
-        """What fork makes of it."""
+        """Return the copy that fork makes."""
         for opened in self.opened.values():
             opened.references += 1
         return Descriptors(opened=dict(self.opened), close_on_exec=set(self.close_on_exec))
 
     def drop_all(self, numbers: Iterator[int] | list[int]) -> list[Opened]:
-        """Forget several; the files that are closed by it."""
+        """Remove several descriptors; return the files that this closes."""
         return [opened for number in numbers if (opened := self.drop(number)) is not None]
 
 
@@ -75,7 +75,7 @@ class Pending:
     start_ns: int
     duration_ns: int
     size: int = 0  # of a file; entries of a directory
-    may_exist: bool = False  # opened with O_CREAT, and nothing shows yet whether it was there
+    may_exist: bool = False  # opened with O_CREAT, and it is not known yet whether it existed
 
 
 @dataclass(slots=True)
@@ -89,18 +89,18 @@ class Process:
 
 
 class Processes:
-    """All of them; one whose beginning the log does not show starts with nothing open."""
+    """All processes; one whose beginning the log does not show starts with no open files."""
 
     def __init__(self, place: bytes) -> None:
         self._place = place
         self._running: dict[int, Process] = {}
 
     def get(self, pid: int) -> Process | None:
-        """The process, if it has been met."""
+        """Return the process, if it is known."""
         return self._running.get(pid)
 
     def first_met(self, pid: int, parent: Process | None, flags: frozenset[str]) -> Process:
-        """A new process, as its parent's call made it."""
+        """Add a new process, as its parent's call created it."""
         if parent is None:
             process = Process(pid, Descriptors(), Place(self._place))
         else:
@@ -118,7 +118,7 @@ class Processes:
         return parent.place if "CLONE_FS" in flags else Place(parent.place.path)
 
     def ended(self, process: Process) -> list[Opened]:
-        """It is over; the files that its end closed."""
+        """Remove a process that ended; return the files that its end closed."""
         self._running.pop(process.pid, None)
         process.table.users -= 1
         return [] if process.table.users else process.table.drop_all(list(process.table.opened))

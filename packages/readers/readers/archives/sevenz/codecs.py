@@ -23,7 +23,7 @@ from readers.streams import CHUNK
 
 # AES in 7z archives: coder 06F10701 of the LZMA SDK (Methods.txt; its properties as in 7zAes.cpp's description).
 
-_MOST_POWER = 24  # of two: rounds that a writer may ask for, as 7-Zip has it
+_MOST_POWER = 24  # exponent of two: the most rounds that 7-Zip allows
 _NO_ROUNDS = 0x3F
 BLOCK = 16  # bytes
 _ROWS = 1 << 8  # rounds that are hashed at once
@@ -31,10 +31,10 @@ _COST_A_ROUND = 0.12  # microseconds
 
 
 class Properties:
-    """How a password becomes the key of one coder."""
+    """Parameters that make a password the key of one coder."""
 
     def __init__(self, data: bytes) -> None:
-        """Raises DocumentError `unsupported` where they are none that 7-Zip writes."""
+        """Parse the properties. Raises DocumentError `unsupported` if 7-Zip does not write such."""
         first, second = (data + b"\0\0")[:2]
         salt = (first >> 7) + (second >> 4) if first & 0xC0 else 0
         vector = (first >> 6 & 1) + (second & 15) if first & 0xC0 else 0
@@ -54,8 +54,8 @@ class Properties:
 # 7-Zip writes no salt, so a password has the same key in every archive: a bank is derived once in a process.
 @functools.lru_cache(maxsize=1024)
 def _key(password: str, salt: bytes, power: int) -> bytes:
-    """SHA-256 over salt, password and round number, for each round. One block of memory holds many rounds and its
-    numbers are written in columns, because a step of Python for each would take ten times as long."""
+    """Return the SHA-256 over salt, password and round number, for each round. One block of memory holds many rounds
+    and its numbers are written in columns, because a step of Python for each would take ten times as long."""
     row = salt + password.encode("utf-16-le", "surrogatepass")
     if power == _NO_ROUNDS:
         return row[:32].ljust(32, b"\0")
@@ -71,14 +71,14 @@ def _key(password: str, salt: bytes, power: int) -> bytes:
 
 
 def last_block(properties: bytes, password: str, before: bytes, block: bytes) -> bytes:
-    """What the last block of a stream decrypts to; `before` is the block in front of it, b"" when it is the only one."""
+    """Decrypt the last block of a stream; `before` is the preceding block, b"" if it is the only one."""
     aes = Properties(properties)
     key = _key(password, aes.salt, aes.power)
     return aes_cbc(key, before or aes.vector).update(block)
 
 
 class Aes:
-    """The stage that decrypts; see `sevenz_codecs`."""
+    """The stage that decrypts AES."""
 
     wants_more = True
 
@@ -89,16 +89,16 @@ class Aes:
         self._held = b""
 
     def feed(self, data: bytes, last: bool) -> bytes:
-        """Whole blocks of what came so far."""
+        """Return the whole blocks of the bytes so far, decrypted."""
         data = self._held + data
         whole = len(data) // BLOCK * BLOCK
         self._held = data[whole:]
         return self._cipher.update(data[:whole])
 
 
-_MOST_DICTIONARY = 1 << 28  # bytes that all coders of a folder may keep; 7-Zip's highest level takes 2^28 of one
-_FIRST_STEP, _STEP = 1 << 9, 1 << 12  # bytes of a stream that are decoded at once: what comes before damage stays
-_bcj: Any = bcj  # it is marked as typed and exports nothing by its types
+_MOST_DICTIONARY = 1 << 28  # bytes that all coders of a folder may keep; at its highest level 7-Zip takes 2^28 for one
+_FIRST_STEP, _STEP = 1 << 9, 1 << 12  # bytes of a stream that are decoded at once, so that little before damage is lost
+_bcj: Any = bcj  # the package is marked as typed, but its types export nothing
 _FILTERS: dict[bytes, Callable[[int], Any]] = {
     bytes.fromhex("03030103"): _bcj.BCJDecoder,
     bytes.fromhex("03030205"): _bcj.PPCDecoder,
@@ -134,7 +134,7 @@ class _Bounded:
         return self._at >= len(self._fed) and bool(self._codec.eof or self._codec.needs_input)
 
     def feed(self, data: bytes, last: bool) -> bytes:
-        """Of a new stream little is fed first, then as much as was before: there may be many short ones in a row."""
+        """Decode some bytes. A new stream is fed little first, because many short ones may follow."""
         if data:
             self._fed, self._at = self._fed[self._at :] + data, 0
         if self._codec.eof:
@@ -184,7 +184,7 @@ class _Branches:
 
 
 class _Delta:
-    """Each byte is the difference to the one `distance` before it."""
+    """The filter in which each byte is the difference from the one `distance` before it."""
 
     wants_more = True
 
@@ -206,13 +206,13 @@ class _Delta:
         return bytes(out)
 
 
-# One decoder. `feed` takes bytes (none where it wants none) and gives some, perhaps none.
+# One decoder. `feed` takes bytes (none unless `wants_more`) and returns some, perhaps none.
 _Stage = Aes | _Copy | _Bounded | _Deflate | _Branches | _Delta
 
 
 class FolderReader:
-    """The decoded bytes of one folder, forwards. `piece` raises DocumentError `corrupt`, `unsupported` or `too_large`,
-    and again at every later call: the rest of the folder cannot be decoded."""
+    """Decoded bytes of one folder, forwards. After an error the rest of the folder cannot be decoded, so every later
+    read raises the same error."""
 
     def __init__(self, file: BinaryIO, folder: Folder, archive_size: int, password: str | None = None) -> None:
         self._file, self._at, self._left = file, folder.position, folder.packed
@@ -229,7 +229,7 @@ class FolderReader:
                 self.problem = error
 
     def read(self, count: int) -> bytes:
-        """At most `count` bytes, b"" at the end."""
+        """Return at most `count` bytes; b"" at the end. Raises `corrupt`, `unsupported` or `too_large`."""
         if self.problem is not None:
             raise self.problem
         if self._taken >= len(self._buffer):
@@ -246,7 +246,7 @@ class FolderReader:
         return out
 
     def _pull(self, number: int) -> bytes:
-        """The next bytes of a stage; its announced size ends it."""
+        """Return the next bytes of a stage, up to its announced size."""
         if number < 0:
             return self._packed()
         stage = self._stages[number]
@@ -270,8 +270,8 @@ class FolderReader:
 
 
 def _stages(chain: tuple[Coder, ...], password: str | None) -> list[_Stage]:
-    """The decoders of a chain; `unsupported` for one that is not known, `too_large` for dictionaries over the limit,
-    `encrypted` for one that needs a password where there is none."""
+    """Return the decoders of a chain. Raises DocumentError `unsupported` for an unknown one, `too_large` for
+    dictionaries over the limit, `encrypted` for one that needs a password if there is none."""
     stages: list[_Stage] = []
     dictionaries = 0
     for coder in chain:
@@ -294,7 +294,7 @@ def _aes(coder: Coder, password: str | None) -> _Stage:
 
 
 def _lzma_filter(coder: Coder) -> dict[str, int] | None:
-    """What liblzma has to know; None for other methods. No dictionary needs to be larger than what comes out."""
+    """Return the parameters of liblzma; None for other methods. The dictionary is not larger than the output."""
     given = coder.properties
     if coder.method == b"\x03\x01\x01" and len(given) == 5 and given[0] < 225:
         size = struct.unpack_from("<L", given, 1)[0]

@@ -26,14 +26,14 @@ from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, RangeStream, as_bi
 # CRC has to be one. The CRC of a file of one byte fits one wrong password in 256, so after a short file the next has
 # to come out too; where there is none, the last block has to be filled up with zeros, as 7-Zip does it.
 
-_TELLING = 8  # bytes; from here on no wrong password has the right CRC by chance, whatever packed them
+_TELLING = 8  # bytes; a wrong password does not give so many with the right CRC by chance
 
 
 def unlock(
     file: BinaryIO, folder: Folder, archive_size: int, passwords: Passwords, budget: TryBudget, *, header: bool = False
 ) -> Opened[FolderReader]:
-    """A reader over the folder (of a packed `header`, or of files), from its beginning. DocumentError `encrypted` when
-    no password fits, or what a reader finds wrong with any password."""
+    """Return a reader over the folder (of a packed `header`, or of files), from its beginning. Raises DocumentError
+    `encrypted` if no password fits, or the error that a reader finds with any password."""
     aes = folder.aes
     assert aes is not None  # asked before
     properties = Properties(aes.properties)
@@ -79,8 +79,8 @@ def _comes_out(reader: FolderReader, size: int, crc: int | None, *, header: bool
 
 
 def _filled_up(file: BinaryIO, folder: Folder, aes: Coder, password: str) -> bool:
-    """Whether only zeros fill the space between the end of a short folder and that of its last block; a long one is not
-    checked."""
+    """Return whether only zeros fill the space between the end of a short folder and the end of its last block; a long
+    one is not checked."""
     filling = folder.packed - aes.size
     if folder.size >= _TELLING or folder.chain[0] is not aes or folder.packed % BLOCK or not 0 < filling < BLOCK:
         return True
@@ -92,13 +92,13 @@ def _filled_up(file: BinaryIO, folder: Folder, aes: Coder, password: str) -> boo
     return not any(last_block(aes.properties, password, data[:-BLOCK], data[-BLOCK:])[-filling:])
 
 
-# 7z folders that our decoders do not read (PPMd, BCJ2), decoded by libarchive.
+# 7z folders that our decoders do not support (PPMd, BCJ2), decoded by libarchive.
 
-_MOST_PASSES = 16  # over one archive: after damage libarchive reads nothing more of it, and a new pass begins
+_MOST_PASSES = 16  # over one archive: after damage libarchive stops, and a new pass begins
 
 
 class LibraryFolders:
-    """The folders of one archive that are left to libarchive, in their order."""
+    """The folders of one archive that libarchive decodes, in their order."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file, self._size = file, size
@@ -106,7 +106,7 @@ class LibraryFolders:
         self._passes = 0
 
     def entries(self, first: int) -> Iterator[bytes]:
-        """The bytes of the entries from position `first` on, one behind the other. Raises DocumentError."""
+        """Yield the bytes of the entries from position `first` on, one after the other. Raises DocumentError."""
         try:
             for pieces in itertools.chain([self._reached(first)], (pieces for _, pieces in self._entries)):
                 yield from pieces
@@ -134,7 +134,7 @@ class LibraryFolders:
 
 
 class LibraryFolder:
-    """One folder, read as `FolderReader` is. `unknown` is what is wrong with it where libarchive does not know its method
+    """One folder, read like a `FolderReader`. `unknown` is the error if libarchive does not know the folder's method
     either."""
 
     def __init__(self, folders: LibraryFolders, first: int, unknown: DocumentError) -> None:
@@ -191,7 +191,7 @@ class SevenZipHandler(ContainerHandler):
     ).alone()
 
     def announced(self, source: Source) -> int | None:
-        """Entries that are no directories; None where the header cannot be read."""
+        """Return the number of entries other than directories; None if the header cannot be read."""
         try:
             with source.open() as file:
                 return sum(
@@ -202,9 +202,9 @@ class SevenZipHandler(ContainerHandler):
             return None
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The members in the order of the header. One that cannot be read (encrypted, damaged, an unknown method, or
-        after such damage in a solid archive) is a Child with an error that is not emitted. Raises the errors of
-        `read_archive` when there is no readable header."""
+        """Yield the members in the order of the header. A member that cannot be read (encrypted, damaged, an unknown
+        method, or after such damage in a solid archive) is a Child with an error that is not emitted. Raises the errors
+        of `read_archive` if there is no readable header."""
         with source.open() as file:
             budget = TryBudget(limits)
             archive = _read(file, source, limits, budget)
@@ -243,7 +243,7 @@ class _Members:
         self._folders = iter(archive.folders)
         self._reader: FolderReader | LibraryFolder | None = None
         self._library = LibraryFolders(file, source.size)
-        self._files: Iterator[tuple[int, int | None]] = iter(())  # lengths and CRCs of the folder's files
+        self._files: Iterator[tuple[int, int | None]] = iter(())  # lengths and CRCs of the folder's remaining files
         self._unread = 0  # bytes of the last member that the caller left
         self._skippable = max(limits.expansion_floor, int(limits.expansion_ratio * source.size))
 
@@ -264,7 +264,7 @@ class _Members:
         return entry
 
     def _open(self, folder: Folder, position: int) -> tuple[FolderReader | LibraryFolder, dict[str, Any]]:
-        """A reader over the folder, whose first file is the entry at `position`."""
+        """Return a reader over the folder, whose first file is the entry at `position`, and its metadata."""
         reader = FolderReader(self._file, folder, self._size)
         if folder.aes is None:
             if reader.problem is not None and reader.problem.code is ExceptionCode.UNSUPPORTED:
@@ -278,8 +278,8 @@ class _Members:
         return opened.value, opened.metadata
 
     def _skip(self) -> None:
-        """Past what is left of the last member. Damage met there is the next member's; so is a bomb that the caller
-        left, because decoding it to get behind it is what it wants."""
+        """Skip the rest of the last member. Damage met there is reported at the next member, and so is a bomb that the
+        caller left, because it has to be decoded to reach the next member."""
         self._skippable -= self._unread
         if self._skippable < 0 and self._unread and self._reader is not None:
             beyond = "it comes after more data than the archive may expand to"
@@ -292,7 +292,7 @@ class _Members:
         self._unread = 0
 
     def _checked(self, crc: int | None) -> Iterator[bytes]:
-        """The pieces of one member; `corrupt` at the end when its CRC is wrong."""
+        """Yield the pieces of one member. Raises DocumentError `corrupt` at the end if its CRC is wrong."""
         computed = 0
         while piece := self._piece():
             computed = zlib.crc32(piece, computed)

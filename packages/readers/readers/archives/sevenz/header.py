@@ -1,7 +1,7 @@
-"""The header of a 7z archive (7zFormat.txt of the LZMA SDK): its folders (`sevenz_folders`) and its entries.
+"""The header of a 7z archive (7zFormat.txt of the LZMA SDK): its folders and its entries.
 
-Own reading, because py7zr pushes members into sinks and decodes names beforehand; what is needed here is a member at
-a time, pulled, in bounded memory. The decoders of its makers are used (`sevenz_codecs`).
+This is our own reader, because py7zr pushes members into sinks and decodes names beforehand; here members are pulled
+one at a time, in bounded memory. The decoders of its authors are used (`codecs`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from readers.errors import DocumentError, ExceptionCode
 
 START = struct.Struct("<6sHLQQL")  # signature, version, CRC of the rest; then of the header: offset, size, CRC
 AES = bytes.fromhex("06f10701")
-NAMELESS = 1000  # entries that may cost no byte of the header each
+NAMELESS = 1000  # the most entries that may each have no byte in the header
 END = 0
 _PACK, _UNPACK, _SUBSTREAMS, _SIZE, _CRC, _FOLDER, _UNPACK_SIZE, _NUMBER = range(6, 14)
 _MOST_CODERS = 8
@@ -52,12 +52,12 @@ class Folder:
 
 
 def corrupt(detail: str) -> DocumentError:
-    """The header does not follow the format."""
+    """Return the error for a header that does not follow the format."""
     return DocumentError(ExceptionCode.CORRUPT, f"the 7z header is damaged: {detail}")
 
 
 class Cursor:
-    """Reading forwards through a header; `corrupt` at its end."""
+    """A position in a header that moves forwards; DocumentError `corrupt` at its end."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -76,7 +76,7 @@ class Cursor:
         return self.take(1)[0]
 
     def number(self) -> int:
-        """One to nine bytes; the ones at the top of the first say how many follow."""
+        """Read a number of one to nine bytes; the high bits of the first give the number of bytes after it."""
         first, mask, value = self.byte(), 0x80, 0
         for shift in range(0, 64, 8):
             if not first & mask:
@@ -86,12 +86,12 @@ class Cursor:
         return value
 
     def bits(self, count: int) -> list[bool]:
-        """A bit vector, the highest bit first."""
+        """Read a bit vector, the highest bit first."""
         raw = self.take(-(-count // 8))
         return [bool(raw[i >> 3] & 0x80 >> (i & 7)) for i in range(count)]
 
     def some(self, count: int) -> list[bool]:
-        """Which of `count` are defined: all, or a bit vector."""
+        """Read which of `count` entries are defined: all, or those of a bit vector."""
         if self.byte():
             if count > max(NAMELESS, 8 * self.left):
                 raise corrupt("more entries than it has room for")
@@ -107,7 +107,7 @@ class Cursor:
 
 
 def read_folders(cursor: Cursor) -> list[Folder]:
-    """StreamsInfo: where the packed bytes are, how they are decoded, how they are cut into files."""
+    """Read StreamsInfo: where the packed bytes are, how they are decoded, how they are divided into files."""
     position, packed = START.size, []
     folders: list[Folder] = []
     kind = cursor.byte()
@@ -206,7 +206,7 @@ def _wiring(cursor: Cursor) -> _Wiring:
 
 
 def _folder(wiring: _Wiring, sizes: list[int], crc: int | None, position: int, packed: int) -> Folder:
-    """The folder with its coders in the order in which they decode."""
+    """Return the folder with its coders in the order in which they decode."""
     fed = set(wiring.bound.values())
     free_outs = [out for out in range(wiring.outs) if out not in fed]
     if len(free_outs) != 1:
@@ -281,14 +281,14 @@ class Archive:
 
     folders: list[Folder]
     entries: list[SevenZipEntry]
-    end: int = START.size  # where the header ends, which is the last part of an archive
+    end: int = START.size  # the end of the header, which is the last part of an archive
 
 
 def read_archive(
     read_at: Callable[[int, int], bytes], size: int, limit: int, decode: Callable[[Folder], bytes]
 ) -> Archive:
-    """The whole header; `decode` unpacks a packed one. Over `limit` bytes it is `too_large`. Raises `truncated` when
-    the archive ends before its header, `encrypted` when the header is, `unsupported`, `corrupt`."""
+    """Read the whole header; `decode` unpacks a packed one. Raises `too_large` if it has more than `limit` bytes,
+    `truncated` if the archive ends before its header, `encrypted` if the header is, `unsupported`, `corrupt`."""
     start = read_at(0, START.size)
     if len(start) < START.size:
         raise DocumentError(ExceptionCode.TRUNCATED, "the 7z archive ends in its first bytes")
@@ -325,8 +325,8 @@ def _check_size(size: int, limit: int) -> None:
 
 
 def is_header(data: bytes) -> bool:
-    """Whether these bytes are a header, packed or not, and nothing else. What a wrong password gives is none: one in
-    256 begins like a header, but none of them has files and ends where it should."""
+    """Return whether these bytes are a header, packed or not, and nothing else. A wrong password gives none: one in 256
+    begins like a header, but none of them has files and ends where it should."""
     cursor = Cursor(data)
     try:
         kind = cursor.byte()
@@ -357,7 +357,7 @@ def _header(cursor: Cursor) -> Archive:
 
 
 def _entries(cursor: Cursor) -> list[SevenZipEntry]:
-    """FilesInfo."""
+    """Read FilesInfo."""
     count = cursor.number()
     if count > max(NAMELESS, cursor.left):
         raise corrupt("more files than it has room for")

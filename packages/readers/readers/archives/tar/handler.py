@@ -15,16 +15,16 @@ from readers.records import Kind, Limits
 from readers.rest import rest
 from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 
-# The members of a tar archive as children, whatever the archive is read from.
+# The members of a tar archive as children, from a file or a stream.
 
 _SPECIAL = {ord("3"): "inode/chardevice", ord("4"): "inode/blockdevice"}
 
 
 def tar_children(stream: BinaryIO, *, size: int | None, skippable: int | None = None) -> Iterator[Child]:
-    """Every entry but directories, its position among all entries as ordinal. Links and special files come with
-    their exception and without bytes. `size` is that of the archive where it is a plain file (which can be skipped
-    through), None where it is being decompressed: then at most `skippable` bytes are, that the caller does not want. Ends
-    with DocumentError where the archive is cut or damaged, or where bytes follow it."""
+    """Yield every entry but directories, with its position among all entries as ordinal. Links and special files come
+    with their exception and without bytes. `size` is the size of the archive if it is a plain file (in which reading
+    can seek), None if it is being decompressed: then at most `skippable` bytes may be decompressed only to skip them.
+    Raises DocumentError at the end if the archive is cut or damaged, or if bytes follow it."""
     reader = ByteReader(stream, seeks=size is not None, skippable=skippable)
     outside, ordinal = Outside(), 0
     try:
@@ -77,7 +77,7 @@ def _child(entry: TarEntry, reader: ByteReader) -> Child:
 
 
 def _sparse(entry: TarEntry, reader: ByteReader) -> Iterator[bytes]:
-    """A sparse file as it is outside."""
+    """Yield the content of a sparse file with its holes."""
     found = entry.sparse
     assert found is not None  # the caller has looked
 
@@ -91,7 +91,6 @@ def _sparse(entry: TarEntry, reader: ByteReader) -> Iterator[bytes]:
 
 
 def _pieces(entry: TarEntry, reader: ByteReader) -> Iterator[bytes]:
-    """The data of a large member."""
     left = entry.size
     while left:
         data = reader.read(min(CHUNK, left))
@@ -102,7 +101,7 @@ def _pieces(entry: TarEntry, reader: ByteReader) -> Iterator[bytes]:
 
 
 class TarHandler(ContainerHandler):
-    """An archive without a directory: read from front to back by one slot."""
+    """A tar archive, which has no directory: one slot reads it from front to back."""
 
     name = "tar"
     media_types: tuple[str, ...] = ("application/x-tar",)

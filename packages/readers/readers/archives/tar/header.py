@@ -1,10 +1,10 @@
-"""Whether 512 bytes are the header of a tar entry (POSIX.1-2017 pax, ustar, GNU and the seventh edition's)."""
+"""Recognition of the header of a tar entry in 512 bytes (POSIX.1-2017 pax, ustar, GNU, seventh edition)."""
 
 from __future__ import annotations
 
 
 def is_tar_header(block: bytes) -> bool:
-    """Whether the checksum field holds the sum of the other bytes, the only sign of old tar files. Any type is
+    """Return whether the checksum field holds the sum of the other bytes, the only sign of old tar files. Any type is
     accepted: an unknown one is a regular file (POSIX.1-2017, pax, ustar interchange format)."""
     if len(block) < 512 or block[0] == 0 or not (block[156] == 0 or 32 < block[156] < 127):
         return False

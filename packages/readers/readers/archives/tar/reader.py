@@ -1,7 +1,7 @@
 """The entries of a tar archive (POSIX.1-2017 pax, ustar, GNU, seventh edition), read forwards from any stream.
 
-Own reading, because the standard library decodes names, follows negative sizes on older Python versions and turns
-damage into a silent end.
+This is our own reader, because the standard library decodes names, follows negative sizes on older Python versions and
+turns damage into a silent end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from readers.archives.tar.header import is_tar_header
 from readers.errors import DocumentError, ExceptionCode
 from readers.streams import CHUNK, SMALL_MEMBER
 
-# Reading forwards: what tar needs of a file or of a stream that is being decompressed.
+# Forward reading of a file or of a stream that is being decompressed.
 
 _CHUNK = 1 << 18
 _PADDING = 512
@@ -25,8 +25,8 @@ class ByteReader:
     """A stream with a position. Skipping seeks where the stream can, else it reads. A DocumentError of the stream
     counts as its end; `error` keeps it.
 
-    `skippable` is how many bytes may be read only to get past them, in all: skipping what is being decompressed costs
-    what decompressing costs, and nothing else counts it. Padding between entries is not counted."""
+    `skippable` is how many bytes may be read only to skip them, in total: skipping compressed data costs as much as
+    decompressing it, and nothing else counts it. Padding between entries is not counted."""
 
     def __init__(self, stream: BinaryIO, *, seeks: bool, skippable: int | None = None) -> None:
         self._stream = stream
@@ -37,7 +37,7 @@ class ByteReader:
         self.error: DocumentError | None = None
 
     def read(self, count: int) -> bytes:
-        """`count` bytes; fewer only at the end."""
+        """Return `count` bytes; fewer only at the end."""
         pieces: list[bytes] = []
         left = count
         if self._pushed:
@@ -58,13 +58,13 @@ class ByteReader:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def give_back(self, data: bytes) -> None:
-        """The last bytes that were read, to be read again next."""
+        """Take the last bytes read back, so that the next read returns them again."""
         self._pushed = data + self._pushed
         self.position -= len(data)
 
     def skip_to(self, position: int) -> None:
-        """Continue at a later position; beyond the end the next read gives nothing. `expansion_limit` where that means
-        more than may be skipped."""
+        """Continue at a later position; beyond the end the next read returns nothing. Raises DocumentError
+        `expansion_limit` if that skips too much."""
         if self._pushed and position > self.position:
             self.read(min(len(self._pushed), position - self.position))
         if position <= self.position:
@@ -79,7 +79,7 @@ class ByteReader:
                 self.pass_over(skipped)
 
     def pass_over(self, count: int) -> None:
-        """Count bytes that were read only to get past them. `expansion_limit` where they are too many."""
+        """Count bytes that were read only to skip them. Raises DocumentError `expansion_limit` if they are too many."""
         if self._skippable is None:
             return
         self._skippable -= count
@@ -108,14 +108,14 @@ class Map:
 
 
 def from_header(header: bytes) -> Map:
-    """Of the old GNU format, type S: four pieces in the header."""
+    """Return the map of an old GNU header (type S): four pieces in the header."""
     found = Map(size=max(0, _octal(header[483:495])), extended=bool(header[482]))
     found.pieces += _pieces(header[386:482])
     return found
 
 
 def from_records(records: Mapping[bytes, bytes], several: Sequence[bytes]) -> Map | None:
-    """Of pax records, versions 0.0 (`several`: offset and length by turns), 0.1 and 1.0; None where there are none."""
+    """Return the map in pax records, versions 0.0 (`several`: offsets and lengths), 0.1 and 1.0; else None."""
     size = records.get(b"GNU.sparse.realsize") or records.get(b"GNU.sparse.size")
     if size is None or not _NUMBER.fullmatch(size):
         return None
@@ -126,8 +126,8 @@ def from_records(records: Mapping[bytes, bytes], several: Sequence[bytes]) -> Ma
 
 
 def expanded(found: Map, stored: int, read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """The whole file: its data with the zeros between. `read` gives so many of its `stored` bytes; `corrupt` where the map
-    does not fit them."""
+    """Yield the whole file: its data with the zeros between. `read` returns up to so many of its `stored` bytes. Raises
+    DocumentError `corrupt` if the map does not fit them."""
     pieces, left = _in_data(read, stored) if found.in_data else (found.pieces, stored)
     at = 0
     for offset, length in pieces:
@@ -152,7 +152,7 @@ def _zeros(count: int) -> Iterator[bytes]:
 
 
 def more_pieces(found: Map, block: bytes) -> None:
-    """Add those of one further block of the old GNU format."""
+    """Add the pieces of one further block of the old GNU format."""
     found.pieces += _pieces(block[:504])
     found.extended = bool(block[504:505].strip(b"\0")) and len(found.pieces) < _MOST_PIECES
 
@@ -172,7 +172,7 @@ def _octal(raw: bytes) -> int:
 
 
 def _in_data(read: Callable[[int], bytes], stored: int) -> tuple[list[tuple[int, int]], int]:
-    """The pieces by version 1.0, decimal numbers in lines that fill blocks, and how many bytes are data."""
+    """Return the pieces of version 1.0 (decimal numbers in lines that fill blocks), and how many bytes are data."""
     numbers: list[int] = []
     text, wanted, used = b"", 1, 0
     while len(numbers) < wanted:
@@ -211,8 +211,8 @@ class TarEntry:
     name: bytes
     type: int  # the type flag as a byte
     size: int  # bytes of data in the stream
-    sparse: Map | None = None  # where the data belongs, if not one piece behind the other
-    file: bool = False  # of another type than a file, and has data
+    sparse: Map | None = None  # where the data belongs, if it is not contiguous
+    file: bool = False  # has data although its type is not a file's
 
     @property
     def directory(self) -> bool:
@@ -240,11 +240,11 @@ class TarEntry:
 
 @dataclass(slots=True)
 class _Extensions:
-    """What extension headers say of the next entry (pax 'x', GNU 'L') and of all that follow (pax 'g')."""
+    """Values of extension headers for the next entry (pax 'x', GNU 'L') and for all that follow (pax 'g')."""
 
     one: dict[bytes, bytes] = field(default_factory=dict)
     everything: dict[bytes, bytes] = field(default_factory=dict)
-    pieces: list[bytes] = field(default_factory=list)  # of the map of a sparse file, keys of which come several times
+    pieces: list[bytes] = field(default_factory=list)  # of the map of a sparse file, whose keys may repeat
 
     def get(self, key: bytes) -> bytes | None:
         return self.one.get(key, self.everything.get(key))
@@ -257,10 +257,10 @@ class Outside:
     damaged: int = 0  # before the end of the archive
     entries: int = 0  # that came before the damage
     after: int = 0  # after it
-    last: bytearray = field(default_factory=bytearray)  # the last ones after it, from where they begin
+    last: bytearray = field(default_factory=bytearray)  # the first of the bytes after it
 
     def error(self) -> DocumentError | None:
-        """What is wrong with an archive that was read to its end."""
+        """Return the error of an archive that was read to its end, if any."""
         if self.damaged:
             return DocumentError(
                 ExceptionCode.CORRUPT,
@@ -273,9 +273,9 @@ class Outside:
 
 
 def iter_tar(reader: ByteReader, outside: Outside) -> Iterator[TarEntry]:
-    """The entries in order, of archives one behind the other too. Who iterates reads an entry's data (or some of it)
-    before asking for the next one; the rest is skipped. What is no entry is passed over up to the next header and
-    counted. `truncated` when the stream ends without a zero block."""
+    """Yield the entries in order, of concatenated archives too. The caller reads an entry's data (or some of it) before
+    it takes the next entry; the rest is skipped. Blocks that are not an entry are skipped up to the next header and
+    counted. Raises DocumentError `truncated` if the stream ends without a zero block."""
     extensions = _Extensions()
     position, ended = 0, False
     while True:
@@ -311,8 +311,8 @@ def iter_tar(reader: ByteReader, outside: Outside) -> Iterator[TarEntry]:
 
 
 def _settle(entry: TarEntry, reader: ByteReader) -> None:
-    """Whether data follows a link, a directory or a special file that has a size: pax writes it behind hard links, others
-    note the size and no data. What follows then is a header, or the end."""
+    """Find out whether data follows a link, a directory or a special file that has a size: pax writes it after hard
+    links, other programs record the size without data. In the second case a header follows, or the end."""
     behind = reader.read(BLOCK)
     reader.give_back(behind)
     if not behind.strip(b"\0") or is_tar_header(behind):
@@ -322,7 +322,7 @@ def _settle(entry: TarEntry, reader: ByteReader) -> None:
 
 
 def _pass_over(reader: ByteReader, block: bytes, outside: Outside, ended: bool, position: int) -> None:
-    """Skip to the next header, or the end."""
+    """Skip to the next header, or to the end."""
     found = bytearray()
     count = solid = 0  # bytes; those of them up to the last that is not zero
     while block and not (count and is_tar_header(block)):
@@ -343,7 +343,7 @@ def _pass_over(reader: ByteReader, block: bytes, outside: Outside, ended: bool, 
 
 
 def _entry(header: bytes, position: int, extensions: _Extensions) -> TarEntry | None:
-    """Parse a header; None where its size is impossible."""
+    """Parse a header; return None if its size is impossible."""
     kind = header[156]
     size = _number(header[124:136])
     name = header[:100].partition(b"\0")[0]
@@ -355,7 +355,7 @@ def _entry(header: bytes, position: int, extensions: _Extensions) -> TarEntry | 
     if kind not in _EXTENSIONS:
         name = extensions.get(b"path") or name
         sparse = from_header(header) if kind == ord("S") else from_records(extensions.one, extensions.pieces)
-        # Of a sparse file some programs note there how large it is when it is whole.
+        # Some programs store there the expanded size of a sparse file.
         if (wide := extensions.get(b"size")) and (sparse is None or size < 0):
             size = int(wide) if wide.isdigit() and len(wide) < 20 else -1
         name = extensions.get(b"GNU.sparse.name") or name
@@ -363,7 +363,7 @@ def _entry(header: bytes, position: int, extensions: _Extensions) -> TarEntry | 
 
 
 def _number(raw: bytes) -> int:
-    """Octal digits, or base 256 when the first bit is set; -1 when it is neither."""
+    """Parse octal digits, or base 256 if the first bit is set; return -1 if it is neither."""
     if raw[0] == 0x80:
         return int.from_bytes(raw[1:], "big")
     digits = raw.strip(b" \0").partition(b"\0")[0].strip()
@@ -376,7 +376,7 @@ def _number(raw: bytes) -> int:
 
 
 def _extend(extensions: _Extensions, entry: TarEntry, reader: ByteReader) -> bool:
-    """Read the data of an extension header; False where it is too large to be one."""
+    """Read the data of an extension header; return False if it is too large to be one."""
     if entry.size > _MAX_EXTENSION:
         return False
     data = reader.read(entry.size)
@@ -396,7 +396,7 @@ def _extend(extensions: _Extensions, entry: TarEntry, reader: ByteReader) -> boo
 
 
 def _records(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Records `length key=value newline` of a pax header; what does not follow that ends the reading."""
+    """Yield the records `length key=value newline` of a pax header; stop at the first malformed one."""
     at = 0
     while at < len(data):
         digits, space, _ = data[at : at + 20].partition(b" ")

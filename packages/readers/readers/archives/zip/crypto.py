@@ -31,14 +31,14 @@ from readers.streams import CHUNK, SMALL_MEMBER
 _AES, _AES_FIELD, _STRONG = 99, 0x9901, 0x40
 _HEADER = 12  # bytes in front of traditionally encrypted data
 _CHECK, _CODE, _ROUNDS = 2, 10, 1000  # AES: password check, authentication code (bytes), rounds of PBKDF2
-_TEST = 1 << 14  # bytes that a password is tested with at a time: what is wrong is mostly found in the first
+_TEST = 1 << 14  # bytes of one step of a password's test: most wrong passwords fail in the first
 _BEGINNING = 1 << 20  # of a large member
 _CRC = tuple(isal_zlib.crc32(bytes((i,)), 0xFFFFFFFF) ^ 0xFFFFFFFF for i in range(256))
 _COST_OF_AES, _COST_OF_KEYS = 800.0, 60.0  # microseconds of a password that does not fit
 
 
 class _Traditional:
-    """The three keys of 6.1.5, and the stream that they make."""
+    """The three keys of 6.1.5, and the key stream that they generate."""
 
     def __init__(self, password: bytes) -> None:
         self._keys = (0x12345678, 0x23456789, 0x34567890)
@@ -48,7 +48,7 @@ class _Traditional:
         return self._run(data, _stream_bytes())
 
     def _run(self, data: bytes, stream: bytes) -> bytes:
-        """Python's own speed, about 2 MB/s: written for that."""
+        """Process the bytes in plain Python (about 2 MB/s), so the loop is written for speed."""
         a, b, c = self._keys
         table, out = _CRC, bytearray()
         append = out.append
@@ -64,7 +64,7 @@ class _Traditional:
 
 @functools.cache
 def _stream_bytes() -> bytes:
-    """The byte of the stream for each lower half of the third key (6.1.7)."""
+    """Return the byte of the key stream for each lower half of the third key (6.1.7)."""
     halves = (n | 2 for n in range(1 << 16))
     return bytes((t * (t ^ 1) >> 8) & 0xFF for t in halves)
 
@@ -92,8 +92,8 @@ _Cipher = _Traditional | _Counter
 
 
 class _Plain:
-    """The decrypted bytes of a range of a file, forwards: what `MemberReader` reads from. For a test of a password it
-    keeps them and gives few at a time."""
+    """Decrypted bytes of a range of a file, forwards: the input of `MemberReader`. For the test of a password it keeps
+    them and returns few at a time."""
 
     def __init__(self, file: BinaryIO, start: int, length: int, cipher: _Cipher, *, test: bool = False) -> None:
         self._file, self._at, self._left, self._cipher = file, start, length, cipher
@@ -116,7 +116,7 @@ class _Plain:
 
 @dataclass(frozen=True, slots=True)
 class _Locked:
-    """An encrypted member: the position of its bytes, its compression method, how a password is checked."""
+    """An encrypted member: the position of its bytes, its compression method, and how to check a password."""
 
     file: BinaryIO
     entry: ZipEntry
@@ -147,7 +147,7 @@ class _Locked:
         return MemberReader(cast("BinaryIO", plain), 0, self.length, self.entry.size, self.crc, self.method)
 
     def _comes_out(self, test: _Plain) -> bool:
-        """Whether a small member has its CRC, and the beginning of a large one can be inflated."""
+        """Return whether a small member has its CRC, or the beginning of a large one can be inflated."""
         reader, made = self._reader(test), 0
         most = SMALL_MEMBER if self.entry.size < SMALL_MEMBER else _BEGINNING
         try:
@@ -159,7 +159,7 @@ class _Locked:
 
 
 def _encoded(password: str) -> list[bytes]:
-    """The password as programs write it: in UTF-8, in a code page of DOS or of Windows."""
+    """Return the password as programs write it: in UTF-8, and in code pages of DOS and Windows."""
     encodings = [password.encode("utf-8")]
     if not password.isascii():
         for codec in ("cp437", "cp850", "cp1252"):
@@ -184,7 +184,7 @@ def unlock(
 
 
 def _place(file: BinaryIO, archive_size: int, entry: ZipEntry) -> tuple[int, tuple[int, ...], bytes]:
-    """Where the member's bytes begin, the fields of its local header after the signature, its extra field."""
+    """Return the position of the member's bytes, its local header's fields after the signature, its extra field."""
     file.seek(min(entry.offset, archive_size))
     header = file.read(LOCAL.size)
     if len(header) < LOCAL.size or not header.startswith(b"PK\x03\x04"):
@@ -199,7 +199,7 @@ def _place(file: BinaryIO, archive_size: int, entry: ZipEntry) -> tuple[int, tup
 
 
 def _traditional(file: BinaryIO, entry: ZipEntry, start: int, local: tuple[int, ...]) -> _Locked:
-    """6.1.6: the last of twelve bytes is the highest of the CRC, or of the time where the CRC came later."""
+    """Prepare traditional encryption (6.1.6): the last of twelve bytes checks the CRC or the time."""
     file.seek(start)
     header = file.read(min(_HEADER, entry.compressed))
     if len(header) < _HEADER:
@@ -254,7 +254,7 @@ def _aes_field(extra: bytes) -> tuple[int, int, int]:
 
 
 def _authentic(file: BinaryIO, start: int, length: int, key: bytes) -> bool:
-    """Whether the code behind the data is the data's."""
+    """Return whether the authentication code after the data is right."""
     state, left = hmac.new(key, digestmod="sha1"), length
     file.seek(start)
     while left > 0 and (data := file.read(min(CHUNK, left))):

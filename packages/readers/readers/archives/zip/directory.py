@@ -51,7 +51,7 @@ class ZipEntry(msgspec.Struct, frozen=True):
 
     @property
     def encrypted(self) -> bool:
-        """Needs a password (traditional, strong or AES)."""
+        """Whether it needs a password (traditional, strong or AES)."""
         return bool(self.flags & 0x41) or self.method == 99
 
     @property
@@ -71,7 +71,7 @@ class Directory(msgspec.Struct, frozen=True):
 
 
 def find_directory(file: BinaryIO, size: int) -> Directory:
-    """Locate the central directory; DocumentError `truncated` when there is none, `unsupported` when split."""
+    """Locate the directory. Raises DocumentError `truncated` if there is none, `unsupported` if split."""
     tail_at = max(0, size - (1 << 16) - _END.size - _LOCATOR64.size - _END64.size)
     file.seek(tail_at)
     tail = file.read(size - tail_at)
@@ -85,7 +85,7 @@ def find_directory(file: BinaryIO, size: int) -> Directory:
 
 
 def _check_end(file: BinaryIO, tail: bytes, tail_at: int, at: int) -> Directory | None:
-    """The directory this end record speaks of; None when the record is not one."""
+    """Return the directory that this end record describes; None if it is not such a record."""
     _, disk, first_disk, _, entries, length, offset, comment = _END.unpack_from(tail, at)
     end = tail_at + at
     if _MASK16 in (entries, disk) or _MASK32 in (length, offset):
@@ -117,8 +117,8 @@ def _check_end(file: BinaryIO, tail: bytes, tail_at: int, at: int) -> Directory 
 def _end64(
     file: BinaryIO, locator: tuple[bytes, int, int, int], before: int
 ) -> tuple[int, int, int, int, int, int] | None:
-    """The zip64 record: its position, then the fields of the end record. It is at the locator's offset, or right before
-    the locator when something was put in front of the archive."""
+    """Return the zip64 record: its position, then the fields of the end record. It is at the locator's offset, or right
+    before the locator if something was prepended to the archive."""
     _, _, offset, disks = locator
     if disks > 1:
         raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT)
@@ -134,8 +134,8 @@ def _end64(
 
 
 def iter_entries(file: BinaryIO, directory: Directory, index: int = 0, start: int | None = None) -> Iterator[ZipEntry]:
-    """Entries in directory order, from the one with this index, which is at `start`. DocumentError `corrupt` when the
-    directory breaks off or is not one."""
+    """Yield entries in directory order, from the one with this index, which is at `start`. Raises DocumentError
+    `corrupt` if the directory breaks off or is not one."""
     position, stop = directory.position if start is None else start, directory.position + directory.length
     buffer, at = b"", 0
     while position < stop or at < len(buffer):
@@ -165,7 +165,7 @@ def _broken(index: int, directory: Directory) -> DocumentError:
 
 
 def _entry(buffer: bytes, at: int, index: int, directory: Directory, place: int) -> tuple[ZipEntry | None, int]:
-    """The entry at `at` and where the next one starts; None at a digital signature, which ends the directory."""
+    """Return the entry at `at` and the next position; no entry at a digital signature, which ends it."""
     if len(buffer) - at < _CENTRAL.size or not buffer.startswith(_CENTRAL_SIGNATURE, at):
         if buffer.startswith(b"PK\x05\x05", at) and index == directory.entries:
             return None, at
@@ -188,9 +188,9 @@ def _entry(buffer: bytes, at: int, index: int, directory: Directory, place: int)
 
 
 def shown_name(name: bytes, extra: bytes) -> str | None:
-    """Return the name as text where it is not simply UTF-8, which many programs write without a flag. Use Info-ZIP's
-    extra field (APPNOTE 4.6.9), where it belongs to this name; else code page 437 (APPNOTE, appendix D), where that
-    gives letters. None where the charset is unknown, or UTF-8."""
+    """Return the name as text if it is not plain UTF-8, which many programs write without a flag: from Info-ZIP's extra
+    field (APPNOTE 4.6.9) if it belongs to this name, else from code page 437 (APPNOTE, appendix D) if that gives
+    letters. Return None if the charset is unknown, or UTF-8."""
     unicode_name = _extra_field(extra, _UNICODE_NAME) if extra else b""
     if (
         len(unicode_name) > 5
@@ -207,14 +207,14 @@ def shown_name(name: bytes, extra: bytes) -> str | None:
 
 
 def says_no_charset(entry: ZipEntry) -> bool:
-    """Whether the bytes of its name may be in any charset but ASCII and UTF-8."""
+    """Return whether the bytes of its name may be in any charset but ASCII and UTF-8."""
     if entry.name.isascii():
         return False
     return entry.shown == entry.name.decode("cp437") if entry.shown else not is_utf8(entry.name)
 
 
 def charset_of_names(file: BinaryIO, directory: Directory) -> Likely:
-    """What all such names together are in."""
+    """Return the likeliest charset of all names without a declared one together."""
     names = (entry.name for entry in iter_quietly(file, directory) if says_no_charset(entry))
     return likely_charset(itertools.islice(names, MOST))
 
@@ -242,15 +242,15 @@ def _zip64(extra: bytes, size: int, compressed: int, offset: int) -> tuple[int, 
 
 
 def zip64_sizes(extra: bytes, size: int, compressed: int) -> tuple[int, int]:
-    """Size and compressed size of a local header, from its zip64 field where they are full."""
+    """Return size and compressed size of a local header, from its zip64 field if they are full."""
     if _MASK32 in (size, compressed):
         size, compressed, _ = _zip64(extra, size, compressed, 0)
     return size, compressed
 
 
 def overlapping(file: BinaryIO, directory: Directory) -> frozenset[int]:
-    """Indexes of members whose data begins inside an earlier member's, as in zip bombs; constant memory for archives
-    whose members are in directory order, as nearly all are."""
+    """Return the indexes of members whose data begins inside an earlier member's, as in zip bombs. Takes constant
+    memory for archives whose members are in directory order, as nearly all are."""
     reached = 0
     for entry in iter_quietly(file, directory):
         if entry.offset < reached:
@@ -269,7 +269,7 @@ def overlapping(file: BinaryIO, directory: Directory) -> frozenset[int]:
 
 
 def iter_quietly(file: BinaryIO, directory: Directory) -> Iterator[ZipEntry]:
-    """The entries up to where the directory breaks off."""
+    """Yield the entries up to where the directory breaks off, without an error."""
     try:
         yield from iter_entries(file, directory)
     except DocumentError:
@@ -277,5 +277,5 @@ def iter_quietly(file: BinaryIO, directory: Directory) -> Iterator[ZipEntry]:
 
 
 def least_end(entry: ZipEntry) -> int:
-    """Where a member's data ends at the least (its local extra field is not known yet)."""
+    """Return the lowest possible end of a member's data (its local extra field is not known yet)."""
     return entry.offset + LOCAL.size + len(entry.name) + entry.compressed

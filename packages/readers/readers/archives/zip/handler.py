@@ -36,13 +36,13 @@ from readers.streams import SMALL_MEMBER, PieceStream, as_binary
 
 # Ranges of a zip archive's central directory, each read by a task of its own.
 
-RANGES_A_TARGET = 4  # for each `target_bytes` of the archive, however much comes out of it
-_MOST_KNOWN = 10_000  # overlaps and repeated names that are handed on; with more of them there are no ranges
+RANGES_A_TARGET = 4  # for each `target_bytes` of the archive, regardless of its inflated size
+_MOST_KNOWN = 10_000  # the most overlaps and repeated names that ranges carry; with more of them there are no ranges
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The entries of an archive, or of a range, with the facts about them that need the whole directory."""
+    """Entries of an archive, or of a range, with the facts about them that need the whole directory."""
 
     entries: Iterator[ZipEntry]
     overlaps: Collection[int]
@@ -50,13 +50,13 @@ class View:
 
 
 def whole(file: BinaryIO, directory: Directory) -> View:
-    """The whole archive."""
+    """Return the view of the whole archive."""
     names = Siblings()
     return View(iter_entries(file, directory), overlapping(file, directory), lambda entry: names.occurrence(entry.name))
 
 
 def of_range(file: BinaryIO, directory: Directory, part: Part) -> View:
-    """One range, without a look at the rest of the directory."""
+    """Return the view of one range, without reading the rest of the directory."""
     repeats: dict[int, int] = dict(part.known["repeats"])
     entries = iter_entries(file, directory, part.start, part.known["at"])
     return View(
@@ -87,8 +87,8 @@ class _Range:
 
 
 def ranges(file: BinaryIO, size: int, target_bytes: int) -> list[Part]:
-    """Ranges of about that many bytes each, inflated or not, whichever is more; none where the archive is not to be
-    cut, or not readable (the task that reads it reports why)."""
+    """Return ranges of about `target_bytes` each, inflated or not, whichever is more; none if the archive must not be
+    split or is not readable (the task that reads it reports why)."""
     try:
         directory = find_directory(file, size)
         overlaps = overlapping(file, directory)
@@ -106,8 +106,8 @@ def ranges(file: BinaryIO, size: int, target_bytes: int) -> list[Part]:
 def _cut(
     file: BinaryIO, directory: Directory, overlaps: Collection[int], target_bytes: int, most: int
 ) -> tuple[list[_Range], int, int]:
-    """Ranges by announced bytes, never many more than `most`; where the last one ends; and how much has to be handed on
-    with all of them."""
+    """Return ranges by announced bytes, never many more than `most`; the end of the last one; and how many overlaps and
+    repeats come with all of them."""
     cuts: list[_Range] = []
     names, stop, known = Siblings(), 0, 0
     try:
@@ -135,7 +135,7 @@ def _cut(
 
 
 def _joined(cuts: list[_Range], most: int) -> list[_Range]:
-    """At most so many, neighbours together."""
+    """Join neighbours until at most `most` ranges are left."""
     together = -(-len(cuts) // most)
     for first in range(0, len(cuts), max(1, together)):
         for following in cuts[first + 1 : first + together]:
@@ -143,22 +143,22 @@ def _joined(cuts: list[_Range], most: int) -> list[_Range]:
     return cuts[:: max(1, together)]
 
 
-_VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip cuts it, without changing a byte
+_VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip splits archives, without changing a byte
 _FIRST_VOLUME = b"PK\x07\x08" + LOCAL_SIGNATURE  # of a split archive (APPNOTE 8.5.3)
-_SIGNED = b"APK Sig Block 42"  # ends what Android's packages have before the directory
+_SIGNED = b"APK Sig Block 42"  # the end of the signing block that Android's packages have before the directory
 _DESCRIPTOR = 24  # bytes that may follow the data of a member (APPNOTE 4.3.9)
-_EXTRA = 4096  # and that its local header may have where it was not read
+_EXTRA = 4096  # bytes of extra fields in a local header that was not read
 _MOST_GAPS = 16
 BETWEEN = b"bytes between members"
 
 
-# Zip archives that say in a member `mimetype` what else they are, and have no handler of their own. The registry gives
-# us those of types that end with "+zip" as well (RFC 6839, 3.6).
+# Packages in zip archives that name their type in a member `mimetype` and have no handler of their own. The registry
+# adds types that end with "+zip" (RFC 6839, 3.6).
 PACKAGES = MEDIA_TYPES["archives.zip.handler"][1:]
 
 
 class ZipHandler(ContainerHandler):
-    """An archive; its members are its children, with the index in the central directory as ordinal. Directory
+    """A zip archive; its members are its children, with the index in the central directory as ordinal. Directory
     entries are counted in the index and are not items."""
 
     name = "zip"
@@ -196,7 +196,7 @@ class ZipHandler(ContainerHandler):
     )
 
     def announced(self, source: Source) -> int | None:
-        """Members in the central directory, the lost ones of a broken directory included; None without one."""
+        """Count the members in the central directory, with those lost by its damage; None without one."""
         count = 0
         try:
             with source.open() as file:
@@ -207,13 +207,13 @@ class ZipHandler(ContainerHandler):
         return count
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
-        """Ranges of directory indexes of about that many bytes; see readers.archives.zip.handler."""
+        """Return ranges of directory indexes of about `target_bytes` each."""
         with source.open() as file:
             return ranges(file, source.size, target_bytes)
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The members in directory order. Without a readable directory: those that are complete, by local headers, then
-        `truncated`. A member that cannot be read is a Child with an error that is not emitted."""
+        """Yield the members in directory order. Without a readable directory, yield those that are complete by local
+        headers, then raise `truncated`. A member that cannot be read is a Child with an error that is not emitted."""
         with source.open() as file:
             try:
                 directory = find_directory(file, source.size)
@@ -230,7 +230,7 @@ class ZipHandler(ContainerHandler):
 def _members(
     source: Source, file: BinaryIO, limits: Limits, directory: Directory, part: Part | None
 ) -> Iterator[Child]:
-    names: Likely | None = None  # what those that say no charset are in, once there is one
+    names: Likely | None = None  # charset of names without a declared one, when the first is met
     budget, view = TryBudget(limits), whole(file, directory) if part is None else of_range(file, directory, part)
     gaps, stop = Gaps(), 0
     for entry in view.entries:
@@ -261,8 +261,8 @@ def _members(
 
 
 def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: int) -> Iterator[Child]:
-    """Account for the bytes that are neither a member's nor the directory's: before the first member, between members that
-    are in the order of the directory, and after the end."""
+    """Account for the bytes that belong to no member and not to the directory: before the first member, between members
+    that are in the order of the directory, and after the end."""
     most = directory.position  # offsets may lead anywhere
     places = [(start, min(end, most), BETWEEN if start else BEFORE) for start, end in gaps.found]
     errors: list[DocumentError] = []
@@ -280,8 +280,8 @@ def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: 
 
 
 def _expected(file: BinaryIO, start: int, end: int) -> bool:
-    """Whether a range outside of all members is what programs put there: the program of a self-extracting archive, or the
-    signature of a package for Android."""
+    """Return whether a range outside of all members is expected there: the program of a self-extracting archive, or the
+    signature of an Android package."""
     file.seek(start)
     if start == 0 and file.read(2) == b"MZ":
         return True
@@ -290,7 +290,7 @@ def _expected(file: BinaryIO, start: int, end: int) -> bool:
 
 
 class Gaps:
-    """Ranges between members that no member has. Their order has to be that of the directory: otherwise none are seen."""
+    """Ranges between members. None are found unless members are in the order of the directory."""
 
     def __init__(self) -> None:
         self.found: list[tuple[int, int]] = []
@@ -300,15 +300,15 @@ class Gaps:
         self._reader: MemberReader | None = None
 
     def behind(self, end: int, slack: int) -> None:
-        """A member ends there; so many bytes after it may be its own."""
+        """Record that a member ends at `end`; up to `slack` bytes after it may be its own."""
         self._reached, self._slack, self._reader = end, slack, None
 
     def read(self, reader: MemberReader) -> None:
-        """The member is read; its end is known then, which bytes that its data does not need may follow."""
+        """Record the member's reader: after reading it knows the real end, before unused bytes."""
         self._slack, self._reader = _DESCRIPTOR, reader
 
     def before(self, start: int) -> None:
-        """The next member, or the directory, begins there."""
+        """Record that the next member, or the directory, begins at `start`."""
         if self._reader is not None:
             self._reached = self._reader.end
         self._ordered = self._ordered and start >= self._reached
@@ -321,8 +321,8 @@ class Gaps:
 
 
 def _name(child: Child, names: Likely) -> None:
-    """Show a name without a declared charset in the certain charset of all such names; else in its likeliest charset,
-    which is the format's own code page 437 where that gives letters, and record that as a guess."""
+    """Decode a name without a declared charset in the certain charset of all such names; else in its likeliest charset
+    (the format's own code page 437 if that gives letters), and record that as a guess."""
     if (told := names.by_letters(child.name)) is not None:
         child.shown, charset = told
         child.notes = child.notes | {"name_charset": charset}
@@ -338,7 +338,7 @@ def _name(child: Child, names: Likely) -> None:
 
 
 def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:
-    """A member that is announced and has no row."""
+    """Return the child for a member that is announced and has no row."""
     detail = f"{name[:80].decode('utf-8', 'backslashreplace')!r}: {error.detail}"
     return Child(
         name=name,
@@ -353,7 +353,7 @@ def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:
 def streamed_member(
     name: bytes, ordinal: int, stream: PieceStream, size: int | None, notes: dict[str, Any] | None = None
 ) -> Child:
-    """A member of so many bytes: all of them where they are few (failed where they cannot be read), else a stream."""
+    """Return a member with its bytes if they are few (failed if unreadable), else with a stream."""
     child = Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=ordinal, notes=notes or {})
     if size is None or size > SMALL_MEMBER:
         child.stream, child.size_hint = as_binary(stream), size
@@ -366,7 +366,7 @@ def streamed_member(
 
 
 def link_member(name: bytes, ordinal: int) -> Child:
-    """A symbolic link: a row without bytes."""
+    """Return the child for a symbolic link: a row without bytes."""
     error = DocumentError(ExceptionCode.SYMLINK, "a link in the archive; not followed")
     return Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=ordinal, error=error, media_type="inode/symlink")
 

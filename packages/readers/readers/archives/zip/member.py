@@ -1,4 +1,4 @@
-"""Inflating one zip member, checked against its announced size and CRC, in bounded memory."""
+"""Inflation of one zip member, checked against its announced size and CRC, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from readers.streams import CHUNK, PieceStream, as_binary
 
 
 class MemberReader:
-    """Produces the bytes of one member from its place in the archive."""
+    """Reader of the bytes of one member."""
 
     def __init__(self, file: BinaryIO, start: int, compressed: int, size: int, crc: int | None, method: int) -> None:
-        """`crc` is None where something else verifies the bytes."""
+        """Take the member's position and sizes; `crc` is None if something else verifies the bytes."""
         self._file, self._at, self._left = file, start, compressed
         self._size, self._crc, self._method = size, crc, method
         self._inflater = Inflater(method)
@@ -28,11 +28,11 @@ class MemberReader:
 
     @property
     def end(self) -> int:
-        """Where its data ends: after it was read, before any bytes that are not of it; before, as announced."""
+        """Position of the end of its data: the real one after it was read, before that the announced one."""
         return self._at - self._inflater.unused if self._done else self._at + self._left
 
     def piece(self) -> bytes:
-        """The next bytes; b"" at the end. Raises `corrupt` when sizes, CRC or the compressed data are wrong."""
+        """Return the next bytes; b"" at the end. Raises DocumentError `corrupt` if anything is wrong."""
         while not self._done:
             data = b""
             if self._inflater.wants_more:
@@ -75,11 +75,11 @@ class MemberReader:
         return b"".join(pieces)
 
     def stream(self) -> BinaryIO:
-        """The bytes as a stream; what is wrong with them is raised where it is found."""
+        """Return the bytes as a stream, which raises the errors of `piece` where they occur."""
         return as_binary(PieceStream(self.piece))
 
     def child(self, entry: ZipEntry, kind: Kind, *, whole: bool) -> Child:
-        """The member with all its bytes, or with a stream of them."""
+        """Return the member with all its bytes, or with a stream of them."""
         child = Child(name=entry.name, kind=kind, ordinal=entry.index)
         if whole:
             child.data = self.whole()
@@ -89,8 +89,8 @@ class MemberReader:
 
 
 def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberReader:
-    """Return a reader over a member's data; `corrupt` when its local header is not at the position that the directory
-    gives."""
+    """Return a reader over a member's data. Raises DocumentError `corrupt` if its local header is not at the position
+    that the directory gives."""
     file.seek(min(entry.offset, archive_size))
     header = file.read(LOCAL.size)
     if len(header) < LOCAL.size or not header.startswith(LOCAL_SIGNATURE):

@@ -1,4 +1,4 @@
-"""The readable members of a zip archive without its central directory: those that are complete, in file order."""
+"""Members of a zip archive without its central directory: the complete ones, in file order."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _FIRST_STEP = 1 << 10  # bytes; twice as many each time, so that tiny members co
 
 
 class _Bound:
-    """How much one archive may inflate to while lengths are unknown and have to be found by inflating."""
+    """The bytes that one archive may inflate to while lengths are unknown and have to be found by inflating."""
 
     def __init__(self, archive_size: int, limits: Limits) -> None:
         self.left = max(limits.expansion_floor, int(archive_size * limits.expansion_ratio))
-        self.fruitless = 4 * archive_size + CHUNK  # bytes read of members that then were none: they may overlap
+        self.fruitless = 4 * archive_size + CHUNK  # bytes of members that turned out damaged: they may overlap
 
     def spend(self, count: int) -> None:
         self.left -= count
@@ -39,8 +39,8 @@ class _Bound:
 
 
 def salvage(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
-    """Complete members in order, their ordinal the position of the local header among all local headers. Members
-    that are there but cannot be read come as failed; the one that is cut is left to who calls."""
+    """Yield complete members in order; the ordinal is the position of the local header among all local headers. Members
+    that are complete but cannot be read are failed; the caller reports the one that is cut."""
     bound = _Bound(size, limits)
     at = _next_header(file, 0, size)
     position = 0
@@ -103,7 +103,7 @@ def local_entries(file: BinaryIO, size: int, limits: Limits) -> Iterator[ZipEntr
 
 
 def _measurable(file: BinaryIO, size: int, entry: ZipEntry, data_at: int, bound: _Bound) -> ZipEntry | None:
-    """As `_measured`; None for whatever cannot be inflated to its end."""
+    """Return the entry as `_measured` does; None if it cannot be inflated to its end."""
     if entry.encrypted:
         return None
     try:
@@ -122,7 +122,7 @@ def _child(file: BinaryIO, entry: ZipEntry, data_at: int) -> Child:
 
 
 def _next_header(file: BinaryIO, start: int, size: int) -> int | None:
-    """Position of the next local header at or after `start`; a data descriptor may come before it."""
+    """Return the position of the next local header at or after `start`; a data descriptor may come before it."""
     at, carry, step = start, b"", _FIRST_STEP
     while at < size:
         file.seek(at)
@@ -139,7 +139,7 @@ def _next_header(file: BinaryIO, start: int, size: int) -> int | None:
 
 
 def _local_entry(file: BinaryIO, at: int, position: int) -> tuple[ZipEntry | None, int, bool]:
-    """The member at this local header, where its data begins, and whether its length is known."""
+    """Return the member at this local header, the position of its data, and whether its length is known."""
     file.seek(at)
     header = file.read(LOCAL.size)
     if len(header) < LOCAL.size:
@@ -160,7 +160,7 @@ def _local_entry(file: BinaryIO, at: int, position: int) -> tuple[ZipEntry | Non
 
 
 def _measured(file: BinaryIO, size: int, entry: ZipEntry, data_at: int, bound: _Bound) -> ZipEntry | None:
-    """The entry with sizes and CRC found by inflating it; None when it is cut short."""
+    """Return the entry with sizes and CRC found by inflating it; None if it is cut short."""
     if entry.method != DEFLATED:
         raise DocumentError(ExceptionCode.UNSUPPORTED, "a member of unknown length that is not deflated")
     inflater = Inflater(entry.method)

@@ -1,4 +1,4 @@
-"""PDFium behind a narrow door: documents closed in time, its error numbers as document errors.
+"""Interface to PDFium: documents are closed in time, error numbers become document errors.
 
 PDFium is not thread-safe; a slot is one thread of its own process, which may be forked from one that has imported it.
 """
@@ -24,7 +24,7 @@ from readers.passwords import Passwords, TryBudget
 from readers.records import Limits
 from readers.rest import AFTER, BEFORE
 
-_COST_OF_A_TRY, _COST_OF_A_BYTE = 1_500.0, 0.002  # microseconds: PDFium reads the document's outline with each
+_COST_OF_A_TRY, _COST_OF_A_BYTE = 1_500.0, 0.002  # microseconds: PDFium reads the document's structure with each
 MOST_FILES, MOST_FIELDS, MOST_ENDLESS = 5_000, 10_000, 500
 _FIELD = re.compile(rb"/T\s*[(<]")
 _EMBEDDED = re.compile(rb"/Type\s{0,8}/EmbeddedFile(?![A-Za-z])")
@@ -35,7 +35,7 @@ _CODES = {
     raw.FPDF_ERR_SECURITY: (ExceptionCode.ENCRYPTED, "its encryption scheme is not known"),
 }
 _MARKER, _BLANK = b"%%EOF", b"\0\t\n\f\r "
-_FIRST_LINE = re.compile(rb"%PDF-")  # which is found sooner than by `find`, as is what it looks for in short
+_FIRST_LINE = re.compile(rb"%PDF-")  # an expression, because it is faster than `find` for a short text
 _NEXT = re.compile(rb"%%EOF\s*+(?=%PDF-\d)")
 _OBJECTS = re.compile(rb"endobj|endstream|startxref")
 EARLIER = b"earlier document in the file"
@@ -43,30 +43,30 @@ _BUFFER = ctypes.create_string_buffer(1024)  # of values that fit
 
 
 def looks_cut(data: bytes) -> bool:
-    """Whether the end-of-file marker is missing where readers look for it."""
+    """Return whether the end-of-file marker is missing where readers search it."""
     return b"%%EOF" not in data[-_TAIL:]
 
 
 def outside(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Ranges that are not of the document that is read, the last one in the file: what is before its first line, earlier documents one
-    by one, what is after its end-of-file marker."""
+    """Yield ranges outside of the document that is read, which is the last one in the file: the bytes before its first
+    line, earlier documents one by one, the bytes after its end-of-file marker."""
     at = max(0, data.find(b"%PDF-", 0, _TAIL))
-    others = _FIRST_LINE.search(data, at + 1) is not None  # as a rule there are none
+    others = _FIRST_LINE.search(data, at + 1) is not None  # usually none
     starts = [at, *(match.end() for match in _NEXT.finditer(data))] if others else [at]
     if data[:at].strip():
         yield 0, at, BEFORE
     for start, stop in itertools.pairwise(starts):
         yield start, stop, EARLIER
     end = data.rfind(_MARKER) + len(_MARKER)
-    # Behind the marker of one that is cut there are further objects; those of a file within it end with their stream.
+    # After the marker of a cut document there are further objects; those of an embedded file end with their stream.
     if end >= len(_MARKER) and data[end:].strip(_BLANK) and not _OBJECTS.search(data, end):
         yield end + len(data[end:]) - len(data[end:].lstrip(_BLANK)), len(data), AFTER
 
 
 @contextmanager
 def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[pdfium.PdfDocument, dict[str, Any]]]:
-    """The document, which is always closed again, and the metadata about its password. DocumentError `encrypted` when
-    neither the empty password nor one of the bank fits, `truncated` or `corrupt`."""
+    """Open the document, which is always closed again, with the metadata about its password. Raises DocumentError
+    `encrypted` if neither the empty password nor one of the bank fits, `truncated` or `corrupt`."""
     about: dict[str, Any] = {}
     if _ENDLESS(data):
         raise DocumentError(ExceptionCode.CORRUPT, f"more than {MOST_ENDLESS} streams in it have no end")
@@ -86,7 +86,7 @@ def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[
 
 
 def _endless(data: bytes) -> bool:
-    """Whether more streams than that begin before the one in front of them ends: PDFium looks for the end of each."""
+    """Return whether more than `MOST_ENDLESS` streams begin inside another: PDFium searches each end."""
     if data.count(_STREAM) <= MOST_ENDLESS:  # nearly always, and much faster to check
         return False
     count, open_stream, at = 0, False, data.find(_STREAM)
@@ -104,7 +104,7 @@ _ENDLESS = Last(_endless)  # a document is opened for its text and for its child
 
 
 def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium.PdfDocument, dict[str, Any]]:
-    """The document under the first password that fits as the user's or the owner's."""
+    """Open the document with the first password that fits as the user's or the owner's."""
 
     def attempt(password: str) -> pdfium.PdfDocument | None:
         try:
@@ -122,15 +122,15 @@ def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium
 
 
 def with_forms(document: pdfium.PdfDocument, data: bytes) -> None:
-    """Have the values of form fields read with the pages that are opened from now on; needs to be called before any is.
-    Of very many fields, for which PDFium takes the square of the time, only what the pages' own widgets say is read."""
+    """Read the values of form fields with the pages that are opened later; call it before any page is opened. With very
+    many fields, for which PDFium needs quadratic time, only the values in the pages' own widgets are read."""
     if next(itertools.islice(_FIELD.finditer(data), MOST_FIELDS, None), None) is None:
         with suppress(pdfium.PdfiumError):
             document.init_forms()
 
 
 def information(document: pdfium.PdfDocument, keys: Iterable[str]) -> dict[str, str]:
-    """Values of these keys of the document information (ISO 32000-1, 14.3.3); "" where there is none."""
+    """Return the values of these keys of the document information (ISO 32000-1, 14.3.3); "" for a missing one."""
     return {key: _information(document.raw, key.encode()) for key in keys}
 
 
@@ -145,9 +145,9 @@ def _information(document: raw.FPDF_DOCUMENT, key: bytes) -> str:
 
 
 def attachments(document: pdfium.PdfDocument, data: bytes) -> Iterator[Attachment]:
-    """Embedded files in the order of the name tree, then those of file-attachment annotations by page.
+    """Yield embedded files in the order of the name tree, then those of file-attachment annotations by page.
 
-    Pages are read only where such an annotation may be."""
+    Pages are read only if such an annotation may exist."""
     count = raw.FPDFDoc_GetAttachmentCount(document)
     for index in range(min(count, MOST_FILES)):
         yield raw.FPDFDoc_GetAttachment(document, index)
@@ -165,13 +165,13 @@ def attachments(document: pdfium.PdfDocument, data: bytes) -> Iterator[Attachmen
 
 
 def embedded(data: bytes) -> int:
-    """How many streams say that they are embedded files (ISO 32000-1, table 45; they need not say so). No stream is packed
-    into another, and names are not encrypted."""
+    """Return how many streams are labelled as embedded files (ISO 32000-1, table 45; the label is optional). No stream
+    is packed into another, and names are not encrypted."""
     return len(_EMBEDDED.findall(data)) if b"/EmbeddedFile" in data else 0
 
 
 def attachment_name(attachment: Attachment) -> str:
-    """As stored; "" when there is none."""
+    """Return the name as stored; "" if there is none."""
     length = raw.FPDFAttachment_GetName(attachment, None, 0)
     if length <= 2:
         return ""
@@ -181,7 +181,7 @@ def attachment_name(attachment: Attachment) -> str:
 
 
 def attachment_bytes(attachment: Attachment) -> bytes:
-    """The embedded file. DocumentError `corrupt` when there is none behind the entry."""
+    """Return the embedded file. Raises DocumentError `corrupt` if the entry has none."""
     length = ctypes.c_ulong()
     if not attachment or not raw.FPDFAttachment_GetFile(attachment, None, 0, length):
         raise DocumentError(ExceptionCode.CORRUPT, "the PDF names an embedded file that is not in it")

@@ -27,7 +27,7 @@ from readers.inflate import ISAL_ERROR
 from readers.records import Kind, Limits, TextState
 from readers.rest import rest
 
-# Whether a stream of a PDF breaks off in the middle: PDFium shows what precedes the break and reports nothing.
+# Check for a stream of a PDF that breaks off: PDFium shows the part before the break and reports nothing.
 
 _BEGIN, _END = b"stream", b"end"
 _DICTIONARY = 400  # bytes in front of a stream in which its dictionary begins
@@ -36,12 +36,12 @@ _OTHER = re.compile(rb"/(?:Subtype|Type|Length1|N|FunctionType|DecodeParms|DP|F)
 _RAW = -15  # a deflated stream without its header and checksum
 _HEADER = 2  # bytes
 _STEP = 1 << 14  # bytes of a stream at a time
-_PIECE = 1 << 18  # bytes inflated at a time, of which none is kept
+_PIECE = 1 << 18  # bytes inflated at a time; none is kept
 _MOST_INFLATED = 64_000_000  # bytes inflated of one document
 
 
 def broken(data: bytes) -> bool:
-    """True where such a stream cannot be inflated to its end. False for an encrypted document, which cannot be
+    """Return whether such a stream cannot be inflated to its end. False for an encrypted document, which cannot be
     checked."""
     if b"/Encrypt" in data:
         return False
@@ -63,7 +63,7 @@ def broken(data: bytes) -> bool:
 
 
 def _inflated(data: bytes, at: int, most: int) -> tuple[int | None, int]:
-    """How many bytes a stream gives, no more than a piece over `most`, and where it ends; None when it is damaged."""
+    """Return the inflated size of a stream, at most a piece over `most`, and its end; None if damaged."""
     inflater, size = isal_zlib.decompressobj(_RAW), 0
     try:
         while not inflater.eof and size <= most:
@@ -84,8 +84,8 @@ _MOST_ENTRIES = 10_000  # entries
 
 
 class Outline:
-    """Each different title, in the order of the outline. A circular outline ends; one of more than 10,000 entries stops
-    there, and `error` reports it afterwards."""
+    """Different titles of the outline, in order. Iteration of a circular outline ends; after 10,000 entries it stops,
+    and `error` reports that."""
 
     def __init__(self, document: pdfium.PdfDocument) -> None:
         self._document = document
@@ -130,7 +130,7 @@ _KEYS = {
     "CreationDate": "created",
     "ModDate": "modified",
 }
-_BARE = 1_000  # pages without text that are named
+_BARE = 1_000  # pages without text that are listed
 _LETTER = re.compile(r"[^\W\d_\u0e00-\U0010ffff]")
 _MANY_ALONE = 100
 _SHOWN = bytes(32 if chr(byte).isspace() else 33 for byte in range(256))
@@ -141,7 +141,7 @@ _DATE = re.compile(
 
 
 def iso_date(text: str) -> str:
-    """`D:20200306162051+08'00'` (ISO 32000-1, 7.9.4) as `2020-03-06T16:20:51+08:00`; what is no such date, as it is."""
+    """Return `D:20200306162051+08'00'` (ISO 32000-1, 7.9.4) as `2020-03-06T16:20:51+08:00`; other text unchanged."""
     match = _DATE.fullmatch(text.strip(" \0"))
     if not match:
         return text
@@ -189,9 +189,9 @@ class PdfHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files, then what is outside of the document. A PDF that needs a password or cannot be read has no
-        embedded files: `text` gives the reason. Raises `unsupported` at the end when there are more of them than the
-        lists that are read lead to, `corrupt` where bytes are outside."""
+        """Yield embedded files, then what is outside of the document. A PDF that needs a password or cannot be read has
+        no embedded files: `text` reports the reason. Raises DocumentError `unsupported` at the end if more files are
+        embedded than the lists contain, `corrupt` if bytes are outside."""
         data = source.whole(limits.parse_bytes)
         count = 0
         try:
@@ -218,7 +218,7 @@ class PdfHandler(LeafHandler):
             raise DocumentError(ExceptionCode.CORRUPT, "; ".join(wrong), missing=0)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text of all pages, page count, and the document information as metadata."""
+        """Return the text of all pages, the page count, and the document information as metadata."""
         data = source.whole(limits.parse_bytes)
         with pdf_document.opened(data, source.passwords, limits) as (document, opened):
             collector = clean.Collector(limits.text_characters)
@@ -244,22 +244,22 @@ class PdfHandler(LeafHandler):
 
 @dataclass(slots=True)
 class _Seen:
-    """What was found on the pages, apart from their text."""
+    """Findings on the pages, apart from their text."""
 
     unreadable: int = 0
-    said: bool = False  # one of them has text of its own
-    noted: bool = False  # a comment, a field or a link on one of them has text
-    # Numbers (from 1) of the first that something is drawn on, and no text
+    said: bool = False  # a page has text of its own
+    noted: bool = False  # a comment, a field or a link on a page has text
+    # Numbers (from 1) of the first pages with drawings and without text
     bare: list[int] = field(default_factory=list)
-    pictured: int = 0  # of all such, those that show pictures
+    pictured: int = 0  # number of such pages that show pictures
     played: int = 0  # places where something plays
     mute: int = 0
     untold: int = 0  # addresses and names that were not included
 
 
 def _judge_layer(out: Text, seen: _Seen) -> None:
-    """Whether there is a text layer, judged by the pages' own text: bookmarks and comments are no evidence about a
-    scan, as captions are none about a picture. Undecided where no page can be read."""
+    """Decide whether there is a text layer, by the pages' own text: bookmarks and comments are no evidence about a
+    scan, as captions are none about a picture. Undecided if no page can be read."""
     if not out.text.strip():
         out.text, out.state = "", None if 0 < seen.unreadable == out.pages else TextState.NO_TEXT_LAYER
     elif seen.bare and not seen.said and (seen.pictured or not seen.noted):
@@ -269,7 +269,7 @@ def _judge_layer(out: Text, seen: _Seen) -> None:
 
 
 def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:
-    """The first reason for which text of its pages is missing."""
+    """Return the first reason for which text of its pages is missing."""
     if seen.unreadable:
         return DocumentError(ExceptionCode.CORRUPT, f"{seen.unreadable} of {out.pages} pages cannot be read")
     if pdf_document.looks_cut(data):
@@ -286,7 +286,7 @@ def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:
 
 
 def _lacking(out: Text, seen: _Seen) -> DocumentError | None:
-    """What is whole, and not read all the same."""
+    """Return the error for content that is intact but not read."""
     if seen.played:
         detail = f"{seen.played} places where something plays (a film, a sound, Flash, a model) are not read"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
@@ -300,8 +300,8 @@ def _lacking(out: Text, seen: _Seen) -> DocumentError | None:
 
 
 def _letters_alone(text: str) -> int:
-    """How many letters stand for words of their own, where these are more than half of all words; else 0. Scripts that
-    are written without blanks are not counted."""
+    """Return how many letters are words of their own, if these are more than half of all words; else 0. Scripts without
+    blanks are not counted."""
     shown = text.encode("latin-1", "replace").translate(_SHOWN)
     most = 2 * len(_ALONE.findall(shown)) + 2  # two may have a blank in common
     if most < _MANY_ALONE or 2 * most <= len(_BEGINS_WORD.findall(shown)):  # as in nearly all documents
@@ -329,7 +329,7 @@ def _child(position: int, attachment: Attachment) -> Child:
 
 
 def _collect(document: pdfium.PdfDocument, data: bytes, collector: clean.Collector) -> _Seen:
-    """Text of the pages in order, one line break between; what was seen of them until it is enough."""
+    """Collect the text of the pages in order, separated by a line break; return the findings up to the text limit."""
     seen, pages = _Seen(), Pages(document, data)
     for number in range(len(pages)):
         try:

@@ -1,5 +1,5 @@
-"""Metadata in a PDF's XMP packet (ISO 32000-1, 14.3.2): many files of PDF/A or of Word's successors have it there
-only."""
+"""Metadata in a PDF's XMP packet (ISO 32000-1, 14.3.2): many files in PDF/A or of Word's successors have it only
+there."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from readers.inflate import ISAL_ERROR
 from readers.office.ooxml.xml import local
 
 KEYS = {"title": "title", "creator": "author", "description": "doc_subject", "subject": "keywords"}
-_LISTS = ("creator", "subject")  # the others are the same in several languages, the default one first
+_LISTS = ("creator", "subject")  # the others repeat the value in several languages, the default one first
 _METADATA = b"/Metadata"
 _TYPE = re.compile(rb"/Type\s{0,8}/Metadata(?![A-Za-z])")
 _OBJECT = re.compile(rb"(\d{1,10})\s{1,8}\d{1,5}\s{1,8}obj\s*\Z")
 _NAMED = re.compile(rb"/Metadata\s{1,8}(\d{1,10})\s")
-_AROUND, _MANY = 500, 1_000  # bytes of a packet's dictionary to either side; packets that are looked at
+_AROUND, _MANY = 500, 1_000  # bytes of a packet's dictionary to either side; packets that are examined
 _CATALOG, _OPTIONS = b"/Catalog", 4_000  # bytes of the catalogue to either side
 _BEGIN, _END = b"stream", b"endstream"
 _MOST_PACKET = 1 << 20  # bytes of a packet
 
 
 def read(data: bytes) -> tuple[dict[str, str], DocumentError | None]:
-    """As `described`; with an error where that takes more memory than there is. The text is not affected."""
+    """Return what `described` does, or an error if memory is exhausted. The text is not affected."""
     try:
         return described(data), None
     except MemoryError:
@@ -42,8 +42,8 @@ def read(data: bytes) -> tuple[dict[str, str], DocumentError | None]:
 
 
 def described(data: bytes) -> dict[str, str]:
-    """Title, author, subject and keywords by the keys of metadata, as far as they are there. An encrypted packet gives
-    nothing, nor do several packets when the catalogue does not show which is the document's."""
+    """Return title, author, subject and keywords by their metadata keys, as far as they are in a packet. Nothing for an
+    encrypted packet, or for several packets if the catalogue does not show which is the document's."""
     if _METADATA not in data:  # much faster to check than by an expression
         return {}
     packets = dict(_packets(data))  # the last of each number: a later one replaces it
@@ -58,20 +58,20 @@ def described(data: bytes) -> dict[str, str]:
 
 
 class _Place(NamedTuple):
-    """Where a packet begins, and whether it is packed: of many that say they are one only the document's is unpacked."""
+    """Position of a packet, and whether it is packed: only the document's packet is unpacked."""
 
     start: int
     packed: bool
 
     def packet(self, data: bytes) -> bytes:
-        """Its bytes, unpacked."""
+        """Return the packet's bytes, unpacked."""
         end = data.find(_END, self.start, self.start + _MOST_PACKET)
         packet = data[self.start : end if end >= 0 else self.start + _MOST_PACKET].lstrip(b"\r\n")
         return _inflated(packet) if self.packed else packet
 
 
 def _packets(data: bytes) -> Iterator[tuple[int, _Place]]:
-    """Number and place of each stream that is labelled as a packet."""
+    """Yield number and position of each stream that is labelled as a packet."""
     for found in islice(_TYPE.finditer(data), _MANY):
         at = data.rfind(b"<<", max(0, found.start() - _AROUND), found.start())
         begin = data.find(_BEGIN, found.end(), found.end() + _AROUND)
@@ -81,14 +81,14 @@ def _packets(data: bytes) -> Iterator[tuple[int, _Place]]:
 
 
 def _named(data: bytes) -> set[int]:
-    """What the last catalogue that is not packed calls the document's."""
+    """Return the numbers that the last unpacked catalogue gives for the document's packet."""
     at = data.rfind(_CATALOG)
     start, end = data.rfind(b" obj", max(0, at - _OPTIONS), max(0, at)), data.find(b"endobj", at, at + _OPTIONS)
     return {int(number) for number in _NAMED.findall(data, start, end)} if 0 <= start < end else set()
 
 
 def _inflated(packet: bytes) -> bytes:
-    """b"" where it is packed in another way than deflated."""
+    """Inflate a packet; b"" if it is packed in another way."""
     try:
         return bytes(isal_zlib.decompressobj().decompress(packet, _MOST_PACKET))
     except ISAL_ERROR:
@@ -105,7 +105,7 @@ _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"\
 
 
 def said(document: pdfium.PdfDocument, data: bytes) -> Iterator[str]:
-    """Each text of each signature. Of an encrypted document only the reasons: PDFium does not decrypt the others for us."""
+    """Yield each signature's texts; only reasons if encrypted, as PDFium does not decrypt the others."""
     encrypted = raw.FPDF_GetSecurityHandlerRevision(document.raw) >= 0
     for index in range(min(raw.FPDF_GetSignatureCount(document.raw), _MOST_SIGNATURES)):
         signature = raw.FPDF_GetSignatureObject(document.raw, index)
@@ -125,7 +125,7 @@ def _reason(signature: raw.FPDF_SIGNATURE) -> str:
 
 
 def _dictionary(signature: raw.FPDF_SIGNATURE, data: bytes) -> bytes:
-    """The bytes around the signature's bytes in its object; b"" where its byte range leads nowhere."""
+    """Return the bytes around the signature's bytes in its object; b"" if its byte range is invalid."""
     places = (ctypes.c_int * 4)()
     if raw.FPDFSignatureObj_GetByteRange(signature, places, 4) != 4:
         return b""
@@ -148,7 +148,7 @@ def _texts(dictionary: bytes) -> Iterator[str]:
 
 
 def _closing(data: bytes, at: int) -> int:
-    """Where the string that begins here ends: parentheses in it are balanced or escaped (7.3.4.2)."""
+    """Return the end of the string that begins here: parentheses in it are balanced or escaped (7.3.4.2)."""
     depth = 1
     while at < len(data):
         if data[at] == 0x5C:
@@ -167,7 +167,7 @@ def _character(escape: re.Match[bytes]) -> bytes:
 
 
 def _decoded(text: bytes) -> str:
-    """A text string (7.9.2.2): UTF-16 or UTF-8 behind a mark, else PDFDocEncoding, whose letters are Latin-1's."""
+    """Decode a string (7.9.2.2): UTF-16 or UTF-8 with a mark, else PDFDocEncoding, close to Latin-1."""
     if text.startswith(codecs.BOM_UTF16_BE):
         return text[2:].decode("utf-16-be", "replace").strip()
     if text.startswith(codecs.BOM_UTF8):
@@ -180,12 +180,12 @@ def _decoded(text: bytes) -> str:
 
 _MAX_PACKETS = 100
 _MAX_BYTES = 16_000_000
-_WANTED = ("datasets", "")  # the packet by itself, or all packets in one stream, which has no name
+_WANTED = ("datasets", "")  # the packet alone, or all packets in one stream, which has no name
 
 
 class Values:
-    """The values in document order, empty ones left out; none where there is no such form. `error` reports afterwards
-    which are missing."""
+    """Values of an XFA form in document order, without empty ones; none if there is no such form. `error` reports
+    afterwards which are missing."""
 
     def __init__(self, document: pdfium.PdfDocument) -> None:
         self._document = document
@@ -214,7 +214,7 @@ def _name(document: pdfium.PdfDocument, index: int) -> str:
 
 
 def _content(document: pdfium.PdfDocument, index: int) -> bytes:
-    """A packet; b"" of one without bytes. DocumentError."""
+    """Return a packet; b"" for one without bytes. Raises DocumentError."""
     length = ctypes.c_ulong()
     if not raw.FPDF_GetXFAPacketContent(document, index, None, 0, length):
         raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are not accessible")
@@ -227,7 +227,7 @@ def _content(document: pdfium.PdfDocument, index: int) -> bytes:
 
 
 def _values(packet: bytes) -> Iterator[str]:
-    """Text below xfa:data. No entity is replaced and nothing is fetched. DocumentError where it is no XML at all."""
+    """Yield the text below xfa:data. Replaces no entity, fetches nothing. Raises DocumentError if it is not XML."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True, remove_comments=True
     )

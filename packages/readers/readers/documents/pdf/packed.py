@@ -1,7 +1,7 @@
-"""Whether a name may occur in a PDF, without having PDFium read its objects and pages.
+"""Search for a name in a PDF, without having PDFium read its objects and pages.
 
-Most objects are in the file as they are; the others are packed into object streams (ISO 32000-1, 7.5.7), which are
-inflated for this.
+Most objects are stored directly in the file; the others are packed into object streams (ISO 32000-1, 7.5.7), which are
+inflated for the search.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from isal import isal_zlib
 from readers.inflate import ISAL_ERROR
 
 _TYPE, _BEGIN = b"/ObjStm", b"stream"
-_DICTIONARY = 1000  # bytes in which that of an object stream begins, and those in which it ends
+_DICTIONARY = 1000  # bytes before and after in which the dictionary of an object stream begins and ends
 _DEFLATED = re.compile(rb"/Filter\s*(?:/FlateDecode|\[\s*/FlateDecode\s*\])\s*(?:/|>>)")
-_ALSO = re.compile(rb"/(?:DecodeParms|DP)\b|#")  # what makes more of it than deflated data; an escaped name may
+_ALSO = re.compile(
+    rb"/(?:DecodeParms|DP)\b|#"
+)  # entries with which it is more than deflated data; an escaped name may be one
 _ESCAPED = re.compile(rb"#[4-7][0-9A-Fa-f]")  # a letter in a name
 _MOST = 32_000_000  # bytes inflated of one document
 _FIRST_STEP = 1 << 10  # bytes of a stream that are inflated first
 
 
 def may_mention(data: bytes, name: bytes) -> bool:
-    """False when this name (with its slash) is in no object. True where it is, and where that cannot be determined."""
+    """Return False if this name (with its slash) is in no object; True if it is, or if that cannot be determined."""
     if name in data:
         return True
     left = _MOST
@@ -35,7 +37,7 @@ def may_mention(data: bytes, name: bytes) -> bool:
         dictionary = data[start:end]
         if _ALSO.search(dictionary):
             return True
-        if b"/F" in dictionary:  # else it is in the file as it is
+        if b"/F" in dictionary:  # else it is not packed
             if not _DEFLATED.search(dictionary):
                 return True
             objects, behind = inflated(data, end + len(_BEGIN), left)
@@ -48,8 +50,9 @@ def may_mention(data: bytes, name: bytes) -> bool:
 
 
 def inflated(data: bytes, at: int, most: int) -> tuple[bytes | None, int]:
-    """The stream that begins behind this line's end, and where it ends; None when it is not whole, or longer than
-    `most`. As much is fed as was inflated before: neither what follows nor many short streams cost more than they are."""
+    """Return the stream that begins after this line's end, and its end; None if it is not complete, or longer than
+    `most`. As much is fed as was inflated before, so that neither the bytes after it nor many short streams cost
+    extra."""
     at += len(data[at : at + 2]) - len(data[at : at + 2].lstrip(b"\r\n"))
     inflater, step = isal_zlib.decompressobj(), _FIRST_STEP
     pieces: list[bytes] = []

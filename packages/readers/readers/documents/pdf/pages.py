@@ -1,6 +1,6 @@
 """Content of the pages of a PDF: their text, comments and form fields, and the files attached to places on them.
 
-By PDFium's own calls: the objects that pypdfium2 wraps around a page and its text cost more than a short page does.
+It calls PDFium directly: the objects that pypdfium2 wraps around a page and its text cost more than a short page.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from readers.documents.pdf.packed import inflated, may_mention
 
 TextPage = Any  # raw.FPDF_TEXTPAGE, a ctypes pointer made at import
 _WITH_BLANKS = r"[^\W\d_\u0590-\u08ff\u0e00-\U0010ffff]"  # of scripts with blanks that are written from left to right
-_LONGEST = 22  # letters of nearly all words, or fewer (German has the longest)
+_LONGEST = 22  # letters; nearly all words have fewer (German has the longest)
 _LONG = re.compile(f"{_WITH_BLANKS}{{{_LONGEST},}}")
 _SUSPICIOUS = 2  # such runs of a page
 _STUCK = re.compile(r"[a-z]{2}(?:[,;][^\W\d_]|[.:)][A-Z])[a-z]")
 _MARKS = bytes(
     1 if chr(byte) in ",;.:)" else 2 if chr(byte).isalpha() or chr(byte) == "?" else 0 for byte in range(256)
 )
-_MAYBE_STUCK = re.compile(rb"\x01\x02")  # a mark in front of a letter: as many as of the former, or more
+_MAYBE_STUCK = re.compile(rb"\x01\x02")  # a mark before a letter: at least as many as `_STUCK` finds
 _NO_SPACE = bytes(0 if chr(byte).isspace() else 1 for byte in range(256))
 _LONG_RUN = b"\x01" * _LONGEST
-_MANY_STUCK = 4  # of a page: addresses, and lists without blanks, have some
+_MANY_STUCK = 4  # on a page: addresses, and lists without blanks, have some
 _MAYBE = "\xad"
 _LETTERS = re.compile(_WITH_BLANKS + "{2,}")
-# In heights of a line: by how much more than within a word, and the same for letters of which too few places are known.
+# In heights of a line: how much wider than within a word, and the same for letters with too few known positions.
 _APART, _FAR_APART, _FEW = 0.1, 0.2, 5
 _FEWEST = 40  # pairs of letters; with fewer there is no estimate
 
 
 def put_in(text_page: TextPage, text: str) -> str:
-    """The text of a page with the blanks that the positions of its letters imply. Unchanged where fewer than two runs
-    of letters are too long (one may well be a word) and no words stick to others."""
+    """Return the text of a page with the blanks that the positions of its letters imply. It is unchanged if fewer than
+    two runs of letters are too long (one may be a word) and no words are joined."""
     between = _between(text)
     gaps = _gaps(text_page, text) if between and raw.FPDFText_CountChars(text_page) == len(text) else {}
     if len(gaps) < _FEWEST:
@@ -60,15 +60,15 @@ def put_in(text_page: TextPage, text: str) -> str:
         for letter, known in places.items()
     }
     apart = [at for at, gap in gaps.items() if gap > limits[text[at - 1]]]
-    if between == _MAYBE:  # letters by themselves are letters that were set apart
+    if between == _MAYBE:  # single letters are spaced letters
         apart = [at for at in apart if text[at - 2 : at + 2].isalpha()]
     return between.join([text[start:stop] for start, stop in zip([0, *apart], [*apart, len(text)], strict=True)])
 
 
 def _between(text: str) -> str:
-    """What to put between words that are joined: a blank, or a mark that may be one; "" where there is no sign of such
+    """Return what to insert between joined words: a blank, or a mark that may be one; "" if there is no sign of such
     words."""
-    raw = text.encode("latin-1", "replace")  # whose bytes show sooner that there can be none, as on nearly all pages
+    raw = text.encode("latin-1", "replace")  # its bytes show faster that there are none, as on nearly all pages
     if _LONG_RUN in raw.translate(_NO_SPACE) and len(set(_LONG.findall(text))) >= _SUSPICIOUS:
         return " "
     stuck = len(_MAYBE_STUCK.findall(raw.translate(_MARKS))) >= _MANY_STUCK and len(_STUCK.findall(text)) >= _MANY_STUCK
@@ -76,12 +76,12 @@ def _between(text: str) -> str:
 
 
 def _gaps(text_page: TextPage, text: str) -> dict[int, float]:
-    """Distance of each letter from the letter in front of it in a line without a blank, by its place and in order, in
-    heights of the line. Empty where the characters are not those of the text."""
+    """Return the distance of each letter from the letter before it in a line without a blank, by its position and in
+    order, in heights of the line. Empty if the characters are not those of the text."""
     box = raw.FS_RECTF()
     lefts, rights, feet, heads = array("f"), array("f"), array("f"), array("f")
     for at, character in enumerate(text):
-        # Letters of scripts from right to left may have been put in order since.
+        # Letters of right-to-left scripts may have been reordered.
         if (
             character.isalpha()
             and not "\u0590" <= character < "\u0900"
@@ -102,12 +102,11 @@ def _gaps(text_page: TextPage, text: str) -> dict[int, float]:
 
 
 def _quarter(gaps: Iterable[float]) -> float:
-    """What a quarter of them does not exceed."""
     known = sorted(gaps)
     return known[len(known) // 4]
 
 
-# Glyphs that stand for several letters in text that is written from right to left, as lam-alef.
+# Glyphs that stand for several letters in right-to-left text, as lam-alef.
 
 # Two letters of such scripts, or a letter and its marks (Hebrew, Arabic, Syriac, Thaana, N'Ko, and what is beyond 16 bits).
 _LETTER = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
@@ -119,8 +118,8 @@ _MOST = 32_000_000  # bytes of streams that are searched for maps
 
 
 def maps(data: bytes) -> bytes:
-    """The ToUnicode maps of a document that is not encrypted, without blanks, their digits in capitals. They are streams, which are
-    never packed into others."""
+    """Return the ToUnicode maps of a document that is not encrypted, without blanks, their digits in capitals. They are
+    streams, which are never packed into others."""
     found: list[bytes] = []
     at, left = data.find(_STREAM), _MOST
     while at >= 0 and left > 0:
@@ -139,8 +138,8 @@ def maps(data: bytes) -> bytes:
 
 
 def in_order(text_page: TextPage, text: str, mapped: Callable[[], bytes]) -> str:
-    """The text of a page with the letters of each such glyph in their logical order; `mapped` gives the `maps` of its document."""
-    # By the upper bytes it takes a fourth of the time to see that there are none, as in most texts.
+    """Return the text with each such glyph's letters in logical order; `mapped` returns the `maps`."""
+    # The upper bytes show in a quarter of the time that there are none, as in most texts.
     upper = text.encode("utf-16-le", "surrogatepass")[1::2]
     runs = list(_RUNS.finditer(text)) if upper.translate(None, _OTHERS) else []
     if not runs:
@@ -169,7 +168,7 @@ def in_order(text_page: TextPage, text: str, mapped: Callable[[], bytes]) -> str
 
 
 def _is_turned(group: str, mapped: Callable[[], bytes]) -> bool:
-    """Whether these letters of one glyph were turned round: they are letters, and are not what a ligature was taken apart into."""
+    """Return whether one glyph's letters are reversed: they are letters, not a decomposed ligature."""
     classes = {unicodedata.bidirectional(letter) for letter in group}
     if not classes & {"R", "AL"} or not classes <= {"R", "AL", "NSM"} or group == group[::-1]:
         return False
@@ -185,7 +184,7 @@ def _mapped_to(letters: str, maps: bytes) -> bool:
 
 @functools.cache
 def _taken_apart() -> dict[str, list[str]]:
-    """The presentation forms of Unicode that stand for several characters, by these."""
+    """Return the presentation forms of Unicode that decompose into several characters, by these characters."""
     forms: dict[str, list[str]] = {}
     for code in (code for some in _PRESENTATION for code in some):
         if len(form := unicodedata.normalize("NFKD", chr(code))) > 1:
@@ -197,16 +196,16 @@ Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
 Annotation = Any  # raw.FPDF_ANNOTATION
 Attachment = Any  # raw.FPDF_ATTACHMENT
 MOST_TOLD = 10_000  # different addresses, authors and names of fields of a document
-_LOOKED_AT, _NEARLY = 32, 0.1  # letters of a page, and by how much (radians) they may be off
-_PIECES, _PIECES_A_LETTER = 20, 4  # a piece of text gives a letter at least, or is a second one behind another, as bold
-_LINES = 100  # ends of lines and curves in what is drawn on a page: a few letters that are drawn have as many, a frame has not
-_ELEMENTS = 20_000  # of the structure of a page that are looked at
-_DRAWINGS = 1_000  # objects of a page without text that are looked at
+_LOOKED_AT, _NEARLY = 32, 0.1  # sampled letters of a page, and their tolerance in radians
+_PIECES, _PIECES_A_LETTER = 20, 4  # a piece of text gives at least one letter, unless it repeats another for bold
+_LINES = 100  # ends of lines and curves drawn on a page: a few drawn letters have as many, a frame has fewer
+_ELEMENTS = 20_000  # elements of the structure of a page that are examined
+_DRAWINGS = 1_000  # objects of a page without text that are examined
 _FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
 _TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
 _FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
-_DRAWN = (raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_FREETEXT)  # what they show may be in no string of theirs
-# What plays: films, sounds, Flash, models in three dimensions (ISO 32000-1, 12.5.6.16 to 12.5.6.18, 13.6; its extension by Adobe).
+_DRAWN = (raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_FREETEXT)  # their visible text may be in none of their strings
+# Annotations that play: films, sounds, Flash, 3D models (ISO 32000-1, 12.5.6.16 to 12.5.6.18, 13.6; Adobe's extension).
 _PLAYED = (
     *(raw.FPDF_ANNOT_SOUND, raw.FPDF_ANNOT_MOVIE, raw.FPDF_ANNOT_SCREEN),
     *(raw.FPDF_ANNOT_THREED, raw.FPDF_ANNOT_RICHMEDIA),
@@ -214,7 +213,7 @@ _PLAYED = (
 
 
 def utf16(data: bytes) -> str:
-    """UTF-16 as PDFium gives it, without its NUL at the end; halves of characters are left out."""
+    """Decode UTF-16 from PDFium, without its NUL at the end; halves of characters are dropped."""
     return data[:-2].decode("utf-16-le", "ignore")
 
 
@@ -225,13 +224,13 @@ class Content:
     texts: tuple[str, ...]  # its text, then its comments and form fields
     bare: bool  # something is drawn on it (a scan, mostly), and no text
     played: int  # places on it where something plays
-    mute: bool = False  # most of what is written on it gives no letters
-    pictured: bool = False  # it is bare, and what is drawn may well hold words: more than a frame or a rule
+    mute: bool = False  # most of its text gives no letters
+    pictured: bool = False  # it is bare, and the drawing may contain words: more than a frame or a rule
 
 
 class Pages:
-    """The pages of an open document, one at a time. With form values if the document's forms are there before the
-    first is read (pdfium.PdfDocument.init_forms)."""
+    """Pages of an open document, one at a time. They include form values if the document's forms are initialised before
+    the first page is read (pdfium.PdfDocument.init_forms)."""
 
     def __init__(self, document: pdfium.PdfDocument, data: bytes) -> None:
         self._document = document.raw
@@ -240,8 +239,8 @@ class Pages:
         self._describes = tagged and any(may_mention(data, name) for name in (b"/Alt", b"/ActualText"))
         self._form = document.formenv.raw if document.formenv else None
         self._buffer = (ctypes.c_ushort * _FIRST_BUFFER)()
-        self._told: set[str] = set()  # addresses that links lead to and who wrote comments: each once
-        self.untold = 0  # those that came after as many as are included
+        self._told: set[str] = set()  # addresses of links and authors of comments: each once
+        self.untold = 0  # number of those that were omitted
 
     def __len__(self) -> int:
         return int(raw.FPDF_GetPageCount(self._document))
@@ -260,7 +259,7 @@ class Pages:
         raw.FPDF_ClosePage(page)
 
     def content(self, index: int) -> Content:
-        """The content of a page. pdfium.PdfiumError when it cannot be read."""
+        """Return the content of a page. Raises pdfium.PdfiumError if it cannot be read."""
         page = self._load(index)
         try:
             text = self._text(page)
@@ -275,7 +274,7 @@ class Pages:
         return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played, mute, pictured)
 
     def _described(self, page: Page, text: str) -> Iterator[str]:
-        """The replacement texts of pictures and passages of a page in the structure of the document (ISO 32000-1, 14.9.3, 14.9.4)."""
+        """Yield replacement texts in the structure of the page (ISO 32000-1, 14.9.3, 14.9.4)."""
         tree = raw.FPDF_StructTree_GetForPage(page) if self._describes else None
         if not tree:
             return
@@ -295,8 +294,8 @@ class Pages:
             raw.FPDF_StructTree_Close(tree)
 
     def _upon(self, page: Page) -> tuple[list[str], bool, int]:
-        """The texts of a page's annotations, whether one of them shows something recorded nowhere else, and how many
-        play."""
+        """Return the texts of a page's annotations, whether one of them shows something recorded nowhere else, and how
+        many play."""
         said: list[str] = []
         drawn, played = False, 0
         for annotation in _annotations(page):
@@ -307,13 +306,13 @@ class Pages:
         return said, drawn, played
 
     def _is_drawn(self, annotation: Annotation, subtype: int) -> bool:
-        """Whether what it shows (12.5.5) is recorded nowhere else: true for a stamp and for a signature's field."""
+        """Return whether its content (12.5.5) is recorded nowhere else: for stamps and signature fields."""
         if subtype != raw.FPDF_ANNOT_WIDGET or self._form is None:
             return subtype in _DRAWN
         return bool(raw.FPDFAnnot_GetFormFieldType(self._form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE)
 
     def _added(self, index: int, known: tuple[str, ...]) -> str:
-        """The lines that a page has since what lay upon it was drawn into it."""
+        """Return the lines that a page gained when its annotations were drawn into it."""
         lines = {line.strip() for text in known for line in text.split("\n")}
         page = self._load(index)
         try:
@@ -322,8 +321,8 @@ class Pages:
             self._close(page)
 
     def attached(self, index: int) -> Iterator[Attachment]:
-        """Files attached to places on a page, each good until the next is asked for. pdfium.PdfiumError when the page
-        cannot be read."""
+        """Yield files attached to places on a page, each valid until the next is requested. Raises pdfium.PdfiumError
+        if the page cannot be read."""
         page = self._load(index)
         try:
             for annotation in _annotations(page):
@@ -333,8 +332,8 @@ class Pages:
             self._close(page)
 
     def _text(self, page: Page) -> str:
-        """With `\\n` line ends; a word hyphenated at a line's end (U+FFFE) has a soft hyphen there: the
-        index has it whole and in its parts."""
+        r"""Return the text with `\\n` line ends; a word hyphenated at a line's end (U+FFFE) has a soft hyphen there:
+        the index contains it whole and in its parts."""
         text_page = _text_page(page)
         try:
             count = raw.FPDFText_CountChars(text_page)
@@ -365,11 +364,11 @@ class Pages:
             text = _string(annotation, b"V")
         if text.strip():
             yield text.replace("\r\n", "\n").replace("\r", "\n")
-        if subtype not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_WIDGET):  # who wrote a comment, and on what
+        if subtype not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_WIDGET):  # author and subject of a comment
             yield from filter(None, map(self._once, (_string(annotation, b"T"), _string(annotation, b"Subj"))))
 
     def _address(self, annotation: Annotation) -> str:
-        """Where a link leads to outside of the document; "" for an address that was included before."""
+        """Return the external address of a link; "" for an address that was included before."""
         action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(annotation))
         if not action or raw.FPDFAction_GetType(action) != raw.PDFACTION_URI:
             return ""
@@ -379,7 +378,7 @@ class Pages:
         return self._once(buffer.value.decode("utf-8", "replace"))
 
     def _once(self, text: str) -> str:
-        """The text, or "" where another place of the document already gave it."""
+        """Return the text, or "" if the document already gave it."""
         text = text.strip()
         if not text or text in self._told:
             return ""
@@ -391,8 +390,8 @@ class Pages:
 
 
 def _text_page(page: Page) -> TextPage:
-    """The text of a page, to be closed. A page that is upside down is turned first, as PDFium would take its lines
-    apart. pdfium.PdfiumError."""
+    """Return the text of a page, to be closed. A page that is upside down is turned first, because PDFium would split
+    its lines. Raises pdfium.PdfiumError."""
     text_page = raw.FPDFText_LoadPage(page)
     if text_page and _is_upside_down(text_page):
         raw.FPDFText_ClosePage(text_page)
@@ -406,7 +405,7 @@ def _text_page(page: Page) -> TextPage:
 
 
 def _is_upside_down(text_page: TextPage) -> bool:
-    """Whether most of its letters are, by some of them all over it."""
+    """Return whether most letters of a page are upside down, judged by a sample of them."""
     count = raw.FPDFText_CountChars(text_page)
     some = range(0, count, max(1, count // _LOOKED_AT))
     upright = 0
@@ -418,7 +417,7 @@ def _is_upside_down(text_page: TextPage) -> bool:
 
 
 def _is_mute(page: Page, letters: int) -> bool:
-    """Whether a page has far more pieces of text than letters: its fonts do not map to characters."""
+    """Return whether a page has far more pieces of text than letters: its fonts do not map to characters."""
     count = raw.FPDFPage_CountObjects(page)
     least = _PIECES + _PIECES_A_LETTER * letters
     if count < least:
@@ -428,7 +427,7 @@ def _is_mute(page: Page, letters: int) -> bool:
 
 
 def _is_pictured(page: Page) -> bool:
-    """Whether a page shows a picture, or as many lines as letters have that are drawn as such."""
+    """Return whether a page shows a picture, or as many lines as drawn letters have."""
     lines = 0
     for kind, drawn in _drawn(page):
         if kind == raw.FPDF_PAGEOBJ_PATH:
@@ -439,7 +438,7 @@ def _is_pictured(page: Page) -> bool:
 
 
 def _drawn(page: Page) -> Iterator[tuple[int, Any]]:
-    """Kind and object of what is drawn on a page, and of what forms (ISO 32000-1, 8.10) hold that are; not without end."""
+    """Yield kind and object of up to `_DRAWINGS` drawings, including those in forms (ISO 32000-1, 8.10)."""
     count = min(raw.FPDFPage_CountObjects(page), _DRAWINGS)
     waiting = [raw.FPDFPage_GetObject(page, at) for at in range(count)]
     for looked in range(_DRAWINGS):
@@ -454,7 +453,7 @@ def _drawn(page: Page) -> Iterator[tuple[int, Any]]:
 
 
 def _annotations(page: Page) -> Iterator[Annotation]:
-    """Those that can be loaded, each closed before the next is opened."""
+    """Yield the annotations that can be loaded, each closed before the next is opened."""
     for index in range(raw.FPDFPage_GetAnnotCount(page)):
         annotation = raw.FPDFPage_GetAnnot(page, index)
         if annotation:
@@ -469,8 +468,8 @@ def _string(annotation: Annotation, key: bytes) -> str:
 
 
 def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[str]:
-    """What a field is called where people see it, and its full name (ISO 32000-1, 12.7.3.1). Names in forms that
-    programs make from XML are numbered and are left out, as are those of places to sign."""
+    """Yield the displayed name of a field, and its full name (ISO 32000-1, 12.7.3.1). Names in forms that programs make
+    from XML are numbered and are omitted, as are those of signature fields."""
     if raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE:
         return
     yield _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
@@ -479,8 +478,8 @@ def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[
 
 
 def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
-    """What was filled in, chosen or ticked, in whichever of the field's ancestors it is (ISO 32000-1, 12.7.3.1); "" for
-    buttons that are to be pressed."""
+    """Return the value that was filled in, chosen or ticked, in the field or one of its ancestors (ISO 32000-1,
+    12.7.3.1); "" for push buttons."""
     kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
     if kind in _TICKED and raw.FPDFAnnot_IsChecked(form, annotation):
         return _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, length))
@@ -490,9 +489,9 @@ def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
 
 
 def _told(ask: Callable[[Any, int], int]) -> str:
-    """A text of PDFium, whose functions first return its number of bytes and then fill a buffer of that size."""
+    """Return a text of PDFium, whose functions first return its number of bytes and then fill a buffer of that size."""
     length = ask(None, 0)
-    if length <= 2:  # its end alone
+    if length <= 2:  # only the terminator
         return ""
     buffer = ctypes.create_string_buffer(length)
     ask(ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)

@@ -18,7 +18,7 @@ _WINDOW = 4096
 
 
 def _tokens(control: int) -> tuple[tuple[int, ...], int]:
-    """Of a run with this control byte: the number of bytes in front of each reference, and after the last."""
+    """Return, for a run with this control byte, the number of bytes before each reference, and after the last."""
     *before, behind = format(control, "08b")[::-1].split("1")
     return tuple(map(len, before)), len(behind)
 
@@ -27,15 +27,15 @@ _TOKENS = tuple(map(_tokens, range(256)))
 
 
 class Unpacked(NamedTuple):
-    """The RTF, as far as it can be read, and why it is not all of it."""
+    """The RTF, as far as it can be read, and the error that ended it."""
 
     data: bytes
     error: DocumentError | None
 
 
 def decompress(data: bytes, limit: int) -> Unpacked:
-    """The RTF, up to `limit` bytes; the CRC is not checked (many writers leave it out). DocumentError `corrupt` when this
-    is no compressed RTF."""
+    """Return the RTF, up to `limit` bytes; the CRC is not checked (many writers omit it). Raises DocumentError
+    `corrupt` if this is not compressed RTF."""
     if len(data) < _HEADER.size:
         raise DocumentError(ExceptionCode.CORRUPT, "the compressed RTF ends inside its header")
     _, size, kind, _ = _HEADER.unpack_from(data)
@@ -55,8 +55,8 @@ def decompress(data: bytes, limit: int) -> Unpacked:
 
 
 def _inflate(data: bytes, at: int, size: int) -> tuple[bytes, bool]:
-    """Runs of eight tokens, each a byte or a reference into the last 4,096 bytes (section 2.1.3); whether there was the
-    mark that ends them, which some writers leave out. A run may go beyond what is wanted, and is cut."""
+    """Inflate runs of eight tokens, each a byte or a reference into the last 4,096 bytes (section 2.1.3); return also
+    whether the end mark was found, which some writers omit. A run may exceed the wanted size, and is cut."""
     out = bytearray(_DICTIONARY)
     base = len(_DICTIONARY)
     end, wanted = len(data), base + size
@@ -86,7 +86,7 @@ def _inflate(data: bytes, at: int, size: int) -> tuple[bytes, bool]:
 
 
 def _copy(out: bytearray, start: int, length: int) -> None:
-    """Copies may overlap what they write."""
+    """Append a copy, which may overlap the bytes that it appends."""
     piece = out[start : start + length]
     while len(piece) < length:
         piece += piece[: length - len(piece)]

@@ -18,8 +18,8 @@ from readers.records import FixedLimits, Kind, Limits
 
 
 def read_rtf(data: bytes, limit: int = FixedLimits().text_characters) -> RtfReader:
-    """A reader that has come to the end, or to the limit of characters. Of HTML or plain text that was wrapped into RTF
-    ([MS-OXRTFEX]) it has the text without markup. Raises nothing."""
+    """Return a reader that has come to the end, or to the limit of characters. For HTML or plain text that was wrapped
+    into RTF ([MS-OXRTFEX]) it has the text without markup. Raises nothing."""
     reader = RtfReader(data, clean.Collector(limit))
     reader.read()
     return reader
@@ -29,7 +29,7 @@ _READ = Last(read_rtf)
 
 
 class RtfHandler(LeafHandler):
-    """Rich Text Format."""
+    """A Rich Text Format document."""
 
     name = "rtf"
     media_types: tuple[str, ...] = ("application/rtf", "text/rtf")
@@ -48,7 +48,7 @@ class RtfHandler(LeafHandler):
             "company",
             "created",
             "modified",
-            *CHARSET_KEYS,  # where a code page of its is not what it declares, or doubtful
+            *CHARSET_KEYS,  # if one of its code pages is not as declared, or doubtful
         ),
         children="embedded objects (a packaged file under its own name) and pictures in order; those that represent "
         "an object or another picture are marked `rendering`",
@@ -62,8 +62,8 @@ class RtfHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Objects and pictures in order. A packaged file is itself the child, under its own name. Links carry nothing.
-        Renderings of objects and second forms of pictures may show what was there before: they are children too."""
+        """Yield objects and pictures in order. A packaged file is itself the child, under its own name. Links have no
+        child. Renderings of objects and second forms of pictures may show an earlier content: they are children too."""
         data = source.whole(limits.parse_bytes)
         if b"\\objdata" not in data and b"\\pict" not in data:
             return
@@ -75,7 +75,7 @@ class RtfHandler(LeafHandler):
                 position += 1
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text with headers, footers, notes and comments at their places; the information group as metadata."""
+        """Return the text with headers, footers, notes and comments in place; the information group as metadata."""
         data = source.whole(limits.parse_bytes)
         if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
             raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as RTF does")
@@ -89,7 +89,7 @@ class RtfHandler(LeafHandler):
 
 
 def _child(data: bytes, carried: Carried, position: int) -> Child | None:
-    """The child, or None where nothing is carried: a link, a picture without bytes."""
+    """Return the child, or None if nothing is carried: a link, a picture without bytes."""
     kind, content = payload(data, carried)
     name, error = b"", None
     if carried.kind == b"picture":
@@ -116,14 +116,14 @@ def _child(data: bytes, carried: Carried, position: int) -> Child | None:
 
 
 def _file(kind: bytes, content: bytes) -> bytes:
-    """A picture as the file that it would be; b"" where it cannot be."""
+    """Return a picture as a file; b"" if it cannot be one."""
     if kind == b"bmp":
         return bitmaps.with_header(content)
     return bitmaps.PICT_HEADER + content if kind == b"pict" and content else content
 
 
 def _object(data: bytes) -> tuple[bytes, bytes]:
-    """(name, bytes) of what an embedded object carries."""
+    """Return name and bytes of the content of an embedded object."""
     class_name, native = ole_native.embedded(data)
     if class_name == b"Package":
         return ole_objects.packaged(len(native).to_bytes(4, "little") + native)

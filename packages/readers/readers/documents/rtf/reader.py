@@ -1,7 +1,7 @@
-"""Walking through RTF (Rich Text Format Specification 1.9.1): its text, its information group, places of its objects.
+"""Parser of RTF (Rich Text Format Specification 1.9.1): its text, its information group, positions of its objects.
 
-One pass over the tokens with a stack of group states; what is never shown is skipped. Why not a library: the permissive
-ones (striprtf) give neither objects nor metadata, and take any document for one code page.
+It makes one pass over the tokens with a stack of group states; hidden groups are skipped. No library is used, because
+the permissive ones (striprtf) return neither objects nor metadata, and assume one code page for any document.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Carried:
 
 
 def payload(data: bytes, carried: Carried) -> tuple[bytes, bytes]:
-    """(the last picture format named, the bytes) of an object or a picture: its hexadecimal digits and \\bin bytes, in order."""
+    r"""Return the last picture format and the bytes (hexadecimal digits and \\bin) of an object or picture."""
     digits, out, kinds = list[bytes](), list[bytes](), [b""]
     at = carried.start
     while 0 <= at < carried.stop:
@@ -48,14 +48,14 @@ def _decoded(digits: list[bytes]) -> bytes:
 
 
 def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], out: list[bytes], kinds: list[bytes]) -> int:
-    """Collects digits, \\bin bytes and formats of a group, its inner groups left out; returns where to continue, or
+    r"""Collect digits, \\bin bytes and formats of a group, without its inner groups; return where to continue, or
     -1."""
     for token in TOKEN.finditer(data, at, stop):
         if token.lastindex == 6:
             digits.append(token[6])
         elif token[1] == b"bin":
             length = max(0, int(token[2] or b"0"))
-            if length:  # some write the word without a number, and digits behind it
+            if length:  # some programs write the word without a number, and digits after it
                 out += (_decoded(digits), data[token.end() : min(stop, token.end() + length)])
             return token.end() + length
         elif token[1] in words.PICTURES:
@@ -65,7 +65,7 @@ def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], out: l
     return -1
 
 
-# What people wrote about a shape or picture, or made of letters (WordArt): properties of the drawing (Rich Text
+# Descriptions of a shape or picture, and letters in it (WordArt): properties of the drawing (Rich Text
 # Format Specification 1.9.1, "Drawing Properties"; their names are in [MS-ODRAW]).
 
 _LONGEST = 8_192  # bytes of a value, as it is written
@@ -76,9 +76,9 @@ _ESCAPED = re.compile(
 
 
 def said(data: bytes, start: int, stop: int | None, codec: str, fallback: int) -> Iterator[str]:
-    """The texts of the properties between these places (None: of the one that begins there), of a document in this code
-    page; `fallback` is how many characters follow each \\u for readers that do not know it. A value that does not end
-    is left out."""
+    r"""Yield the texts of the properties between these positions (`stop` None: of the one that begins at `start`), of a
+    document in this code page; `fallback` is how many characters follow each \\u for readers that do not know it. A
+    value that does not end is omitted."""
     one = _TOLD.match(data, start) if stop is None else None
     for match in filter(None, [one]) if stop is None else _TOLD.finditer(data, start, stop):
         end = data.find(b"}", match.end(), match.end() + _LONGEST)
@@ -87,7 +87,7 @@ def said(data: bytes, start: int, stop: int | None, codec: str, fallback: int) -
 
 
 def plain(raw: bytes, codec: str, fallback: int) -> str:
-    """A value as text: what is escaped in it decoded, control words left out."""
+    """Return a value as text: escapes decoded, control words removed."""
     out: list[str] = []
     owed = 0
     for code, coded, symbol, letters in _ESCAPED.findall(raw):
@@ -102,20 +102,20 @@ def plain(raw: bytes, codec: str, fallback: int) -> str:
     return paired("".join(out)).replace("\0", "")
 
 
-# What the instruction of a field shows, or addresses (Rich Text Format Specification 1.9.1, "Fields"; ECMA-376 part
-# 1, 17.16.5). Of most fields their result is what is shown, and nothing else.
+# Text that a field's instruction shows, or its address (Rich Text Format Specification 1.9.1, "Fields"; ECMA-376 part
+# 1, 17.16.5). Most fields show only their result.
 
-KEY = "instruction"  # of a group whose text is one
-_FRONT = 1_024  # bytes in which a field's word is
+KEY = "instruction"  # key of a group whose text is an instruction
+_FRONT = 1_024  # bytes in which a field's word is searched
 _FIRST = re.compile(rb"(?:[{}\s]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?|(?!))*+([A-Za-z]{2,16})(?![A-Za-z])")
 _READ = frozenset((b"EQ", b"MACROBUTTON", b"GOTOBUTTON", b"HYPERLINK"))
 _LINK, _CHOICE = b"HYPERLINK", b"FORMDROPDOWN"
 
 _PARTS = re.compile(r"\s*(\S+)\s*(.*)", re.DOTALL)
-_BUTTON = re.compile(r"\S+\s+(.*)", re.DOTALL)  # behind what it does or where it leads
+_BUTTON = re.compile(r"\S+\s+(.*)", re.DOTALL)  # the text after the macro's or bookmark's name
 _OF_EQUATIONS = re.compile(r"\\\*\s*(?:\"[^\"]*\"?|[^\s\\]+)|\\[a-zA-Z]+ ?(?:-?\d+)?|\\(.)|[(),;]", re.DOTALL)
 _ARGUMENT = re.compile(r"\"((?:[^\"\\]|\\.|(?!))*+)\"?|\\([a-zA-Z*@#!])|([^\s\"]+)", re.DOTALL)
-_WITH_VALUE = frozenset("olt*@#")  # switches; of a link's only `\l` is part of the address
+_WITH_VALUE = frozenset("olt*@#")  # switches; for a link only `\l` is part of the address
 
 _CHOSEN, _UNCHOSEN = re.compile(rb"\\ff(def)?res(\d{1,3})"), 25
 _ENTRY = re.compile(rb"\{\\\*\\ffl ?([^{}]*+)\}")
@@ -124,13 +124,13 @@ _NO_RESULT = re.compile(rb"(?:[\s{]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?|(?!))*+\}"
 
 
 def is_read(data: bytes, start: int, stop: int) -> bool:
-    """Whether an instruction between these places has content of its own."""
+    """Return whether an instruction between these positions has content of its own."""
     return _word(data, start, stop) in _READ
 
 
 def has_own_result(data: bytes, start: int, stop: int) -> bool:
-    """Whether it contains nothing but what its result shows, and a program wrote that result. Not so for a link: its
-    instruction has the address."""
+    """Return whether the instruction contains only what its result shows, and a program wrote that result. False for a
+    link: its instruction has the address."""
     return _word(data, start, stop) != _LINK and _has_result(data, stop)
 
 
@@ -145,14 +145,14 @@ def _word(data: bytes, start: int, stop: int) -> bytes:
 
 
 def told(instruction: str) -> tuple[str, str]:
-    """(what it shows, the address behind a link), either of which may be ""."""
+    """Return the text that an instruction shows and the address of a link; either may be ""."""
     match = _PARTS.match(instruction)
     if match is None:
         return "", ""
     word, rest = match[1].upper(), match[2]
     if word == "HYPERLINK":
         return "", _address(rest)
-    if word == "EQ":  # words next to or above one another; the last of them, which has a reading above it, ends it
+    if word == "EQ":  # words next to or above one another; the last one, with a reading above it, ends it
         words = _OF_EQUATIONS.sub(lambda found: found[1] or " ", rest).split()
         return "".join(f" {one}" for one in words), ""
     button = _BUTTON.match(rest)
@@ -160,7 +160,7 @@ def told(instruction: str) -> tuple[str, str]:
 
 
 def _address(rest: str) -> str:
-    """Where a link leads outside of the document; "" of one within it."""
+    """Return the address outside of the document that a link leads to; "" for one within it."""
     address = place = switch = ""
     for quoted, mark, bare in _ARGUMENT.findall(rest):
         if mark:
@@ -176,7 +176,7 @@ def _address(rest: str) -> str:
 
 
 def chosen(data: bytes, start: int, stop: int, codec: str, fallback: int) -> str:
-    """The entry of a list that is chosen in a form, of which programs write no result; "" where they do, and of other
+    """Return the chosen entry of a form's list if the program wrote no result for it; "" if it did, and for other
     fields."""
     if _word(data, start, stop) != _CHOICE:
         return ""
@@ -197,7 +197,7 @@ _NOT_OF_FONTS = re.compile(rb"\\(?:info|pict|object|objdata|pard?)(?![a-zA-Z])")
 
 @dataclass(slots=True)
 class Group:
-    """What holds inside a group; an inner one begins as a copy."""
+    """State inside a group; an inner group begins with a copy."""
 
     codec: str
     fallback: int = 1  # \uc: characters that stand for a \u where a reader does not know it
@@ -210,7 +210,7 @@ class Group:
 
 @dataclass(slots=True)
 class RtfReader:
-    """Reads one document; `carried`, `metadata` and `error` are filled on the way."""
+    """Reader of one document; it fills `carried`, `metadata` and `error`."""
 
     data: bytes
     collector: Collector
@@ -221,7 +221,7 @@ class RtfReader:
     _now: Group = field(default_factory=lambda: Group("cp1252", mute=True))
     _pages: dict[str, CodePage] = field(default_factory=dict)
     _fonts: Fonts = field(default_factory=Fonts)
-    _fonts_to: int = 0  # where the last table of fonts that was read ends: those inside it are read with it
+    _fonts_to: int = 0  # the end of the last font table that was read: tables inside it are read with it
     _bytes: list[bytes] = field(default_factory=list)  # text not decoded yet
     _info: list[str] = field(default_factory=list)
     _addresses: dict[str, None] = field(default_factory=dict)  # behind links
@@ -229,22 +229,22 @@ class RtfReader:
     _times: dict[int, int] = field(default_factory=dict)
     _owed: int = 0  # characters still to be dropped after a \u
     _high: int = 0  # first half of a surrogate pair
-    _held: list[str] = field(default_factory=list)  # texts kept apart until the word that it was met in ends
+    _held: list[str] = field(default_factory=list)  # texts kept until the word around them ends
     _last: str = ""  # character of the text
     _star: bool = False
 
     @property
     def text(self) -> str:
-        """What was read, `\\n` between paragraphs."""
+        r"""Text that was read, `\\n` between paragraphs."""
         return self.collector.text().replace("\0", "")
 
     @property
     def detected(self) -> Detected | None:
-        """The least certain of the charsets that its code pages were read in; None where all are as declared."""
+        """The least certain of the charsets that its code pages were decoded with; None if all are as declared."""
         return least_certain(page.detected for page in self._pages.values())
 
     def read(self) -> None:
-        """To the end, or until enough text is collected."""
+        """Read to the end, or until enough text is collected."""
         at = 0
         while at >= 0 and not self.collector.cut:
             at = self._tokens(at)
@@ -255,15 +255,15 @@ class RtfReader:
             self.error = DocumentError(ExceptionCode.TRUNCATED, "the RTF ends inside a group")
 
     def _tokens(self, at: int) -> int:
-        """Read the tokens from here on; returns where to continue after a jump, -1 at the end."""
+        """Read the tokens from here on; return where to continue after a jump, -1 at the end."""
         for token in TOKEN.finditer(self.data, at):
             kind = token.lastindex
             if kind == 6:
                 self._text(token[6])
-            elif kind is None:  # cannot be: every alternative has a group
+            elif kind is None:  # impossible: every alternative has a group
                 continue
             elif kind <= 2:
-                if token[1] not in _KNOWN and not self._star:  # most are about looks
+                if token[1] not in _KNOWN and not self._star:  # most are about layout
                     continue
                 jump = self._word(token[1], token[2], token)
                 if jump is not None:
@@ -285,7 +285,7 @@ class RtfReader:
         return -1
 
     def _check_rest(self, at: int) -> None:
-        """What follows the outermost group is no text of the document; fill bytes are no damage."""
+        """Record an error for bytes after the outermost group, which are no text; fill bytes are no damage."""
         if self.error is None and (rest := self.data[at:].strip(b"\0 \t\r\n\x1a")):
             self.error = DocumentError(ExceptionCode.CORRUPT, f"{len(rest):,} bytes after the document were not read")
 
@@ -297,7 +297,7 @@ class RtfReader:
         self._now = Group(now.codec, now.fallback, mute, now.pictures, now.key, now.apart, now.again)
 
     def _close(self) -> bool:
-        """The end of a group; False when it was the outermost."""
+        """Close a group; return False if it was the outermost."""
         if not self._stack:
             return False
         self._owed, self._star = 0, False
@@ -345,7 +345,7 @@ class RtfReader:
             self._bytes.append(bytes((int(digits, 16),)))
 
     def _symbol(self, symbol: bytes, at: int) -> None:
-        if symbol == b"*":  # it matters for a group's first word only (1.9.1, "Destination Control Words")
+        if symbol == b"*":  # only the mark at a group's first word matters (1.9.1, "Destination Control Words")
             self._star = self.data[max(0, at - 4) : at].rstrip().endswith(b"{")
         elif (text := words.SYMBOLS.get(symbol)) is not None:
             self._characters(text)
@@ -377,7 +377,7 @@ class RtfReader:
             self._last = text[-1]
 
     def _hold(self, text: str) -> None:
-        """Text of its own: after the word that it is within, if it is within one."""
+        """Add text of its own: after the word that it is within, if it is within one."""
         self._held.append(text)
         if not self._last.isalnum():
             self._release()
@@ -400,7 +400,7 @@ class RtfReader:
                 self.error = DocumentError(ExceptionCode.UNSUPPORTED, why)
 
     def _word(self, word: bytes, number: bytes | None, token: re.Match[bytes]) -> int | None:
-        """Take a control word; returns where to continue, if not directly after it."""
+        """Take a control word; return where to continue, if not directly after it."""
         starred, self._star = self._star, False
         text = words.CHARACTERS.get(word)
         if text is not None:
@@ -422,7 +422,7 @@ class RtfReader:
             return group_end(self.data, token.end())
         if word == b"fonttbl":
             return self._font_table(token)
-        if word == b"upr":  # the same twice; the second one, in \ud, is in Unicode
+        if word == b"upr":  # the same text twice; the second, in \ud, is in Unicode
             inner = self.data.find(b"{", token.end(), token.end() + 4)
             return group_end(self.data, inner + 1) + 1 if inner >= 0 else None
         if (action := _ACTIONS.get(word)) is not None:
@@ -439,14 +439,14 @@ class RtfReader:
         return stop
 
     def _tell(self, start: int, stop: int | None) -> None:
-        """Add, as a line, the description of a shape or picture from its properties between these places."""
+        """Add, as a line, the description of a shape or picture from its properties between these positions."""
         told = said(self.data, start, stop, self._fonts.unformatted, self._now.fallback)
         for text in () if self._now.again else told:
             self._flush()
             (self._hold if stop is None else self._put)(f"\n{text}\n")
 
     def _instruction(self, token: re.Match[bytes]) -> int | None:
-        """A field's: passed over, but where it shows something itself or a link leads somewhere."""
+        """Take a field's instruction: skip it, unless it shows something itself or is a link."""
         start, stop, now = token.end(), group_end(self.data, token.end()), self._now
         if now.mute or now.key:
             return stop
@@ -460,7 +460,7 @@ class RtfReader:
         return stop
 
     def _tell_addresses(self) -> None:
-        """Those behind links as lines, but for what the text shows; of a web page attributes are no text."""
+        """Add addresses of links that the text does not show, as lines; attributes of a web page are not text."""
         if not self._addresses or self._of_page or self.collector.cut:
             return
         words = self.collector.text().split()
@@ -470,8 +470,8 @@ class RtfReader:
                 self.collector.add(f"\n{address}")
 
     def _font_table(self, token: re.Match[bytes]) -> int | None:
-        """Code pages by font; nothing else of the table matters. One that does not end where it should is not left out
-        as a whole."""
+        """Read the code pages of the fonts; nothing else of the table matters. A table that does not end where it
+        should is not skipped as a whole."""
         self._now.mute = True
         if token.end() <= self._fonts_to:
             return None
@@ -479,7 +479,7 @@ class RtfReader:
         whole = stop < len(self.data) and _NOT_OF_FONTS.search(self.data, token.end(), stop) is None
         self._fonts.read(self.data, token.end(), stop)
         if self._stack:
-            self._stack[-1].codec = self._fonts.plain  # of text before any font is named
+            self._stack[-1].codec = self._fonts.plain  # codec of text before any font is named
         return stop if whole else None
 
     def _unicode(self, value: int) -> None:
@@ -539,7 +539,7 @@ class RtfReader:
             self._characters("\n")
 
     def _info_word(self, word: bytes, number: int) -> None:
-        """A destination of the information group."""
+        """Take a destination of the information group."""
         if self._now.mute and not self._now.key:
             self._flush()
             self._now.key = words.INFO[word]

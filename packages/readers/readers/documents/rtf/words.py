@@ -1,4 +1,4 @@
-"""Control words of RTF (Rich Text Format Specification 1.9.1) that matter for text, and what they mean."""
+"""Control words of RTF (Rich Text Format Specification 1.9.1) that matter for text, and their meaning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from readers.fonts import FONT_CODECS
 
-# Put into the text.
+# Words that become characters of the text.
 CHARACTERS = {
     b"par": "\n",
     b"line": "\n",
@@ -38,14 +38,16 @@ SKIPPED = frozenset(
     b"bkmkend objclass objname objalias objsect pgdsctbl mmathPict ftnsep ftnsepc aftnsep aftnsepc aftncn "
     b"ftncn pnseclvl falt panose fontemb picprop blipuid blipcompr generator passwordhash htmltag".split()
 )
-# Destinations marked as ignorable (\*) that hold text, pictures or objects all the same; LibreOffice marks all notes so.
+# Destinations marked as ignorable (\*) that contain text, pictures or objects; LibreOffice marks all notes so.
 ENTERED = frozenset(b"footnote shppict shpinst do annotation atnid atnauthor ud moMath moMathPara company".split())
-# Groups with text of their own among what is no text.
+# Groups that contain groups with text, but are not text themselves.
 MUTE = frozenset(b"object shp do shpgrp sp nonshppict shprslt".split())
-SHOWN_OTHERWISE = frozenset((b"object", b"nonshppict", b"shprslt"))  # pictures in these stand for what there is already
-AGAIN = b"shprslt"  # all of a shape once more, as Word 95 draws it: its texts are in it a second time
+SHOWN_OTHERWISE = frozenset(
+    (b"object", b"nonshppict", b"shprslt")
+)  # pictures in these represent content that is also elsewhere
+AGAIN = b"shprslt"  # a shape again, as Word 95 draws it, with its texts a second time
 LOUD = frozenset(b"result shptxt dptxbxtext".split())
-# Kinds of objects that are stored in another file: the picture of one is all that the document has of it.
+# Objects that are stored in another file: the document contains only their picture.
 LINKED = frozenset(b"objautlink objlink".split())
 # Text that is in the middle of other text.
 APART = frozenset(
@@ -75,7 +77,7 @@ PICTURES = {
     b"macpict": b"pict",
 }
 
-# Windows-1252 by another of its names, for bytes of a code page that is not known here.
+# Another name of windows-1252, for bytes in an unknown code page.
 UNKNOWN = "windows-1252"
 DOCUMENT_CODECS = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}
 _PAGES = {932: "cp932", 936: "gb18030", 949: "cp949", 950: "cp950", 10000: "mac_roman", 10001: "cp932", 10002: "cp950", 10003: "cp949", 10004: "mac_arabic", 10006: "mac_greek", 10007: "mac_cyrillic", 10008: "gb18030", 10021: "cp874", 10029: "mac_latin2", 10081: "mac_turkish", 20866: "koi8_r", 21866: "koi8_u", 28591: "cp1252", 51932: "euc_jp", 51949: "cp949", 65001: "utf-8", 54936: "gb18030", 1361: "johab", 708: "cp1256"}  # fmt: skip
@@ -83,26 +85,26 @@ _KNOWN = frozenset((437, 720, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 
 
 
 def codec_of_page(page: int) -> str:
-    """The codec of a Windows code page; windows-1252 for none (0, 1), `UNKNOWN` for one that is not known."""
+    """Return the codec of a Windows code page; windows-1252 for none (0, 1), `UNKNOWN` for an unknown one."""
     return _PAGES.get(page) or (f"cp{page}" if page in _KNOWN else "cp1252" if page in (0, 1) else UNKNOWN)
 
 
 def iso(parts: dict[int, int]) -> str:
-    """`\\yr2020\\mo3\\dy6\\hr9\\min5` as 2020-03-06T09:05:00; "" without a year."""
+    r"""Return `\\yr2020\\mo3\\dy6\\hr9\\min5` as 2020-03-06T09:05:00; "" without a year."""
     if not 1 <= parts.get(0, 0) <= 9999:
         return ""
     year, month, day, hour, minute, second = (max(0, parts.get(i, 0)) % 10_000 for i in range(6))
     return f"{year:04d}-{month or 1:02d}-{day or 1:02d}T{hour:02d}:{minute:02d}:{second:02d}"
 
 
-# Tokens of RTF, and where a group ends.
+# Tokens of RTF, and the end of a group.
 
 TOKEN = re.compile(rb"\\(?:([a-zA-Z]{1,32})(-?\d{1,10})? ?|'([0-9a-fA-F]{2})|([^a-zA-Z]))|([{}])|([^\\{}\r\n\0]+)")
 _BRACE = re.compile(rb"\\bin(\d{1,10}) ?|\\[^a-zA-Z]|[{}]")
 
 
 def group_end(data: bytes, at: int) -> int:
-    """Where the group around `at` closes: the place of its brace, or the end of the data."""
+    """Return the position of the brace that closes the group around `at`, or the end of the data."""
     depth = 1
     while (brace := data.find(b"}", at)) >= 0:
         part = data[at:brace]
@@ -116,7 +118,7 @@ def group_end(data: bytes, at: int) -> int:
 
 
 def _group_end(data: bytes, at: int, depth: int) -> int:
-    """The same from inside so many groups, among braces that are text and \\bin bytes."""
+    r"""Return the same from inside `depth` groups, skipping escaped braces and \\bin bytes."""
     while True:
         for match in _BRACE.finditer(data, at):
             if match[1] is not None:
@@ -133,11 +135,11 @@ def _group_end(data: bytes, at: int, depth: int) -> int:
             return len(data)
 
 
-# Which code page a document's bytes are in: the document's own, a font's, that of the font which holds where no other
+# The code page of a document's bytes: the document's own, a font's, or that of the default font if none
 # is named (Rich Text Format Specification 1.9.1, "Font Table", `\deff`, `\plain`).
 
 _FONT = re.compile(rb"\\(f|fcharset|cpg)(-?\d{1,10})?(?![a-zA-Z])")
-_OF_SIGNS = "cp1252"  # what Symbol and the like are read in: as the default font one shows nothing about letters
+_OF_SIGNS = "cp1252"  # codec of Symbol and the like, which as default fonts show nothing about letters
 
 
 class Fonts:
@@ -150,27 +152,27 @@ class Fonts:
         self._codecs: dict[int, str] = {}
 
     def of(self, number: int) -> str:
-        """What text in this font is read in."""
+        """Return the codec of text in this font."""
         return self._codecs.get(number, self.document)
 
     @property
     def plain(self) -> str:
-        """The same where no font is named: of the default one."""
+        """Codec of text without a named font: that of the default font."""
         codec = self.of(self.default)
         return self.document if codec == _OF_SIGNS else codec
 
     @property
     def unformatted(self) -> str:
-        """What is no text in a font: titles, names, values."""
+        """Codec of titles, names and values, which have no font."""
         return self.document if self._told else self.plain
 
     def set_page(self, word: bytes, number: int) -> None:
-        """Set the document's own code page, as one of its words declares it."""
+        """Set the document's own code page as one of its words declares it."""
         self._told = self._told or word == b"ansicpg"
         self.document = codec_of_page(number) if word == b"ansicpg" else DOCUMENT_CODECS[word]
 
     def read(self, data: bytes, start: int, stop: int) -> None:
-        """Read the table of fonts between these places; only its code pages matter."""
+        """Read the font table between these positions; only its code pages matter."""
         font = 0
         for match in _FONT.finditer(data, start, stop):
             number = int(match[2] or b"0")

@@ -1,1 +1,1 @@
-"""Metafiles of Windows: what they write."""
+"""Metafiles of Windows: the text in them."""

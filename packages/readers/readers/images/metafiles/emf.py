@@ -15,12 +15,12 @@ _PLUS_RECORD = struct.Struct("<HHII")  # type, flags, size, size of the data
 _HEADER, _DRAW_STRING, _DRAW_DRIVER_STRING = 0x4001, 0x401C, 0x4036
 _STRING = struct.Struct("<8xIff8x")  # brush and format, characters, the rectangle around them
 _DRIVER_STRING = struct.Struct("<4xIII")  # brush, options, whether a matrix follows, glyphs
-_CHARACTERS = 1  # of its options: they are characters, not numbers of glyphs
+_CHARACTERS = 1  # option: they are characters, not numbers of glyphs
 _DUAL = 1
 
 
 def _read_plus(data: bytes, lines: Lines) -> bool:
-    """The runs of the records in one comment; whether they say that the metafile's other records draw the same."""
+    """Add the runs of the records in one comment; return whether the metafile's other records draw the same."""
     at, dual = 0, False
     while at + _PLUS_RECORD.size <= len(data):
         kind, flags, size, length = _PLUS_RECORD.unpack_from(data, at)
@@ -65,30 +65,30 @@ _EXT_A, _EXT_W, _POLY_A, _POLY_W, _SMALL = 83, 84, 96, 97, 108
 _HANDLED = frozenset(
     (_SAVE, _RESTORE, _SELECT, _DELETE, _COMMENT, _CREATE_FONT, _EXT_A, _EXT_W, _POLY_A, _POLY_W, _SMALL)
 )
-_ONE, _COUNT, _MANY = 36, 36, 40  # in a record: its one text, the number of its texts, the first of these
+_ONE, _COUNT, _MANY = 36, 36, 40  # positions in a record: its only text, the number of its texts, the first of these
 _EMR_TEXT = struct.Struct("<iiIII16xI")  # 2.2.5: place, characters, where they are, options, where the distances are
 _SMALL_TEXT = struct.Struct("<iiII12x")  # 2.3.5.37
 _GLYPHS, _NO_RECTANGLE, _IN_BYTES, _PAIRS = 0x10, 0x100, 0x200, 0x2000  # of ExtTextOutOptions (2.1.11)
-_CHARSET = 12 + 23  # of a font (2.2.13), behind the record's head and the font's number
+_CHARSET = 12 + 23  # position in a font (2.2.13), after the record's head and the font's number
 _EMF_PLUS, _PUBLIC = b"EMF+", b"GDIC"
-_OLDER = _PUBLIC + (0x80000001).to_bytes(4, "little")  # 2.3.3.4.3: the same picture, behind 16 bytes about it
-_PDF, _BEFORE_PDF = b"%PDF-", 64  # how one begins, and in how many bytes of a comment's record it does
+_OLDER = _PUBLIC + (0x80000001).to_bytes(4, "little")  # 2.3.3.4.3: the same picture, after 16 bytes about it
+_PDF, _BEFORE_PDF = b"%PDF-", 64  # the beginning of a PDF, and the bytes of a comment's record in which it is searched
 
 
 class EmfReader:
-    """Goes once through the records."""
+    """Reader of the records, in one pass."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._fonts = Fonts()
         self._lines, self._plus, self._older = Lines(), Lines(), Lines()
-        self._dual = False  # what the EMF+ records write the others write too
+        self._dual = False  # the other records repeat the text of the EMF+ records
         self.error: DocumentError | None = None
-        self._older_error: DocumentError | None = None  # it counts where no other record has the text
+        self._older_error: DocumentError | None = None  # it counts if no other record has the text
 
     def read(self) -> list[Lines]:
-        """All runs of characters, those of EMF+ records separately, once, and those of a Windows metafile where it has
-        more words; `error` reports afterwards whether the file breaks off."""
+        """Return all runs of characters, those of EMF+ records separately, once, and those of a Windows metafile if it
+        has more words; `error` reports afterwards whether the file breaks off."""
         data, at = self._data, 0
         while at + _RECORD.size <= len(data):
             kind, length = _RECORD.unpack_from(data, at)
@@ -141,13 +141,13 @@ class EmfReader:
                 self._older_error = error
 
     def _texts(self, record: bytes, width: int) -> None:
-        """Read several consecutive texts: all together they are no longer than their record."""
+        """Read several consecutive texts: together they are not longer than their record."""
         left = len(record)
         for number in range(min(_word(record, _COUNT), (len(record) - _MANY) // _EMR_TEXT.size)):
             left -= self._text(record, _MANY + number * _EMR_TEXT.size, width, left)
 
     def _text(self, record: bytes, at: int, width: int, most: int) -> int:
-        """A text of so many bytes a character, and at most so many in all; how many it had."""
+        """Read a text of `width` bytes a character, and at most `most` bytes; return its number of bytes."""
         if at + _EMR_TEXT.size > len(record):
             return 0
         x, y, count, offset, options, distances = _EMR_TEXT.unpack_from(record, at)
@@ -177,9 +177,8 @@ class EmfReader:
 
 
 def carried(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """(extension, bytes) of the files that are whole in comments: PDFs, because Office for Mac keeps a picture that
-    came as one in both forms, and the Windows metafile for older programs. Stops at the first record that is not
-    whole."""
+    """Yield (extension, bytes) of the complete files in comments: PDFs, because Office for Mac keeps a picture that was
+    a PDF in both forms, and the Windows metafile for older programs. Stops at the first incomplete record."""
     at = 0
     while at + _RECORD.size <= len(data):
         kind, length = _RECORD.unpack_from(data, at)

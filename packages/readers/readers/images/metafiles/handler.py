@@ -1,4 +1,4 @@
-"""Metafiles (EMF, WMF): the text that they write; what they draw is no text."""
+"""Metafiles (EMF, WMF): the text in them; drawings are not text."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class MetafileHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """What comments of an enhanced metafile carry: other forms of the picture, which may show something else."""
+        """Yield contents of an enhanced metafile's comments: other forms of the picture, which may differ."""
         data = source.whole(limits.parse_bytes)
         for position, (extension, content) in enumerate(emf.carried(data) if _is_emf(data) else ()):
             name, notes = f"picture-{position}.{extension}".encode(), {"rendering": True}
             yield Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=content, notes=notes)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """The written text; `no_text_layer` where there is none. `error` reports that the file breaks off, or that some
-        runs are not characters; DocumentError when that leaves nothing."""
+        """Return the text; `no_text_layer` if there is none. `error` reports that the file breaks off, or that some
+        runs are not characters; it is raised if there is no text."""
         data = source.whole(limits.parse_bytes)
         lines, error = _read(data)
         if (glyphs := sum(one.glyphs for one in lines)) and error is None:

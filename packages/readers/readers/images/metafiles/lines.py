@@ -1,4 +1,4 @@
-"""What both kinds of metafile share: runs of characters put together to lines, and the fonts that they are written in."""
+"""Common parts of both kinds of metafile: runs of characters joined to lines, and the fonts of the runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CONTROLS = dict.fromkeys(range(0x20), " ") | {0x09: "\t", 0: None, 0x7F: None}
 
 
 class Lines:
-    """Runs in the order of their records. Those at one height are a line; one that begins where the run before it ends
+    """Runs in the order of their records. Runs at one height are a line; a run that begins where the one before it ends
     continues its word."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Lines:
         self.glyphs = 0  # runs that are numbers of a font's glyphs, which cannot be decoded
 
     def add(self, text: str, x: float, y: float, width: float | None = None) -> None:
-        """A run at this place; its width where it is known, in the same units."""
+        """Add a run at this position; `width`, if known, is in the same units."""
         text = text.translate(_CONTROLS)
         if not text:
             return
@@ -36,7 +36,7 @@ class Lines:
         self._near = 0.0 if width is None else _GAP * abs(width) / len(text)
 
     def text(self) -> str:
-        """All lines."""
+        """Return all lines."""
         return "".join(self._pieces)
 
 
@@ -50,15 +50,15 @@ class Fonts:
         self._saved: list[str] = []
 
     def make(self, handle: int, charset: int) -> None:
-        """A font of this character set."""
+        """Record a font with this character set."""
         self._codecs[handle] = FONT_CODECS.get(charset, "cp1252")
 
     def forget(self, handle: int) -> None:
-        """The object with this handle is deleted."""
+        """Delete the object with this handle."""
         self._codecs.pop(handle, None)
 
     def select(self, handle: int) -> None:
-        """What follows is written in it; pens and brushes change nothing."""
+        """Select the font for the text that follows; pens and brushes change nothing."""
         self._now = self._codecs.get(handle, self._now)
 
     def save(self) -> None:
@@ -66,19 +66,19 @@ class Fonts:
         self._saved.append(self._now)
 
     def restore(self, number: int) -> None:
-        """The selection of so many saves ago (below zero), or of the save of that number."""
+        """Restore the selection of `number` saves ago (below zero), or of the save of that number."""
         keep = len(self._saved) + number if number < 0 else number - 1
         if 0 <= keep < len(self._saved):
             self._now = self._saved[keep]
             del self._saved[keep:]
 
     def text(self, raw: bytes) -> str:
-        """Characters in the code page of the selected font, until they contradict it."""
+        """Decode characters in the code page of the selected font, until they contradict it."""
         return self._pages.setdefault(self._now, CodePage(self._now)).text(raw)
 
 
 def advance(data: bytes, at: int, count: int, form: str, step: int = 1) -> float | None:
-    """The sum of every `step`th of `count` distances; None where they are not all there."""
+    """Return the sum of every `step`th of `count` distances; None if they are not complete."""
     size = struct.calcsize(form) * count
     if at <= 0 or count <= 0 or at + size > len(data):
         return None

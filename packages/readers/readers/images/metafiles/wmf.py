@@ -16,12 +16,12 @@ _RECORD = struct.Struct("<IH")
 _TEXT, _EXT_TEXT = 0x0521, 0x0A32
 _CREATE_FONT, _SELECT, _DELETE, _SAVE, _RESTORE = 0x02FB, 0x012D, 0x01F0, 0x001E, 0x0127
 _CREATE = frozenset((0x00F7, 0x01F9, 0x0142, 0x02FA, _CREATE_FONT, 0x02FC, 0x06FF))  # all share one table of objects
-_CHARSET = 13  # in a font, behind its sizes and looks (2.2.1.2)
+_CHARSET = 13  # position in a font, after its sizes and style (2.2.1.2)
 _GLYPHS, _RECTANGLE = 0x10, 0x06  # of ExtTextOutOptions (2.1.2.2)
 
 
 class _Slots:
-    """The table of objects: a new one takes the lowest place that is free (3.1.4.1)."""
+    """The table of objects: a new object takes the lowest free place (3.1.4.1)."""
 
     def __init__(self) -> None:
         self._free: list[int] = []
@@ -39,8 +39,8 @@ class _Slots:
 
 
 def read(data: bytes, lines: Lines) -> DocumentError | None:
-    """Every run of characters into `lines`; what is wrong with the file, where it breaks off. Raises DocumentError
-    `corrupt` when it does not begin as a metafile."""
+    """Add every run of characters to `lines`; return the error if the file breaks off. Raises DocumentError `corrupt`
+    if it does not begin as a metafile."""
     at = _PLACEABLE_BYTES if data.startswith(_PLACEABLE) else 0
     if len(data) < at + _HEADER_BYTES or data[at + 2 : at + 4] != _HEADER_WORDS:
         raise DocumentError(ExceptionCode.CORRUPT, "the metafile has no header")
@@ -88,7 +88,7 @@ def _take(function: int, record: bytes, fonts: Fonts, slots: _Slots, lines: Line
 
 
 def _text(record: bytes, fonts: Fonts, lines: Lines) -> None:
-    """META_TEXTOUT: the characters, then their position."""
+    """Read META_TEXTOUT: the characters, then their position."""
     count = int.from_bytes(record[:2], "little")
     place = 2 + count + (count & 1)
     y, x = struct.unpack_from("<hh", record, place) if place + 4 <= len(record) else (0, 0)
@@ -96,8 +96,7 @@ def _text(record: bytes, fonts: Fonts, lines: Lines) -> None:
 
 
 def _ext_text(record: bytes, fonts: Fonts, lines: Lines) -> None:
-    """META_EXTTEXTOUT: the position, a rectangle if there is one, the characters, the distance from each to the
-    next."""
+    """Read META_EXTTEXTOUT: the position, an optional rectangle, the characters, the distance from each to the next."""
     if len(record) < 8:
         return
     y, x, count, options = struct.unpack_from("<hhHH", record)

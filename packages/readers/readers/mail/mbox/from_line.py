@@ -8,9 +8,9 @@ _TIME = re.compile(rb"(?<![\d:])\d{1,2}:\d\d(?::\d\d)?(?![\d:])")
 _YEAR = re.compile(rb"(?<![\d.])(?:19|20)\d\d(?!\d)")
 _USUAL = re.compile(
     rb"From \S{1,300} +[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:19|20)\d\d[ \t]*\r?(?:\n|\Z)"
-)  # of asctime
+)  # as asctime writes it
 _ZONES = rb"(?:\s+(?:[A-Z]{1,5}|[+-]\d{4})(?!\S))*"
-# A sender, which may have blanks in it, and a date as asctime writes it, or as a Date field has it; what is behind it is the group.
+# A sender, which may contain blanks, and a date of asctime or of a Date field; the group is the rest of the line.
 _DATED = re.compile(
     rb"(?:\S.{0,300}?\s+)?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},?\s+)?"
     rb"(?:%b\s+\d{1,2}|\d{1,2}[\s-]%b),?[\s-]+(?:%b%b,?\s+%b|%b,?\s+%b)%b\s*(.*)"
@@ -26,15 +26,15 @@ _KNOWN_FIELD = re.compile(
 )
 _TWO_FIELDS = re.compile(rb"(?:>?[!-9;-~]{1,76}[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*){2}")
 MAX_FROM_LINE = 1024  # a longer line is body text
-LOOK_AHEAD = 2 * MAX_FROM_LINE  # bytes after the first of a From_ line that settle what it is
+LOOK_AHEAD = 2 * MAX_FROM_LINE  # bytes after the start of a From_ line that decide what it is
 
 
 def starts_message(data: bytes, at: int, *, after_blank: bool) -> bool:
-    """Whether the line at `at` is a From_ line. `data` holds LOOK_AHEAD bytes more, or all there are.
+    """Return whether the line at `at` is a From_ line. `data` has LOOK_AHEAD bytes more, or all that exist.
 
-    After a blank line (or at the start) it must be `From `, a sender and a date as RFC 4155 has it, with nothing but zones
-    behind it. Any other line with a time or a year, or with a sender alone, counts if a header follows: a well-known field,
-    or two of any name. Without a blank line before it, which some writers forget, it needs a sender alone or time and
+    After a blank line (or at the start) it must be `From `, a sender and a date as in RFC 4155, followed by nothing but
+    zones. Any other line with a time or a year, or with only a sender, counts if a header follows: a well-known field,
+    or two of any name. Without a blank line before it, which some programs omit, it needs only a sender or time and
     year, and a well-known field next.
     """
     if not data.startswith(b"From ", at):
@@ -54,7 +54,7 @@ def starts_message(data: bytes, at: int, *, after_blank: bool) -> bool:
     dated = _DATED.fullmatch(rest) if has_time and has_year else None
     if dated is not None:
         return _BEHIND.fullmatch(dated[1]) is not None or _TWO_FIELDS.match(data, end + 1) is not None
-    if not rest:  # as Thunderbird writes it today
+    if not rest:  # as current versions of Thunderbird write it
         return _TWO_FIELDS.match(data, end + 1) is not None and _KNOWN_FIELD.match(data, end + 1) is not None
     if not sender_alone and not ((has_time or has_year) and b" " in rest):
         return False
@@ -62,6 +62,6 @@ def starts_message(data: bytes, at: int, *, after_blank: bool) -> bool:
 
 
 def is_quoted(head: bytes) -> bool:
-    """Whether the first From_ line of a store is quoted: `>From `."""
+    """Return whether the first From_ line of a store is quoted: `>From `."""
     first = head[:512].lstrip(b"\xef\xbb\xbf\r\n")
     return first.startswith(b">From ") and starts_message(head, len(head[:512]) - len(first) + 1, after_blank=True)

@@ -21,10 +21,10 @@ from readers.mail.mbox.from_line import LOOK_AHEAD, MAX_FROM_LINE, is_quoted, st
 from readers.records import Kind, Limits
 from readers.streams import RangeStream
 
-# Where a message in an mbox ends according to its header, so that a From_ line inside it does not begin another
+# The end of a message in an mbox according to its header, so that a From_ line inside it does not begin another
 # message: mail with patches attached, stores that quote nothing (mboxcl2).
 
-HEADER = 1 << 14  # bytes of a header that are looked at
+HEADER = 1 << 14  # bytes of a header that are examined
 _LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*(\d{1,15})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _BOUNDARY = re.compile(rb"oundary[ \t]*=[ \t]*(?:\"([^\"\r\n]{1,200})\"|([^\s;\"]{1,200}))")
 _DECLARED = re.compile(rb"boundary[^\n]{0,20}\Z", re.IGNORECASE)
@@ -32,7 +32,7 @@ _NAMED = 30  # bytes in front of a boundary in which it is declared
 
 
 class Claims(NamedTuple):
-    """How long the message is from its From_ line on, by its Content-Length; the boundary of its multipart; where its body is."""
+    """A message's length from its From_ line, by its Content-Length; its boundary; its body's position."""
 
     length: int | None
     boundary: bytes
@@ -40,7 +40,7 @@ class Claims(NamedTuple):
 
 
 def claims_of(window: bytes, at: int) -> Claims | None:
-    """The claims about its end of the message whose From_ line is at `at`; None for most messages."""
+    """Return the claims about the end of the message whose From_ line is at `at`; None for most messages."""
     limit = at + HEADER
     end = window.find(b"\n\n", at, limit)
     other = window.find(b"\n\r\n", at, limit if end < 0 else end)
@@ -57,20 +57,20 @@ def claims_of(window: bytes, at: int) -> Claims | None:
 
 
 def ends_at(around: bytes) -> bool:
-    """Whether a message ends behind the first of these bytes."""
+    """Return whether a message ends after the first of these bytes."""
     rest = around.lstrip(b"\r\n")
     blank = around[: len(around) - len(rest)]
     return b"\n" in blank and (not rest or starts_message(rest, 0, after_blank=True))
 
 
 def is_open(window: bytes, boundary: bytes, begin: int, end: int) -> bool:
-    """Whether the multipart is opened in this range, and not closed."""
+    """Return whether the multipart is opened in this range, and not closed."""
     delimiter = b"\n--" + boundary
     return window.rfind(delimiter + b"--", begin, end) < 0 and window.find(delimiter, begin, end) >= 0
 
 
 def next_delimiter(window: bytes, boundary: bytes, at: int, end: int) -> int:
-    """Where a delimiter follows, or -1; not where the boundary is declared before: that is another copy of the message."""
+    """Return the next delimiter, or -1, also if the boundary is declared again before, by a copy."""
     while (at := window.find(boundary, at, end)) >= 0:
         if window.startswith(b"\n--", at - 3):
             return at
@@ -81,7 +81,7 @@ def next_delimiter(window: bytes, boundary: bytes, at: int, end: int) -> int:
 
 
 _READ = 1 << 20
-_LOOK_BACK = 1 << 20  # bytes in front of a range: in which messages that reach into it begin
+_LOOK_BACK = 1 << 20  # bytes before a range in which messages that reach into it may begin
 _FORWARD = 1 << 20  # bytes in which an open multipart has its next delimiter
 _MOST_DOUBTS = 1_000  # messages of a range with a multipart that is open and has no further delimiter
 _BEFORE = 3  # bytes in front of a line that show whether a blank line is there
@@ -106,7 +106,7 @@ class MboxHandler(ContainerHandler):
     ).alone()
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
-        """Even byte ranges, found without reading anything."""
+        """Return even byte ranges, without reading the file."""
         count = -(-source.size // max(1, target_bytes))
         if count < 2:
             return []
@@ -114,8 +114,8 @@ class MboxHandler(ContainerHandler):
         return [Part(start=a, stop=b) for a, b in itertools.pairwise(cuts)]
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The messages whose From_ line starts in the range. One over the parse limit comes as a stream.
-        Raises `corrupt` when a whole file holds no From_ line."""
+        """Yield the messages whose From_ line starts in the range; one over the parse limit as a stream. Raises
+        DocumentError `corrupt` if a whole file has no From_ line."""
         start, stop = (part.start, part.stop) if part else (0, source.size)
         found = False
         lines_end_in_cr = b"\r" in source.head and b"\n" not in source.head
@@ -130,7 +130,7 @@ class MboxHandler(ContainerHandler):
 
 
 class _WithLineFeeds:
-    """A file of a Macintosh, whose lines end in a carriage return, with a line feed in place of each."""
+    """A Macintosh file, whose lines end in a carriage return, with a line feed in place of each."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -143,8 +143,8 @@ class _WithLineFeeds:
 
 
 class _Scan:
-    """One pass over a file. The window holds the message being looked at, unless it is over the limit: then only
-    its last bytes are kept and its end is all that is sought."""
+    """One pass over a file. The window contains the current message, unless that is over the limit: then only its last
+    bytes are kept and only its end is searched."""
 
     def __init__(self, file: BinaryIO, start: int, stop: int, limit: int, *, quoted: bool) -> None:
         self._file = file
@@ -165,8 +165,8 @@ class _Scan:
             begin = after
 
     def _behind(self, begin: int) -> int | None:
-        """Offset of the next message: of the first From_ line that is not inside the one at `begin`, by its Content-Length or
-        an open multipart."""
+        """Return the offset of the next message: of the first From_ line that is not inside the one at `begin`, by its
+        Content-Length or an open multipart."""
         if begin + HEADER > self._base + len(self._window) and not self._ended:
             self._read_on(begin, begin)
         claims = claims_of(self._window, begin - self._base)
@@ -184,13 +184,13 @@ class _Scan:
         return found
 
     def _ends_at(self, offset: int) -> bool:
-        """Whether a message ends at this offset: a From_ line follows, or the end of the file."""
+        """Return whether a message ends at this offset: a From_ line follows, or the end of the file."""
         self._file.seek(offset - 1)
         return ends_at(self._file.read(LOOK_AHEAD + _BEFORE))
 
     def _delimiter_behind(self, begin: int, boundary: bytes, seen: int, found: int) -> int | None:
-        """Where the multipart of the message at `begin` has a delimiter behind the From_ line that was found, if it is open
-        there; None where that line begins another message."""
+        """Return the position of a delimiter after the From_ line at `found`, if the multipart of the message at
+        `begin` is open there; None if that line begins another message."""
         if self._base > begin or self._doubts <= 0:
             return None
         if not is_open(self._window, boundary, seen - self._base, found - self._base):
@@ -228,8 +228,8 @@ class _Scan:
         )
 
     def _next(self, at: int, *, first: bool = False, hold: int | None = None) -> int | None:
-        """Offset of the first From_ line at or after `at`; None when there is no more. Bytes from `hold` on stay in
-        the window as long as they are within the limit."""
+        """Return the offset of the first From_ line at or after `at`; None if there is no more. Bytes from `hold` on
+        stay in the window as long as they are within the limit."""
         if first and self._at_start_of_file():
             return self._base + (3 if self._window.startswith(_BOM) else 0)
         position = at
@@ -253,7 +253,7 @@ class _Scan:
         return self._starts(3 if self._window.startswith(_BOM) else 0, after_blank=True)
 
     def _from_line(self, index: int) -> int:
-        """Index of the next newline before a From_ line, or -1."""
+        """Return the index of the next newline before a From_ line, or -1."""
         found = self._window.find(b"\nFrom ", index)
         quoted = self._window.find(b"\n>From ", index, found if found >= 0 else None) if self._quoted else -1
         return quoted if quoted >= 0 else found
@@ -263,14 +263,14 @@ class _Scan:
         return starts_message(self._window, index + quoted, after_blank=after_blank)
 
     def _blank_before(self, newline: int) -> bool:
-        """Whether the line that this newline ends is blank."""
+        """Return whether the line that this newline ends is blank."""
         before = self._window[max(0, newline - 2) : newline]
         if before.endswith(b"\r"):
             before = before[:-1]
         return before.endswith(b"\n") or (not before and self._base == 0)
 
     def _drop_before(self, offset: int) -> None:
-        """Forget what precedes the message at `offset`, once it is worth the copy."""
+        """Drop the bytes before the message at `offset`, once that is worth the copy."""
         if offset - self._base > _READ:
             self._window = self._window[offset - self._base :]
             self._base = offset
@@ -297,13 +297,13 @@ class _Scan:
 
 
 def _without_frame(raw: bytes) -> bytes:
-    """A message without its From_ line and the blank line that ends it."""
+    """Return a message without its From_ line and the blank line that ends it."""
     newline = raw.find(b"\n")
     return _without_separator(raw[newline + 1 :]) if newline >= 0 else b""
 
 
 def _without_separator(body: bytes) -> bytes:
-    """Without one line end at the end, if that is a blank line."""
+    """Remove one line end at the end, if that is a blank line."""
     if not body.endswith(b"\n"):
         return body
     rest = body[:-2] if body.endswith(b"\r\n") else body[:-1]

@@ -1,5 +1,4 @@
-"""Distinguishing the objects of S/MIME (RFC 5652) by the object identifier in their first bytes, in binary or in
-base64."""
+"""Identification of S/MIME objects (RFC 5652) by the object identifier in their first bytes, in binary or in base64."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ _LETTERS = re.compile(rb"\s*M[A-P][A-Za-z0-9+/=\s]{30}")
 
 
 def content_type(head: bytes) -> str | None:
-    """What kind of object begins here; None when it is none."""
+    """Return the kind of the object that begins here; None if it is none."""
     if head[:1] != b"\x30" or len(head) < 24:
         return None
     length = head[1]
@@ -30,7 +29,7 @@ def content_type(head: bytes) -> str | None:
 
 
 def in_binary(data: bytes) -> bytes:
-    """The object of a file that may have it in base64, as PEM (RFC 7468) or as a mail program left it."""
+    """Return the object of a file that may have it in base64, as PEM (RFC 7468) or as a mail program left it."""
     if data[:1] == b"\x30":
         return data
     armour = _ARMOUR.match(data)
@@ -39,6 +38,6 @@ def in_binary(data: bytes) -> bytes:
 
 
 def is_in_base64(head: bytes, *, named: bool) -> bool:
-    """Whether these are the first bytes of an object in base64; without PEM's first line its name has to say so."""
+    """Return whether an object in base64 begins so; without PEM's first line it has to be `named` so."""
     likely = _ARMOUR.match(head) is not None or (named and _LETTERS.match(head) is not None)
     return likely and content_type(in_binary(head[:200])) is not None

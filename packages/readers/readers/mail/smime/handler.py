@@ -1,7 +1,7 @@
 """S/MIME (RFC 8551): signed messages are opened, encrypted ones reported; no signature is checked.
 
-A signed message is a Cryptographic Message Syntax object (RFC 5652) in BER with the message inside; finding that needs
-no more than walking down a few lengths.
+A signed message is a Cryptographic Message Syntax object (RFC 5652) in BER with the message inside; finding it only
+needs to follow a few lengths.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.mail.smime.content_type import COMPRESSED, DATA, ENCRYPTED, OTHER, SIGNED, content_type, in_binary
 from readers.records import Kind, Limits, TextState
 
-# Walking down the Basic Encoding Rules (X.690) as far as CMS objects need it, lengths left open included.
+# Reader of the Basic Encoding Rules (X.690) as far as CMS objects need it, including indefinite lengths.
 
 SEQUENCE, OCTETS, OCTETS_IN_PARTS, EXPLICIT = 0x30, 0x04, 0x24, 0xA0
 _INDEFINITE = -1
@@ -35,7 +35,7 @@ class Element:
 
 
 def element(data: bytes, at: int, end: int) -> Element:
-    """The element at `at`, which ends at `end` at the latest. DocumentError where it does not."""
+    """Return the element at `at`, which ends at `end` at the latest. Raises DocumentError if it does not."""
     tag, start, length = _head(data, at, end)
     if length == _INDEFINITE:
         return Element(tag, start, end, open=True)
@@ -43,7 +43,7 @@ def element(data: bytes, at: int, end: int) -> Element:
 
 
 def enter(data: bytes, outer: Element, tag: int, position: int = 0) -> Element:
-    """The element at this position inside another. DocumentError where there is none, or it has another tag."""
+    """Return the element at this position inside another. Raises DocumentError if there is none with this tag."""
     for index, child in enumerate(inside(data, outer)):
         if index == position:
             if child.tag != tag:
@@ -53,7 +53,7 @@ def enter(data: bytes, outer: Element, tag: int, position: int = 0) -> Element:
 
 
 def inside(data: bytes, outer: Element) -> Iterator[Element]:
-    """The elements that one consists of, in order."""
+    """Yield the elements inside another, in order."""
     at = outer.start
     for _ in range(_MAX_PARTS):
         if at >= outer.end or (outer.open and data[at : at + 2] == b"\0\0"):
@@ -64,7 +64,7 @@ def inside(data: bytes, outer: Element) -> Iterator[Element]:
 
 
 def octets(data: bytes, string: Element) -> bytes:
-    """The bytes of an octet string, whole or in parts."""
+    """Return the bytes of an octet string, whole or in parts."""
     if string.tag == OCTETS:
         return data[string.start : string.end]
     if string.tag != OCTETS_IN_PARTS:
@@ -78,7 +78,7 @@ def octets(data: bytes, string: Element) -> bytes:
 
 
 def _behind(data: bytes, at: int, end: int, depth: int) -> int:
-    """The place behind the element at `at`."""
+    """Return the position after the element at `at`."""
     _, start, length = _head(data, at, end)
     if length != _INDEFINITE:
         return start + length
@@ -91,7 +91,7 @@ def _behind(data: bytes, at: int, end: int, depth: int) -> int:
 
 
 def _head(data: bytes, at: int, end: int) -> tuple[int, int, int]:
-    """(tag, where the content begins, its length) of the element at `at` (8.1)."""
+    """Return tag, start of the content and its length of the element at `at` (8.1)."""
     if at + 2 > min(end, len(data)):
         raise corrupt()
     tag, length, at = data[at], data[at + 1], at + 2
@@ -109,7 +109,7 @@ def _head(data: bytes, at: int, end: int) -> tuple[int, int, int]:
 
 
 def corrupt() -> DocumentError:
-    """The error for an object that cannot be read."""
+    """Return the error for an object that cannot be read."""
     return DocumentError(ExceptionCode.CORRUPT, "the S/MIME object is not as it should be")
 
 
@@ -130,7 +130,7 @@ class SmimeHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The message; none of a signature that is kept apart from what it signs."""
+        """Yield the message; none for a signature that is stored apart from the signed message."""
         data = in_binary(source.whole(limits.parse_bytes))
         kind = _kind(data)
         if (content := encapsulated(data, limits.parse_bytes)) is not None:
@@ -138,7 +138,7 @@ class SmimeHandler(LeafHandler):
             yield Child(name=name, kind=Kind.ATTACHMENT, ordinal=0, data=content, media_type="message/rfc822")
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None of its own; that there is a signature as metadata. Raises `encrypted`, and `unsupported` of objects of other kinds."""
+        """Return no text; a signature is recorded as metadata. Raises `encrypted`, or `unsupported` for other kinds."""
         kind = _kind(in_binary(source.head))
         out = Text(state=TextState.EMPTY)
         if kind == SIGNED:
@@ -156,8 +156,8 @@ def _kind(data: bytes) -> str:
 
 
 def encapsulated(data: bytes, limit: int) -> bytes | None:
-    """What an object holds (RFC 5652, 4, 5 and 7; RFC 3274), None where it is not inside. DocumentError when the object is damaged,
-    or holds more bytes than the limit."""
+    """Return the content of an object (RFC 5652, 4, 5 and 7; RFC 3274), None if it is not inside. Raises DocumentError
+    if the object is damaged, or contains more bytes than the limit."""
     content_info = element(data, 0, len(data))
     if content_info.tag != SEQUENCE:
         raise corrupt()
@@ -165,7 +165,7 @@ def encapsulated(data: bytes, limit: int) -> bytes | None:
     if kind == DATA:
         return _content(data, content_info)
     inside_of = enter(data, enter(data, content_info, EXPLICIT, 1), SEQUENCE)
-    found = _content(data, enter(data, inside_of, SEQUENCE, 2))  # behind version and algorithms
+    found = _content(data, enter(data, inside_of, SEQUENCE, 2))  # after version and algorithms
     return found if kind != COMPRESSED or found is None else _inflated(found, limit)
 
 

@@ -25,29 +25,29 @@ from readers.records import Limits
 # Text of a Word document other than its visible characters ([MS-DOC]): link targets, chosen form entries, commenters.
 
 _LINK = re.compile('\x13\\s*HYPERLINK\\s+(?:"([^"\x13-\x15]*)|([^\\s"\\\\\x13-\x15][^\\s\x13-\x15]*))', re.IGNORECASE)
-# A form's field in the stream of data (2.9.158, 2.9.78): the size of the bytes before it, these, its version.
+# A form's field in the data stream (2.9.158, 2.9.78): the size of the bytes before it, these bytes, its version.
 _FORM_FIELD = re.compile(rb"\x44\0.{62}\xff\xff\xff\xff", re.DOTALL)
 _LIST = 2  # kind of a field
 _BY_DEFAULT = 25  # in place of the number of an entry
-_STRINGS = 5  # behind its default: format, help, status and two macros
+_STRINGS = 5  # strings after its default: format, help, status and two macros
 _MOST = 100_000  # fields, and names
 
 
 def addresses(text: str) -> Iterator[str]:
-    """Where links lead (2.8.25), each once; places in the document are left out."""
+    """Yield the addresses of links (2.8.25), each once, without places in the document."""
     found = (next(filter(None, match.groups()), "") for match in _LINK.finditer(text)) if "HYPERLINK" in text else ()
     return filter(None, dict.fromkeys(" ".join(address.split()) for address in found))
 
 
 def chosen(data: bytes) -> Iterator[str]:
-    """The entries that are chosen in the lists of a form: they are not among its characters."""
+    """Yield the chosen entries of the lists of a form, which are not among its characters."""
     for match in islice(_FORM_FIELD.finditer(data), _MOST):
         if said := _entry(data, match.end()):
             yield said
 
 
 def _entry(data: bytes, at: int) -> str:
-    """Of one field, behind its version; "" for one that is no list, or not all there."""
+    """Return the chosen entry of one field, from its version on; "" if it is not a list, or not complete."""
     flags, at = two(data, at), at + 6
     if flags & 3 != _LIST:
         return ""
@@ -66,12 +66,12 @@ def _entry(data: bytes, at: int) -> str:
 
 
 def _behind(data: bytes, at: int) -> int:
-    """The place behind a string, which a zero ends."""
+    """Return the position after a string, which ends with a zero."""
     return at + 2 + 2 * two(data, at) + 2
 
 
 def authors(owners: bytes) -> Iterator[str]:
-    """Who wrote comments (2.9.105), each once."""
+    """Yield the authors of comments (2.9.105), each once."""
     told: set[str] = set()
     at = 0
     while at + 2 <= len(owners) and len(told) < _MOST:
@@ -83,10 +83,10 @@ def authors(owners: bytes) -> Iterator[str]:
             yield name
 
 
-# What of a Word document's characters is text ([MS-DOC] 2.8): stories, fields, special characters.
+# The characters of a Word document that are text ([MS-DOC] 2.8): stories, fields, special characters.
 
 _FIELD = re.compile("([\x13\x14\x15])")
-_SHOWN_BY_CODE = re.compile(r"\s*(?:EQ|MACROBUTTON|GOTOBUTTON)\s", re.IGNORECASE)  # such have no results
+_SHOWN_BY_CODE = re.compile(r"\s*(?:EQ|MACROBUTTON|GOTOBUTTON)\s", re.IGNORECASE)  # these have no results
 _TABLE = {
     **dict.fromkeys(range(0x20)),  # pictures, reference marks, drawn objects: no text
     0x07: "\t",
@@ -97,15 +97,15 @@ _TABLE = {
     0x0D: "\n",
     0x0E: "\n",
     0x1E: "-",
-    0x1F: "\xad",  # the index has the word whole and in its parts
+    0x1F: "\xad",  # the index contains the word whole and in its parts
     0xFFFE: None,
     0xFFFF: None,
 }
 
 
 def stories(text: str, counts: list[int], labels: Mapping[int, str]) -> Iterator[str]:
-    """Main text, footnotes, headers, comments … separately, as people read them; empty ones are omitted. `labels` are
-    inserted in front of the text at their positions, in order."""
+    """Yield main text, footnotes, headers, comments … separately, as readers see them; empty ones are omitted. `labels`
+    are inserted before the text at their positions, in order."""
     at = 0
     for count in [*counts, len(text)]:
         part = _labelled(text, at, at + count, labels) if labels else text[at : at + count]
@@ -124,17 +124,17 @@ def _labelled(text: str, at: int, end: int, labels: Mapping[int, str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Without field codes and special characters; paragraphs as lines, table cells apart by tabs, rows by lines."""
+    """Remove field codes and special characters; make lines of paragraphs and rows, tabs between cells."""
     if "\x13" in text:
         text = _without_codes(text)
     return text.replace("\x07\x07", "\n").translate(_TABLE)
 
 
 def _without_codes(text: str) -> str:
-    """Fields show their results, not their codes (2.8.25), but for those of which the code is what is shown. A field
-    without an end hides nothing: a code that is not followed by separator or end is text."""
+    """Replace fields by their results (2.8.25), except those whose code is shown. A field without an end hides nothing:
+    a code that is not followed by separator or end is text."""
     out: list[str] = []
-    open_fields: list[int] = []  # where the code of each began in `out`, -1 once its result has begun
+    open_fields: list[int] = []  # start of each code in `out`, -1 once its result has begun
     for piece in _FIELD.split(text):
         if piece == "\x13":
             open_fields.append(len(out))
@@ -152,11 +152,11 @@ def _without_codes(text: str) -> str:
 
 
 _FIRST_SECTOR = 512
-_PICTURES = ("Data", "WordDocument")  # streams with those in the text, and with those that float above it
+_PICTURES = ("Data", "WordDocument")  # streams with the pictures in the text, and with floating ones
 
 
 class DocHandler(LeafHandler):
-    """Word documents and templates in compound files."""
+    """A Word document or template in a compound file."""
 
     name = "doc"
     media_types: tuple[str, ...] = ("application/msword",)
@@ -166,7 +166,10 @@ class DocHandler(LeafHandler):
         text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
         "front of paragraphs, then WordArt and watermarks, chosen entries of forms, alternative text and names of commenters of Word 97 "
         "and newer, and targets of links; without a piece table the text of the first block",
-        metadata=(*property_set.KEYS, *CHARSET_KEYS),  # these of Word 6 and 95, where a code page is contradicted
+        metadata=(
+            *property_set.KEYS,
+            *CHARSET_KEYS,
+        ),  # the latter for Word 6 and 95, if the bytes contradict a code page
         children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
         leaves_out=(
             LEFT_OUT,
@@ -181,8 +184,8 @@ class DocHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded objects, then pictures, then modules of macros. A document that cannot be opened has none: `text`
-        reports why."""
+        """Yield embedded objects, then pictures, then modules of macros. A document that cannot be opened has none:
+        `text` reports why."""
         try:
             compound, _ = opened_doc(source, limits)
         except DocumentError:
@@ -193,8 +196,8 @@ class DocHandler(LeafHandler):
         yield from ole_objects.carried_by(source, compound, objects, pictures, office_vba.children(compound, limits))
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text in the order main text, footnotes, headers, comments, endnotes, text boxes; of a file without its directory or sector
-        tables, the run of text at its start, and `error`."""
+        """Return the text in the order main text, footnotes, headers, comments, endnotes, text boxes; for a file
+        without its directory or sector tables, the run of text at its start, and `error`."""
         try:
             return self._text(source, limits)
         except DocumentError as error:
@@ -226,8 +229,8 @@ class DocHandler(LeafHandler):
 
 
 def _left(data: bytes) -> str:
-    """The text of a document of Word 97 or later by its first block alone, in the first sector, where Word puts it; "" where it is not
-    there, or the text is encrypted or before Word 97."""
+    """Return the text of a document of Word 97 or later by its first block alone, in the first sector, where Word puts
+    it; "" if it is not there, or the text is encrypted or of an older Word."""
     stream = data[_FIRST_SECTOR:]
     try:
         fib = Fib(stream)
@@ -239,7 +242,7 @@ def _left(data: bytes) -> str:
 
 
 def _beside(compound: CompoundFile, table: bytes, fib: Fib, whole: str) -> Iterator[str]:
-    """What is not among its characters, or only as what a field is made of."""
+    """Yield text that is not among the document's characters, or only in codes of fields."""
     drawing, owners = (table[at : at + size] for at, size in (fib.drawings, fib.owners))
     yield from office_art.lettering(drawing)
     if not fib.old:
@@ -251,7 +254,7 @@ def _beside(compound: CompoundFile, table: bytes, fib: Fib, whole: str) -> Itera
 
 
 def _labels(stream: bytes, streams: list[bytes], fib: Fib, whole: str) -> dict[int, str]:
-    """Labels of lists by the positions of their paragraphs in the text; none where no piece table locates them."""
+    """Return labels of lists by the positions of their paragraphs in the text; none if no piece table locates them."""
     numbering = Numbering(stream, streams[0])
     if not numbering.any:
         return {}

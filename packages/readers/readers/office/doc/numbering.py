@@ -40,7 +40,7 @@ class _Instance:
 
 
 class Numbering:
-    """The lists of a document. `any` is False where it has none."""
+    """Lists of a document. `any` is False if it has none."""
 
     def __init__(self, stream: bytes, table: bytes) -> None:
         self._stream = stream
@@ -57,11 +57,10 @@ class Numbering:
         self._styles = list(_styles(sliced(table, stream, _STYLES))) if self.any else []
         self._runs = sorted(_paragraphs(stream, sliced(table, stream, _PARAGRAPHS))) if self.any else []
         self._begins = [run[0] for run in self._runs]
-        self._known: dict[int, tuple[int, int] | None] = {}  # by run: it may hold any number of paragraphs
+        self._known: dict[int, tuple[int, int] | None] = {}  # by run, which may contain any number of paragraphs
 
     def labels(self, text: str, pieces: PieceTable, counts: Sequence[int]) -> dict[int, str]:
-        """Return the labels of paragraphs by their position in the text; `counts` are the numbers of characters of its
-        stories."""
+        """Return labels by their position in the text; `counts` are the lengths of its stories."""
         out: dict[int, str] = {}
         at = 0
         for count in counts:
@@ -80,7 +79,7 @@ class Numbering:
         )
 
     def _place(self, offset: int) -> tuple[int, int] | None:
-        """The instance (from 1) and the level of the paragraph whose first character is at this offset."""
+        """Return the instance (from 1) and the level of the paragraph whose first character is at this offset."""
         run = bisect.bisect_right(self._begins, offset) - 1
         if run < 0 or offset >= self._runs[run][1]:
             return None
@@ -89,7 +88,7 @@ class Numbering:
         return self._known[run]
 
     def _listed(self, style: int, modifiers: bytes) -> tuple[int, int] | None:
-        """The same of paragraphs in a style with modifiers of their own."""
+        """Return the same for paragraphs in a style with modifiers of their own."""
         number, level = _own(modifiers)
         for _ in range(_BASES):
             if style >= len(self._styles) or (number is not None and level is not None):
@@ -101,7 +100,7 @@ class Numbering:
 
 
 def _begins(text: str, at: int, end: int) -> Iterator[int]:
-    """Where paragraphs of a story begin."""
+    """Yield the beginnings of the paragraphs of a story."""
     end = min(end, len(text))
     if at < end:
         yield at
@@ -109,7 +108,7 @@ def _begins(text: str, at: int, end: int) -> Iterator[int]:
 
 
 def _offset(pieces: PieceTable, at: int) -> int:
-    """The offset of a character in the stream; -1 where it has none."""
+    """Return the offset of a character in the stream; -1 if it has none."""
     number = bisect.bisect_right(pieces.bounds, at) - 1
     if not 0 <= number < len(pieces.places):
         return -1
@@ -118,7 +117,7 @@ def _offset(pieces: PieceTable, at: int) -> int:
 
 
 def _lists(table: bytes, at: int, size: int) -> Iterator[tuple[int, dict[int, Level]]]:
-    """Definitions by their number. Their heads are stored consecutively; the levels of all of them follow."""
+    """Yield definitions by their number. Their heads are stored consecutively; the levels of all of them follow."""
     count = int.from_bytes(table[at : at + 2], "little", signed=True) if size else 0
     heads = [_LIST.unpack_from(table, at + 2 + _LIST.size * i) for i in range(max(0, count))]
     at += 2 + _LIST.size * len(heads)
@@ -130,7 +129,7 @@ def _lists(table: bytes, at: int, size: int) -> Iterator[tuple[int, dict[int, Le
 
 
 def _level(table: bytes, at: int) -> tuple[Level, int]:
-    """A level (LVL) and the place behind it. struct.error when it breaks off."""
+    """Return a level (LVL) and the position after it. Raises struct.error if it breaks off."""
     start, form, flags, _, characters, paragraphs, restart = _LEVEL.unpack_from(table, at)
     at += _LEVEL.size + characters + paragraphs
     (count,) = struct.unpack_from("<H", table, at)
@@ -141,7 +140,7 @@ def _level(table: bytes, at: int) -> tuple[Level, int]:
 
 
 def _instances(table: bytes, at: int, size: int) -> Iterator[_Instance]:
-    """Instances in order. Their heads are stored consecutively; the overrides of all of them follow."""
+    """Yield instances in order. Their heads are stored consecutively; the overrides of all of them follow."""
     count = int.from_bytes(table[at : at + 4], "little") if size else 0
     heads = [
         _INSTANCE.unpack_from(table, at + 4 + _INSTANCE.size * i) for i in range(min(count, size // _INSTANCE.size))
@@ -161,21 +160,21 @@ def _instances(table: bytes, at: int, size: int) -> Iterator[_Instance]:
 
 
 def _styles(sheet: bytes) -> Iterator[tuple[int, tuple[int | None, int | None]]]:
-    """Of each style the one that it is based on, and the list and level that it sets (2.9.271)."""
+    """Yield for each style the one that it is based on, and the list and level that it sets (2.9.271)."""
     at, base = 2 + two(sheet, 0), two(sheet, 4)
     while at + 2 <= len(sheet):
         size = two(sheet, at)
         style = sheet[at + 2 : at + 2 + size]
         at += 2 + size + (size & 1)
         kind, based = two(style, 2) & 0xF, two(style, 2) >> 4
-        place = base + 2 + 2 * two(style, base) + 2  # behind its name, which ends with a zero
+        place = base + 2 + 2 * two(style, base) + 2  # after its name, which ends with a zero
         modifiers = style[place + 4 : place + 2 + two(style, place)] if kind == 1 else b""
         yield based if based != _NO_STYLE else 1 << 16, _own(modifiers)
 
 
 def _paragraphs(stream: bytes, table: bytes) -> Iterator[tuple[int, int, int, bytes]]:
-    """(begin, end, style, modifiers) of runs of paragraphs by their places in the stream (2.9.174, 2.9.175). A page is
-    taken once, however often it is named."""
+    """Yield (begin, end, style, modifiers) of runs of paragraphs by their positions in the stream (2.9.174, 2.9.175). A
+    page is used once, however often it is listed."""
     count = max(0, (len(table) - 4) // 8)
     named = struct.iter_unpack("<I", table[4 * (count + 1) : 4 * (2 * count + 1)])
     there = len(stream) // _PAGE
@@ -194,7 +193,7 @@ def _paragraphs(stream: bytes, table: bytes) -> Iterator[tuple[int, int, int, by
 
 
 def _own(modifiers: bytes) -> tuple[int | None, int | None]:
-    """The instance and the level that modifiers set."""
+    """Return the instance and the level that modifiers set."""
     number = level = None
     at = 0
     while at + 2 < len(modifiers):

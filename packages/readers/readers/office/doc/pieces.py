@@ -1,4 +1,4 @@
-"""The characters of a Word document by its piece table ([MS-DOC] 2.4.1), and those that are readable without one."""
+"""Characters of a Word document by its piece table ([MS-DOC] 2.4.1), and those that are readable without one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from readers.office.ole.property_set import codec_of
 WORD_97 = 0xA5EC
 WORD_6 = (0xA5DC, 0xA5DB, 0xA59B, 0xA59C, 0xA697, 0xA698, 0xA699)
 _CCP = 0x4C  # FibRgLw97: characters of main text, footnotes, headers, macros, comments, endnotes, two kinds of box
-_MACROS = 3  # which of them means nothing any more
+_MACROS = 3  # index of the one that is no longer used
 _CLX_97, _CLX_6 = 0x1A2, 0x160
 _DRAWINGS, _OWNERS = 0x22A, 0x1BA  # FibRgFcLcb97.fcDggInfo, fcGrpXstAtnOwners
-# Windows code pages by primary language, for Word 6 and 95, whose text is in bytes of the writer's code page.
+# Windows code pages by primary language, for Word 6 and 95, whose text is in the writer's code page.
 _CODE_PAGES = {
     **dict.fromkeys((0x05, 0x0E, 0x15, 0x18, 0x1A, 0x1B, 0x1C, 0x24), 1250),
     **dict.fromkeys((0x02, 0x19, 0x22, 0x23, 0x2F), 1251),
@@ -38,17 +38,17 @@ _CODE_PAGES = {
 
 
 def two(data: bytes, at: int) -> int:
-    """The number in two bytes."""
+    """Return the number in two bytes."""
     return int.from_bytes(data[at : at + 2], "little")
 
 
 def located(stream: bytes, place: int) -> tuple[int, int]:
-    """Offset and size of a structure, which are at `place` in the first block; 0 and 0 where they are not there."""
+    """Return offset and size of a structurefrom `place` in the first block; 0 and 0 if it is shorter."""
     return struct.unpack_from("<II", stream, place) if len(stream) >= place + 8 else (0, 0)
 
 
 def sliced(table: bytes, stream: bytes, place: int) -> bytes:
-    """The structure that is so located in a stream of tables."""
+    """Return the structure in a stream of tables whose location is at `place` in the first block."""
     at, size = located(stream, place)
     return table[at : at + size]
 
@@ -57,8 +57,8 @@ class Fib:
     """The file information block: the kind of the document and the location of its piece table."""
 
     def __init__(self, stream: bytes) -> None:
-        """Raise DocumentError when the document is encrypted or has no such block. A block of an unknown version is
-        read as Word 97's and reported in `error`."""
+        """Read the block. Raises DocumentError if the document is encrypted or has no such block. A block of an unknown
+        version is read as Word 97's and reported in `error`."""
         if len(stream) < 0x60:
             raise DocumentError(ExceptionCode.TRUNCATED, "the document ends in its first block")
         magic, version, _, language, _, flags = struct.unpack_from("<HHHHHH", stream)
@@ -70,7 +70,7 @@ class Fib:
             raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
         self.old = magic in WORD_6 or (magic == WORD_97 and version < 105)
         self.complex, self.extended = bool(flags & 0x0004), bool(flags & 0x1000)
-        self.tables = ("1Table", "0Table") if flags & 0x0200 else ("0Table", "1Table")  # the one it names first
+        self.tables = ("1Table", "0Table") if flags & 0x0200 else ("0Table", "1Table")  # the declared one first
         self.codec = "cp1252" if not self.old else codec_of(_CODE_PAGES.get(language & 0x3FF, 1252))
         self.first, self.end = struct.unpack_from("<II", stream, 0x18)
         place = _CLX_6 if self.old else _CLX_97
@@ -83,14 +83,14 @@ class Fib:
         self.announced = sum(n for i, n in enumerate(counts) if i != _MACROS and n < 0x7FFFFFFF)
 
 
-# Which code page the characters of Word 6 and 95 are in, by the fonts they are set in: what the fonts are for (FFN),
-# the font of the style Normal, and runs that have a font of their own (CHPX). Source: "Microsoft Word 6.0 Binary File
-# Format"; numbers and lengths of property modifiers as its table of them has them.
+# Code pages of the characters of Word 6 and 95, by their fonts: the fonts' character sets (FFN),
+# the font of the style Normal, and runs with a font of their own (CHPX). Source: "Microsoft Word 6.0 Binary File
+# Format", including numbers and lengths of property modifiers.
 
 _STYLES, _RUNS, _FONTS, _FIRST_PAGE, _PAGES = 0x60, 0xB8, 0xD0, 0x18A, 0x18E  # offsets of each in the first block
 _PAGE = 512
-_STANDARD_FONT = 14  # in the style sheet, behind its size
-_FONT_HEAD = 6  # size, pitch, weight (two bytes), character set, where its other name is
+_STANDARD_FONT = 14  # position in the style sheet, after its size
+_FONT_HEAD = 6  # size, pitch, weight (two bytes), character set, position of its other name
 _FONT, _VARIABLE = 93, -1
 # Bytes of operands of modifiers of characters.
 _LENGTHS = {
@@ -115,10 +115,10 @@ _NOBODYS = 2  # the character set of symbols
 
 
 class Fonts:
-    """Decodes the bytes of a document by their position in its stream."""
+    """Decoder of the bytes of a document by their position in its stream."""
 
     def __init__(self, stream: bytes, codec: str, text: slice) -> None:
-        """`codec` is that of the document's language, `text` the range that holds most of its characters."""
+        """Take the codec of the document's language, and `text`, the range that contains most of its characters."""
         fonts = list(_fonts(stream))
         if codec == "cp1252":
             normal = _font_of_normal(stream)
@@ -133,16 +133,16 @@ class Fonts:
 
     @property
     def detected(self) -> Detected | None:
-        """The least certain of the charsets that were detected; None where all were declared."""
+        """The least certain of the charsets that were detected; None if all were declared."""
         return least_certain([self._found, *(page.detected for page in self._pages.values())])
 
     def text(self, stream: bytes, at: int, end: int) -> str:
-        """The characters between two places."""
+        """Return the characters between two positions."""
         parts = self._parts(stream, at, end)
         return "".join(self._pages[own].text(raw) if own else raw.decode(self.codec, "replace") for raw, own in parts)
 
     def _parts(self, stream: bytes, at: int, end: int) -> Iterator[tuple[bytes, str]]:
-        """Pieces of one code page each; "" stands for the document's."""
+        """Yield pieces of one code page each; "" is the document's."""
         end = min(end, len(stream))
         number = bisect.bisect_right(self._ends, at)
         while at < end and number < len(self._spans) and self._spans[number][0] < end:
@@ -157,7 +157,7 @@ class Fonts:
 
 
 def _fonts(stream: bytes) -> Iterator[str]:
-    """The codec of each font, in order; "" where it is not declared."""
+    """Yield the codec of each font, in order; "" if it is not declared."""
     table = sliced(stream, stream, _FONTS)
     at = 2
     while at + _FONT_HEAD < len(table):
@@ -175,7 +175,7 @@ def _font_of_normal(stream: bytes) -> int | None:
     head, base = 2 + two(sheet, 0), two(sheet, 4)
     style = sheet[head + 2 : head + 2 + two(sheet, head)]
     if base < len(style):
-        at = base + 1 + style[base] + 1  # behind its name, which ends with a zero
+        at = base + 1 + style[base] + 1  # after its name, which ends with a zero
         at += at & 1
         at += 2 + two(style, at)  # properties of paragraphs
         at += at & 1
@@ -186,7 +186,7 @@ def _font_of_normal(stream: bytes) -> int | None:
 
 
 def _runs(stream: bytes) -> Iterator[tuple[int, int, int]]:
-    """(begin, end, font) of runs with a font of their own, in order, none within another."""
+    """Yield (begin, end, font) of runs with a font of their own, in order, none within another."""
     reached = 0
     for number in _pages(stream):
         page = stream[number * _PAGE : (number + 1) * _PAGE]
@@ -204,7 +204,7 @@ def _runs(stream: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _pages(stream: bytes) -> Iterator[int]:
-    """Pages of 512 bytes with runs. Those that the table omits follow the last listed one without gaps."""
+    """Yield pages of 512 bytes with runs. Those that the table omits follow the last listed one without gaps."""
     table = sliced(stream, stream, _RUNS)
     count = max(0, (len(table) - 4) // 6)
     listed = struct.unpack_from(f"<{count}H", table, 4 * (count + 1)) if count else ()
@@ -215,7 +215,7 @@ def _pages(stream: bytes) -> Iterator[int]:
 
 
 def _font_in(modifiers: bytes) -> int | None:
-    """The font that modifiers of characters set; None where they set none, or one is not known before it."""
+    """Return the font that modifiers of characters set; None if they set none, or an unknown one precedes it."""
     at = 0
     while at < len(modifiers):
         length = _LENGTHS.get(modifiers[at])
@@ -229,27 +229,27 @@ def _font_in(modifiers: bytes) -> int | None:
 
 _COMPRESSED = 0x40000000
 _PIECES = 1_000_000
-_TABLE_AT_ALL = re.compile(rb"\x02(?=(.{4})\0\0\0\0)", re.DOTALL)  # its size, and that it begins at character 0
+_TABLE_AT_ALL = re.compile(rb"\x02(?=(.{4})\0\0\0\0)", re.DOTALL)  # its size, and its start at character 0
 
 
 @dataclass(frozen=True, slots=True)
 class PieceTable:
-    """The start of each piece in the text (and the end of the last), and its location."""
+    """Beginning of each piece in the text (and the end of the last), and its location."""
 
     bounds: tuple[int, ...]
-    places: tuple[int, ...]  # fewer than there are pieces where the table is cut short
-    error: DocumentError | None = None  # what is wrong with the table itself
+    places: tuple[int, ...]  # fewer than the pieces if the table is cut short
+    error: DocumentError | None = None  # damage of the table itself
 
 
 def fonts_of(stream: bytes, fib: Fib) -> Fonts | None:
-    """Return what decides the code pages of a document of Word 6 or 95; later ones need none."""
+    """Return the fonts, which decide the code pages of a document of Word 6 or 95; later ones need none."""
     return Fonts(stream, fib.codec, slice(fib.first, fib.end)) if fib.old else None
 
 
 def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib, fonts: Fonts | None) -> Iterator[str]:
-    """Yield the document's characters in order, piece by piece; `tables` are the streams that may hold its piece table,
-    the one it names first. Raises DocumentError, after all readable pieces, when the table or a piece is outside the
-    file, or the pieces do not add up to the document's count."""
+    """Yield the document's characters in order, piece by piece; `tables` are the streams that may contain its piece
+    table, the declared one first. Raises DocumentError, after all readable pieces, if the table or a piece is outside
+    the file, or the pieces do not add up to the document's count."""
     if fonts and not (fib.complex and fib.clx[1]):
         yield _run(stream, fib, fonts)
         if fib.end > len(stream):
@@ -264,8 +264,8 @@ def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib, fonts: Fonts | None
 
 
 def _run(stream: bytes, fib: Fib, fonts: Fonts | None) -> str:
-    """All text in one run, as the first block declares. Characters have two bytes where there are twice as many bytes
-    as it counts (far-eastern editions of Word 95, and documents of one UTF-16 piece)."""
+    """Return all text in one run, as the first block declares. Characters have two bytes if there are twice as many
+    bytes as it counts (far-eastern editions of Word 95, and documents of one UTF-16 piece)."""
     data = stream[fib.first : max(fib.first, fib.end)]
     size = len(data) if fonts else fib.end - fib.first  # the end of the text may be cut off
     if fib.announced and size >= 2 * fib.announced:
@@ -275,7 +275,7 @@ def _run(stream: bytes, fib: Fib, fonts: Fonts | None) -> str:
 
 def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -> Iterator[str]:
     error, units, wide = table.error, 0, not fib.old or (fib.extended and _apart_in_two_bytes(table))
-    left = len(stream)  # a document's pieces do not overlap: all together they are no longer than the stream
+    left = len(stream)  # a document's pieces do not overlap: together they are not longer than the stream
     for i, place in enumerate(table.places):
         count = table.bounds[i + 1] - table.bounds[i]
         if count < 0:
@@ -301,7 +301,7 @@ def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -
 
 
 def _apart_in_two_bytes(table: PieceTable) -> bool:
-    """Whether pieces of Word 95 have room for two bytes a character, which is the only sign of their width."""
+    """Return whether pieces of Word 95 have room for two bytes a character, which is the only sign of their width."""
     sizes = (2 * (b - a) for a, b in itertools.pairwise(table.bounds))
     lie = sorted(zip(table.places, sizes, strict=False))
     return all(at + size <= after for (at, size), (after, _) in itertools.pairwise(lie))
@@ -309,14 +309,14 @@ def _apart_in_two_bytes(table: PieceTable) -> bool:
 
 def piece_table(tables: Sequence[bytes], fib: Fib) -> PieceTable:
     """Return the piece table at its declared location; else any with as many characters as the document counts. Raises
-    DocumentError `corrupt` where there is none."""
+    DocumentError `corrupt` if there is none."""
     if tables and (table := _in_clx(tables[0], *fib.clx)) is not None:
         return table
     if not fib.old and fib.announced:
         for stream in tables:
             for place in _TABLE_AT_ALL.finditer(stream):
                 size = int.from_bytes(place[1], "little")
-                end = place.end() + 4 + size // 12 * 4  # of its last bound
+                end = place.end() + 4 + size // 12 * 4  # end of its last bound
                 if size % 12 == 4 and stream[end : end + 4] in (_word(fib.announced), _word(fib.announced + 1)):
                     error = DocumentError(
                         ExceptionCode.CORRUPT, "the piece table is not at the position that the document gives"
@@ -330,8 +330,8 @@ def _word(number: int) -> bytes:
 
 
 def _in_clx(stream: bytes, start: int, size: int) -> PieceTable | None:
-    """The PlcPcd in a Clx, past the property modifiers in front of it (2.9.38). Where its size is not that of what
-    follows, whichever gives pieces in order counts."""
+    """Return the PlcPcd in a Clx, after the property modifiers before it (2.9.38). If its size does not fit, the table
+    that gives pieces in order counts."""
     at, end = start, min(start + size, len(stream))
     while at + 5 <= end and stream[at] == 1:
         at += 3 + int.from_bytes(stream[at + 1 : at + 3], "little")
@@ -350,7 +350,7 @@ def _in_clx(stream: bytes, start: int, size: int) -> PieceTable | None:
 
 
 def _read(data: bytes, count: int, error: DocumentError | None = None) -> PieceTable:
-    """A table of so many pieces, all of whose bounds are there."""
+    """Return a table of `count` pieces, all of whose bounds are present."""
     count = min(count, (len(data) - 4) // 4)
     behind = 4 * (count + 1)
     there = min(count, (len(data) - behind) // 8, _PIECES)

@@ -1,4 +1,4 @@
-"""Decrypting doc, xls and ppt: which bytes of their streams are encrypted, and with which keys.
+"""Decryption of doc, xls and ppt: the encrypted bytes of their streams, and their keys.
 
 Decrypted data replaces the streams of the compound file in memory, so the readers find nothing encrypted. Embedded
 objects are not encrypted ([MS-DOC] 2.2.6.2, [MS-XLS] 2.2.10).
@@ -32,20 +32,20 @@ _RC4 = 0x6801
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys that follow from a password that fits: a new one for each block."""
+    """Keys derived from a password that fits: a new one for each block."""
 
     base: bytes
     bits: int | None  # of CryptoAPI; None: plain RC4
 
     def decrypt(self, data: bytes, block_size: int, first: int = 0) -> bytes:
-        """Bytes that begin with block `first`."""
+        """Decrypt bytes that begin with block `first`."""
         return b"".join(
             self.block(first + number, data[at : at + block_size])
             for number, at in enumerate(range(0, len(data), block_size))
         )
 
     def block(self, number: int, data: bytes) -> bytes:
-        """Bytes of one block, from its beginning."""
+        """Decrypt bytes of one block, from its beginning."""
         numbered = self.base + struct.pack("<I", number & 0xFFFFFFFF)
         if self.bits is None:
             key = hashlib.md5(numbered).digest()
@@ -57,7 +57,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The verifier that a password is checked against."""
+    """Verifier that a password is checked against."""
 
     salt: bytes
     verifier: bytes
@@ -65,7 +65,7 @@ class Lock:
     bits: int | None
 
     def attempt(self, password: str) -> Keys | None:
-        """The keys; None when the password does not fit."""
+        """Return the keys; None if the password does not fit."""
         raw = password.encode("utf-16-le", "surrogatepass")
         if self.bits is None:
             short = hashlib.md5(raw).digest()[:5]
@@ -79,7 +79,7 @@ class Lock:
 
 
 def lock_of(header: bytes) -> Lock:
-    """Parse an EncryptionHeader and the version in front of it; DocumentError `encrypted` where the version is
+    """Parse an EncryptionHeader and the version before it. Raises DocumentError `encrypted` if the version is
     unknown."""
     try:
         major, minor = struct.unpack_from("<HH", header)
@@ -118,7 +118,7 @@ _MATRIX = bytes.fromhex(
 
 
 def array_of(password: str, key: int, verifier: int) -> bytes | None:
-    """The sixteen bytes that the password stands for; None when it fits neither key nor verifier."""
+    """Return the sixteen bytes of the password; None if it does not fit key and verifier."""
     if not 1 <= len(password) <= _LONGEST:
         return None
     try:
@@ -147,7 +147,7 @@ def _key(raw: bytes) -> int:
 
 
 def _array(raw: bytes, key: int) -> bytes:
-    """The password, filled up to sixteen bytes, under the two bytes of the key in turn."""
+    """Return the password, padded to sixteen bytes, XORed with the two bytes of the key in turn."""
     low_high = (key & 0xFF, key >> 8)
     filled = (raw + _PAD)[:16]
     return bytes(_rotated(byte ^ low_high[i & 1], 1) for i, byte in enumerate(filled))
@@ -158,12 +158,12 @@ def _rotated(byte: int, right: int) -> int:
 
 
 def decrypt(array: bytes, data: bytes, at: int) -> bytes:
-    """A record's data, which begin at offset `at` of the stream (2.3.7.3)."""
+    """Decrypt a record's data, which begin at offset `at` of the stream (2.3.7.3)."""
     start = at + len(data)
     return bytes(_rotated(byte ^ array[(start + i) % 16], 5) for i, byte in enumerate(data))
 
 
-# Which bytes of an encrypted presentation are encrypted ([MS-PPT] 2.3.7): each object by itself, under its number.
+# The encrypted bytes of a presentation ([MS-PPT] 2.3.7): each object by itself, with its number.
 
 TOKEN, _PLAIN_TOKEN = struct.pack("<I", 0xF3D1C4DF), struct.pack("<I", 0xE391C05F)  # CurrentUserAtom.headerToken
 _TOKEN_AT = 12
@@ -174,16 +174,16 @@ PICTURES = DocumentError(ExceptionCode.ENCRYPTED, "the pictures of an encrypted 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The one edit of an encrypted presentation."""
+    """The only edit of an encrypted presentation."""
 
-    edit: int  # where its data begin
+    edit: int  # start of its data
     places: dict[int, int]  # number of an object → offset
     number: int  # of the object with the header
     header: bytes
 
 
 def session_of(stream: bytes, user: bytes) -> Session:
-    """What `stream` (PowerPoint Document) and `user` (Current User) say; DocumentError `encrypted` if they do not."""
+    """Return the session of `stream` (PowerPoint Document) and `user` (Current User). Raises `encrypted`."""
     records = Records(stream)
     edit = records.at(int.from_bytes(user[16:20], "little"))
     if edit is None or edit.kind != USER_EDIT:
@@ -200,7 +200,7 @@ def session_of(stream: bytes, user: bytes) -> Session:
 
 
 def decrypted(stream: bytes, user: bytes, session: Session, keys: Keys) -> tuple[bytes, bytes]:
-    """The streams Current User and PowerPoint Document as they are without a password."""
+    """Return the streams Current User and PowerPoint Document decrypted."""
     out = bytearray(stream)
     starts = sorted(set(session.places.values()) | {len(stream)})
     ends = dict(itertools.pairwise(starts))
@@ -226,8 +226,8 @@ _BEFORE_FILE_PASS = frozenset((biff.BOF, 0x86))
 
 
 def opened_doc(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, Any]]:
-    """Return a Word file, its streams decrypted if necessary, and the metadata about that. Raises DocumentError
-    `encrypted`, and the errors of `CompoundFile`."""
+    """Return a Word file, its streams decrypted if necessary, and the metadata about that. Raises `encrypted`, and the
+    errors of `CompoundFile`."""
     compound = CompoundFile(source.whole(limits.parse_bytes))
     main = compound.root.stream("WordDocument")
     first = compound.head(main, _DOC_PLAIN)
@@ -250,7 +250,7 @@ def opened_doc(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, 
 
 
 def opened_xls(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, Any]]:
-    """A workbook, as `opened_doc`."""
+    """Return a workbook, as `opened_doc` does."""
     compound = CompoundFile(source.whole(limits.parse_bytes))
     streams = (compound.root.stream(name) for name in ("Workbook", "Book"))
     metadata: dict[str, Any] = {}
@@ -261,7 +261,7 @@ def opened_xls(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, 
 
 
 def _file_pass(beginning: bytes) -> bytes:
-    """The record with the encryption of the workbook; b"" when it is not encrypted."""
+    """Return the record with the encryption of the workbook; b"" if it is not encrypted."""
     try:
         for _, kind, pieces in biff.records(beginning):
             if kind == _FILE_PASS:
@@ -285,14 +285,14 @@ def _open_workbook(
         plain = keys.value.decrypt(stream, _XLS_BLOCK)
         entry.plain = _records(stream, lambda at, size: plain[at : at + size])
         return keys.metadata
-    fields = struct.unpack_from("<HH", (header[-4:]).rjust(4, b"\0"))  # BIFF5 has no type in front
+    fields = struct.unpack_from("<HH", (header[-4:]).rjust(4, b"\0"))  # BIFF5 has no type before it
     array = source.passwords.open(lock, lambda p: array_of(p, *fields), cost=COST, budget=budget, known=DEFAULT)
     entry.plain = _records(stream, lambda at, size: decrypt(array.value, stream[at : at + size], at))
     return array.metadata
 
 
 def _records(stream: bytes, plain: Callable[[int, int], bytes]) -> bytes:
-    """The stream with the contents of its encrypted records replaced by `plain(offset, size)`; FilePass is emptied."""
+    """Return the stream with its encrypted records' contents replaced by `plain(offset, size)`; FilePass is emptied."""
     out, at = [], 0
     while at + 4 <= len(stream):
         kind, size = struct.unpack_from("<HH", stream, at)
@@ -303,14 +303,14 @@ def _records(stream: bytes, plain: Callable[[int, int], bytes]) -> bytes:
         elif kind in _XLS_PLAIN or not data:
             out += [head, data]
         else:
-            kept = 4 if kind == _BOUND_SHEET else 0  # where the sheet's stream begins
+            kept = 4 if kind == _BOUND_SHEET else 0  # the position of the sheet's stream
             out += [head, data[:kept], plain(at, size)[kept : len(data)]]
         at += size
     return b"".join(out)
 
 
 def opened_ppt(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, Any]]:
-    """A presentation, as `opened_doc`; its pictures stay encrypted and are taken away."""
+    """Return a presentation, as `opened_doc` does; its pictures remain encrypted and are removed."""
     compound = CompoundFile(source.whole(limits.parse_bytes))
     both = compound.root.find("PP97_DUALSTORAGE")  # saved for PowerPoint 95 and for 97, whose streams are in a storage
     if both is not None and both.stream("PowerPoint Document") is not None:
@@ -325,7 +325,7 @@ def opened_ppt(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, 
     lock = lock_of(session.header)
     opened = source.passwords.open(_digest(lock), lock.attempt, cost=COST, budget=TryBudget(limits), known=DEFAULT)
     user.plain, document.plain = decrypted(stream, compound.read(user), session, opened.value)
-    # No program shows properties under the password without it; here they are omitted.
+    # Properties encrypted with the password, which no program shows without it, are omitted.
     compound.root.children = [entry for entry in compound.root.children if entry.name != "EncryptedSummary"]
     return compound, opened.metadata
 

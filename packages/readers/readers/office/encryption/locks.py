@@ -38,13 +38,13 @@ _COST_A_SPIN = 1.0  # microseconds
 
 
 def unknown(why: str) -> DocumentError:
-    """It is encrypted in a way that no password of ours opens."""
+    """Return the error for an encryption that no password of ours opens."""
     return DocumentError(ExceptionCode.ENCRYPTED, f"its encryption is not known: {why}")
 
 
 @dataclass(frozen=True, slots=True)
 class Agile:
-    """2.3.4.10: all parameters in the XML of EncryptionInfo."""
+    """Agile encryption (2.3.4.10): all parameters in the XML of EncryptionInfo."""
 
     spins: int
     salt: bytes
@@ -63,7 +63,7 @@ class Agile:
         return 500 + self.spins * _COST_A_SPIN
 
     def attempt(self, password: str) -> bytes | None:
-        """The key of the package; None when the password does not fit (2.3.4.13)."""
+        """Return the key of the package; None if the password does not fit (2.3.4.13)."""
         state = _spun(self.hashed, self.salt, password, self.spins)
 
         def opened(purpose: bytes, data: bytes) -> bytes:
@@ -85,7 +85,7 @@ class Agile:
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """2.3.4.5: SHA-1 and AES in independent blocks."""
+    """Standard encryption (2.3.4.5): SHA-1 and AES in independent blocks."""
 
     salt: bytes
     key_size: int
@@ -94,7 +94,7 @@ class Standard:
     cost: float = 500 + _STANDARD_SPINS * _COST_A_SPIN
 
     def attempt(self, password: str) -> bytes | None:
-        """The key of the package; None when the password does not fit (2.3.4.7, 2.3.4.9)."""
+        """Return the key of the package; None if the password does not fit (2.3.4.7, 2.3.4.9)."""
         state = _spun(hashlib.sha1, self.salt, password, _STANDARD_SPINS)
         state = hashlib.sha1(state + bytes(4)).digest().ljust(64, b"\0")
         halves = (bytes(byte ^ pad for byte in state) for pad in (0x36, 0x5C))
@@ -107,7 +107,7 @@ class Standard:
 
 
 def lock_of(info: bytes) -> Agile | Standard:
-    """Parse the stream EncryptionInfo; DocumentError `encrypted` where that fails."""
+    """Parse the stream EncryptionInfo. Raises DocumentError `encrypted` if that fails."""
     major, minor = struct.unpack("<HH", info[:4].ljust(4, b"\0"))
     try:
         if (major, minor) == (4, 4):
@@ -175,7 +175,7 @@ def _blocks(text: str | bytes) -> bytes:
 
 
 def _spun(hashed: Callable[[bytes], hashlib._Hash], salt: bytes, password: str, spins: int) -> bytes:
-    """2.3.4.11: the hash of the hash of the hash …, each with its number in front."""
+    """Return the iterated hash (2.3.4.11): the hash of the hash of the hash …, each with its number before it."""
     state = hashed(salt + password.encode("utf-16-le", "surrogatepass")).digest()
     pack = struct.Struct("<I").pack
     for number in range(spins):
@@ -193,7 +193,7 @@ def _cbc(key: bytes, vector: bytes, data: bytes) -> bytes:
 
 # Office documents that are encrypted as a whole: opened with a password that fits.
 
-DEFAULT = ("VelvetSweatshop",)  # what Excel encrypts with, unasked, and opens with, unasked ([MS-OFFCRYPTO] 2.4.2.3)
+DEFAULT = ("VelvetSweatshop",)  # Excel's default, which it uses without asking the user ([MS-OFFCRYPTO] 2.4.2.3)
 
 
 def package(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:

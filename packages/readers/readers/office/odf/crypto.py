@@ -1,8 +1,8 @@
 """OpenDocument files under a password (OpenDocument 1.3 part 2, 3.4 and 4.8): each part is encrypted by itself, with
 AES-256 in CBC mode or, in files of OpenOffice.org and LibreOffice before 3.5, with Blowfish in CFB mode.
 
-A document that is opened is put together again in memory as one without a password. The encryption of LibreOffice 24.2
-and later (the whole package under Argon2id and AES-GCM, not in the standard) is reported as not known.
+An opened document is rebuilt in memory without a password. The encryption of LibreOffice 24.2 and later (the whole
+package under Argon2id and AES-GCM, not in the standard) is reported as unknown.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ class Lock:
 
     algorithm: str  # the last word of its name
     vector: bytes
-    start: str  # of the hash that the password goes through first
+    start: str  # name of the hash that is applied to the password first
     salt: bytes
     rounds: int
     key_size: int
     checksum: bytes | None
 
     def key(self, password: str) -> bytes:
-        """The part's key."""
+        """Return the part's key."""
         start = hashlib.new(self.start, password.encode("utf-8", "surrogatepass")).digest()
         return hashlib.pbkdf2_hmac("sha1", start, self.salt, self.rounds, self.key_size)
 
     def decrypted(self, key: bytes, data: bytes) -> bytes:
-        """The part, still deflated."""
+        """Return the part, still deflated."""
         if self.algorithm == "blowfish":
             return blowfish_cfb(key, self.vector).update(data)
         plain = aes_cbc(key, self.vector).update(data[: len(data) // 16 * 16])
         return plain[: -plain[-1]] if plain and 0 < plain[-1] <= 16 else plain
 
     def fits(self, plain: bytes) -> bool:
-        """Whether these deflated bytes are the part's."""
+        """Return whether these deflated bytes are the part's."""
         if self.checksum is None:
             return bool(_inflated(plain, 1 << 20)[0])
         hashed = hashlib.sha1 if len(self.checksum) == 20 else hashlib.sha256
@@ -69,7 +69,7 @@ class Lock:
 
 
 def opened(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
-    """Return the document without its password, and the metadata about that. Raises DocumentError `encrypted` when no
+    """Return the document without its password, and the metadata about that. Raises DocumentError `encrypted` if no
     password fits or the encryption is unknown, `corrupt`, `too_large`."""
     with source.open() as file:
         entries = {_name(e): e for e in iter_entries(file, find_directory(file, source.size)) if not e.directory}
@@ -104,7 +104,7 @@ class _Parts:
     entries: dict[str, ZipEntry]
 
     def part(self, name: str) -> bytes:
-        """The bytes of a part, as stored."""
+        """Return the bytes of a part, as stored."""
         if name not in self.entries:
             raise DocumentError(ExceptionCode.CORRUPT, f"the document has no part {name}")
         return part_reader(self.file, self.size, self.entries[name]).whole()
@@ -136,7 +136,7 @@ def _rebuilt(read: _Parts, locks: dict[str, Lock], password: str, limit: int) ->
 
 
 def _inflated(data: bytes, limit: int) -> tuple[bytes, bool]:
-    """At most so many bytes of raw deflate data, and whether there are more; what is damaged ends it."""
+    """Return at most `limit` bytes of raw deflate data, and whether there are more; b"" for damaged data."""
     inflater = isal_zlib.decompressobj(-15)
     try:
         out: bytes = inflater.decompress(data, max(1, limit))
@@ -146,7 +146,7 @@ def _inflated(data: bytes, limit: int) -> tuple[bytes, bool]:
 
 
 def _locks(manifest: bytes) -> dict[str, Lock]:
-    """What is encrypted, by the part's name."""
+    """Return the locks of the encrypted parts, by name."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
         root = etree.fromstring(manifest, parser)
@@ -191,7 +191,7 @@ def _lock(data: etree._Element) -> Lock:
 
 
 def _attribute(element: etree._Element, name: str, default: str | None = None) -> str:
-    """By its local name; ValueError when it is missing and there is no default."""
+    """Return an attribute by its local name. Raises ValueError if it is missing and there is no default."""
     for key, value in element.attrib.items():
         if str(key).rpartition("}")[2] == name:
             return str(value)

@@ -26,13 +26,13 @@ _TEXTS = tuple(_PREFIX + kind for kind in ("text", "text-template", "text-master
 _SHEETS = tuple(_PREFIX + kind for kind in ("spreadsheet", "spreadsheet-template", "chart"))
 _SLIDES = tuple(_PREFIX + kind for kind in ("presentation", "presentation-template", "graphics", "graphics-template"))
 # Pictures and media of the document or of an object in it, objects that are one file, and the thumbnail (decision 34).
-# ObjectReplacements are renderings of what is there already.
+# ObjectReplacements are renderings of content that is in the document.
 _FLAT = tuple(f"{_PREFIX}{kind}-flat-xml" for kind in ("text", "spreadsheet", "presentation", "graphics"))
 _THUMBNAIL = re.compile(rb"thumbnails/[^/]+$", re.IGNORECASE)
 _CARRIED = re.compile(
     rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^versions/[^/]+$|^" + _THUMBNAIL.pattern, re.IGNORECASE
 )
-_OBJECT_TEXT = re.compile(r"/content\.xml$")  # below the top, whatever a program calls the folder
+_OBJECT_TEXT = re.compile(r"/content\.xml$")  # in any folder
 _KEYS = {
     "title": "title",
     "initial-creator": "author",
@@ -61,13 +61,13 @@ _DECLARED_LEFT = (
 
 
 class _OdfPackage(Package):
-    """The same archive without content types."""
+    """An OpenDocument package: a package without content types."""
 
     def _roles(self) -> dict[str, str]:
         return {}
 
     def encrypted(self) -> bool:
-        """Whether the manifest marks parts as encrypted (part 2, 4.8); the archive itself does not."""
+        """Return whether the manifest marks parts as encrypted (part 2, 4.8); the archive itself does not."""
         if "meta-inf/manifest.xml" not in self.names:
             return False
         try:
@@ -77,7 +77,7 @@ class _OdfPackage(Package):
 
 
 class _FlatDocument:
-    """The parts of a document that is one file of XML (part 3, 3.1.2): it holds them all."""
+    """Parts of a document that is one XML file (part 3, 3.1.2), which contains them all."""
 
     names = ("content.xml", "meta.xml")
 
@@ -89,13 +89,13 @@ class _FlatDocument:
         return False
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """The whole document."""
+        """Yield the whole document."""
         self._file.seek(0)
         return iter(lambda: self._file.read(_PIECE), b"")
 
 
 class OdfHandler(LeafHandler):
-    """odt, ods, odp, odg and their templates."""
+    """An OpenDocument file: odt, ods, odp, odg and their templates."""
 
     name = "odf"
     media_types: tuple[str, ...] = (*_TEXTS, *_SHEETS, *_SLIDES, *_FLAT)
@@ -136,8 +136,9 @@ class OdfHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Pictures, media and objects in the archive's order, under their own names; an OLE package as the file in it.
-        A document that needs a password has none. A damaged archive yields the readable ones, then raises its error."""
+        """Yield pictures, media and objects in the archive's order, under their own names; an OLE package as the file
+        in it. A document that needs a password has none. A damaged archive yields the readable ones, then raises its
+        error."""
         with source.open() as file:
             if not _is_zip(source):
                 yield from _flat_children(file)
@@ -158,9 +159,9 @@ class OdfHandler(LeafHandler):
                 yield child
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text with notes, comments, hidden sheets and deleted passages, then headers, footers and the text of objects;
-        slides as pages; metadata. Of a damaged package, the readable text and `error`; DocumentError when there is
-        none, `encrypted` when a password is needed."""
+        """Return the text with notes, comments, hidden sheets and deleted passages, then headers, footers and the text
+        of objects; slides as pages; metadata. A damaged package gives the readable text and `error`. Raises
+        DocumentError if there is no text, `encrypted` if a password is needed."""
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
             package = _OdfPackage(file, source.size, limits) if _is_zip(source) else _FlatDocument(file)
@@ -181,7 +182,7 @@ def _is_zip(source: Source) -> bool:
 
 
 def _flat_children(file: BinaryIO) -> Iterator[Child]:
-    """Pictures and objects, which are in the text itself (part 3, 4.5.1); an OLE package as the file in it."""
+    """Yield pictures and objects, which are in the text itself (part 3, 4.5.1); an OLE package as the file in it."""
     for position, element in enumerate(elements(iter(lambda: file.read(_PIECE), b""), "binary-data")):
         try:
             data = base64.b64decode("".join((element.text or "").split()), validate=True)
@@ -199,7 +200,7 @@ def _flat_children(file: BinaryIO) -> Iterator[Child]:
 
 
 def _read(package: _OdfPackage | _FlatDocument, collector: clean.Collector, head: bytes) -> int | None:
-    """All parts with text; how many slides there are. Damage is noted in the package."""
+    """Read all parts with text; return the number of slides. Damage is recorded in the package."""
     slides: list[int] = []
     lists = Lists()
     if "styles.xml" in package.names and not any(kind in head[:200] for kind in _WITHOUT_LISTS):
@@ -214,7 +215,7 @@ def _read(package: _OdfPackage | _FlatDocument, collector: clean.Collector, head
 
 
 def _define(package: _OdfPackage | _FlatDocument, lists: Lists) -> None:
-    """Styles of lists that have names, and that of headings."""
+    """Define the named list styles, and the style of headings."""
     for style in elements(package.pieces("styles.xml"), "list-style", "outline-style"):
         lists.define(style)
 

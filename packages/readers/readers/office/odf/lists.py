@@ -1,8 +1,8 @@
-"""The numbers and letters that lists and headings of OpenDocument generate (OASIS OpenDocument 1.3 part 3, 5.3, 16.31,
+"""Numbers and letters that lists and headings of OpenDocument generate (OASIS OpenDocument 1.3 part 3, 5.3, 16.31,
 16.34).
 
-Driven by elements as they begin and end. LibreOffice is the reference: nested lists count as one outline, and an item
-that only holds an inner list has no number.
+Starts and ends of elements drive it. LibreOffice is the reference: nested lists count as one outline, and an item that
+only contains an inner list has no number.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _FORMS: dict[str, Callable[[int], str]] = {
 @dataclass(frozen=True, slots=True)
 class _Level:
     form: str = ""  # nothing for levels without a number
-    synchronous: bool = False  # aa behind z, and not ab
+    synchronous: bool = False  # aa after z, then bb, not ab
     before: str = ""
     behind: str = ""
-    shown: int = 1  # how many levels are written, this one and those above
+    shown: int = 1  # number of levels in the label: this one and those above
     start: int = 1
 
     def written(self, number: int) -> str:
@@ -53,13 +53,13 @@ class _Level:
 class _Open:
     style: str
     counts: dict[int, int]
-    waiting: bool = False  # for the paragraph that the item's number belongs to
+    waiting: bool = False  # for the paragraph that gets the item's number
     start: int | None = None
 
 
 @dataclass(slots=True)
 class Lists:
-    """Of one document."""
+    """Lists of one document."""
 
     _styles: dict[str, dict[int, _Level]] = field(default_factory=dict)
     _outline: dict[int, _Level] = field(default_factory=dict)
@@ -70,14 +70,14 @@ class Lists:
     _by_name: dict[str, dict[int, int]] = field(default_factory=dict)
 
     def define(self, style: Element) -> None:
-        """A style of lists, or that of headings."""
+        """Define a list style, or the style of headings."""
         self.start(str(style.tag), style.attrib)
         for level in style:
             if level.tag in _LEVELS:
                 self.start(str(level.tag), level.attrib)
 
     def start(self, tag: str, attributes: dict[str, str] | etree._Attrib) -> None:
-        """An element of TAGS begins."""
+        """Begin an element of TAGS."""
         if tag == LIST:
             self._enter(attributes)
         elif tag in (_ITEM, _HEADER):
@@ -112,7 +112,7 @@ class Lists:
         self._open.append(_Open(style, counts))
 
     def end(self) -> None:
-        """A list ends."""
+        """End a list."""
         if self._open:
             self._open.pop()
 
@@ -131,7 +131,7 @@ class Lists:
 
 
 def _counted(levels: dict[int, _Level], counts: dict[int, int], at: int, start: int | None) -> str:
-    """One more at this level; how it is written."""
+    """Count one more at this level; return its label."""
     level = levels.get(at, _Level())
     if start is not None:
         counts[at] = start

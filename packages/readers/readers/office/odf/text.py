@@ -34,7 +34,7 @@ LINKS = frozenset(
         "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}event-listener",
     )
 )
-# Texts of a control (part 3, 19.263): its label, and what was entered or preset. Of a control of another kind
+# Texts of a control (part 3, 19.263): its label, and what was entered or preset. For other kinds of controls
 # `value` is sent to a server.
 _SAYS = (FORM + "label", FORM + "current-value")
 _ENTERED = frozenset(
@@ -42,7 +42,7 @@ _ENTERED = frozenset(
 )
 
 
-# Files that are elsewhere (part 3, 19.910): where cells, passages, pictures and objects come from.
+# Files outside the document (part 3, 19.910): the origin of cells, passages, pictures and objects.
 SOURCES = frozenset(
     (
         *(_TABLE + name for name in ("table-source", "cell-range-source")),
@@ -51,7 +51,7 @@ SOURCES = frozenset(
     )
 )
 _ELSEWHERE = ("/", "../", "\\\\")
-# What attributes say (part 3, 9.2.7, 9.4.15, 14.6.1, 19.870): scenarios, databases and servers that cells come from, values of variables.
+# Texts in attributes (part 3, 9.2.7, 9.4.15, 14.6.1, 19.870): scenarios, sources of cells, values of variables.
 _OFFICE_VALUE = _OFFICE + "string-value"
 SAYS = {
     _TABLE + "scenario": (_TABLE + "comment",),
@@ -68,7 +68,7 @@ SAYS = {
 
 
 class Beside:
-    """Collects such text from elements as they begin."""
+    """Collector of such text from elements as they begin."""
 
     def __init__(self) -> None:
         self.lines: dict[str, None] = {}
@@ -76,12 +76,12 @@ class Beside:
         self._left = _MOST_CHARACTERS
 
     def link(self, attributes: Attributes) -> None:
-        """Where a link leads, if not to a place in the document."""
+        """Add the address of a link, unless it is a place in the document."""
         if not (address := attributes.get(_HREF, "")).startswith("#"):
             self.add(address)
 
     def source(self, attributes: Attributes) -> None:
-        """Where something comes from, if not from the package."""
+        """Add the origin of something, unless it is in the package."""
         address = attributes.get(_HREF, "")
         if ":" in address or address.startswith(_ELSEWHERE):
             self.add(address)
@@ -113,8 +113,8 @@ _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
 _FIELDS = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 _MATH = "{http://www.w3.org/1998/Math/MathML}"
-# A line of text each: paragraphs and headings, what describes a picture, the source of a formula.
-_PARAGRAPH, _RUBY = _TEXT + "p", _TEXT + "ruby-text"  # how characters are read
+# One line of text each: paragraphs and headings, descriptions of a picture, the source of a formula.
+_PARAGRAPH, _RUBY = _TEXT + "p", _TEXT + "ruby-text"  # pronunciation of characters
 _LINES = frozenset((_PARAGRAPH, _TEXT + "h", _RUBY, _SVG + "title", _SVG + "desc", _MATH + "annotation"))
 # Of the text namespace, but not part of the paragraph that holds them.
 _TRACKED = _TEXT + "tracked-changes"
@@ -140,20 +140,20 @@ _BLANKS = re.compile(r"[ \t\r\n]+")
 
 
 class _Lines:
-    """A parser target (lxml) that can also walk through a tree: collects lines. Paragraphs inside a paragraph (notes, comments, text boxes) come before
-    it; the cells of a row are one line, with tabs between."""
+    """A parser target (lxml) that can also walk through a tree and collects lines. Paragraphs inside a paragraph
+    (notes, comments, text boxes) come before it; the cells of a row are one line, separated by tabs."""
 
     def __init__(
         self, collector: Collector, lists: odf_lists.Lists | None, *, sheets: bool, headers_only: bool
     ) -> None:
         self._collector = collector
         self._lists = lists or odf_lists.Lists()
-        self._apart: list[odf_lists.Lists] = []  # those to continue with after deleted passages
+        self._apart: list[odf_lists.Lists] = []  # lists to continue with after deleted passages
         self._sheets = sheets  # name the tables
-        self._inside = 0 if headers_only else 1  # headers and footers around here
-        self._buffers: list[list[str] | None] = [None]  # of the innermost element; None: its text is ignored
-        self._sinks: list[list[str]] = []  # rows and cells around here
-        self._values: list[str] = []  # of the cells around here
+        self._inside = 0 if headers_only else 1  # depth of headers and footers
+        self._buffers: list[list[str] | None] = [None]  # text of the open elements; None: it is ignored
+        self._sinks: list[list[str]] = []  # open rows and cells
+        self._values: list[str] = []  # values of the open cells
         self._held = 0  # characters in buffers and sinks
         self._comments = 0  # around here
         self._beside = Beside()
@@ -165,7 +165,7 @@ class _Lines:
             self._inside += 1
         elif tag in odf_lists.TAGS:
             self._lists.start(tag, attributes)
-        elif tag == _TRACKED:  # in front of the text: what was deleted does not count
+        elif tag == _TRACKED:  # before the text: deleted items do not count
             self._apart.append(self._lists)
             self._lists = odf_lists.Lists()
         elif tag == _ANNOTATION:
@@ -217,7 +217,7 @@ class _Lines:
             self._hold(buffer, "\n")
 
     def _hold(self, buffer: list[str], text: str) -> None:
-        """Keep a piece of a line; of lines without end, what fits into memory."""
+        """Keep a piece of a line; of an endless line, what fits into memory."""
         room = _MOST_HELD - self._held
         self._held += len(text)
         if len(text) > room:
@@ -252,7 +252,7 @@ class _Lines:
             self._lists = self._apart.pop()
 
     def walk(self, element: Element) -> None:
-        """Process an element from its start to its end as the parser's events do, or until there is enough text (no
+        """Process an element from its start to its end as the parser's events do, or until there is enough text (not
         deeper than libxml2 reads: 256)."""
         tag = element.tag
         if self._collector.cut or not isinstance(tag, str):  # an entity's name
@@ -269,7 +269,7 @@ class _Lines:
             self.end(tag)
 
     def _inline(self, element: Element) -> None:
-        """An element whose own text counts."""
+        """Process an element whose own text counts."""
         if text := element.text:
             self.data(text)
         for child in element:
@@ -278,7 +278,7 @@ class _Lines:
                 self.data(text)
 
     def _plain_row(self, row: Element) -> bool:
-        """Take a row whose cells have one paragraph of mere text each, or nothing; False for any other."""
+        """Take a row whose cells have at most one paragraph of plain text each; return False for any other row."""
         cells = list(row.iterchildren(*_CELLS))
         lines = list(row.iter(_PARAGRAPH))
         counts = [len(cell) for cell in cells]
@@ -299,7 +299,7 @@ class _Lines:
         return True
 
     def _line(self, line: str) -> None:
-        """To the row or cell around it, else to the collector."""
+        """Add a line to the row or cell around it, else to the collector."""
         shown = line.strip(" ")
         if self._sinks and shown:
             self._sinks[-1].append(shown)
@@ -309,11 +309,11 @@ class _Lines:
             self._collector.add(shown + "\n")
 
     def flush(self) -> None:
-        """What is held of lines without end."""
+        """Add the held text of lines without end."""
         for sink in self._sinks:
             self._collector.add("\t".join(sink))
         for around, buffer in pairwise(self._buffers):
-            if buffer is not around:  # which an element in a paragraph shares with it
+            if buffer is not around:  # an element in a paragraph shares its buffer
                 self._collector.add("".join(buffer or ()))
 
     def tell_beside(self) -> None:
@@ -321,17 +321,17 @@ class _Lines:
         self._collector.lines(self._beside.lines)
 
     def check_beside(self) -> None:
-        """DocumentError where that was not all of it."""
+        """Raise DocumentError if the text from outside the paragraphs is incomplete."""
         if self._beside.more:
             detail = f"it has more addresses, values of forms and names of commenters than the first {MOST:,}, which are read"
             raise DocumentError(ExceptionCode.TOO_LARGE, detail)
 
     def close(self) -> None:
-        """The end of the document."""
+        """End the document; lxml calls it."""
 
 
 def _value(attributes: Attributes) -> str:
-    """The value of a cell without text, as programs other than offices write (part 3, 19.385); durations as LibreOffice shows them."""
+    """Return the value of a cell without text (part 3, 19.385); durations as in LibreOffice."""
     kind = attributes.get(_VALUE_TYPE)
     if kind is None:
         return ""
@@ -344,7 +344,7 @@ def _value(attributes: Attributes) -> str:
 
 
 def _blanks(text: str) -> str:
-    """White space is one blank (part 3, 6.1.2)."""
+    """Replace white space by one blank (part 3, 6.1.2)."""
     return text if text.isprintable() and "  " not in text else _BLANKS.sub(" ", text)
 
 
@@ -356,7 +356,7 @@ def read_text(
     sheets: bool = False,
     headers_only: bool = False,
 ) -> int:
-    """Read the lines of one XML part into the collector, with the numbers that lists generate (`lists` knows those that
+    """Read the lines of one XML part into the collector, with the numbers that lists generate (`lists` has those that
     another part defines); return the number of slides. `headers_only` reads only headers and footers of page styles.
     Readable text comes first, then DocumentError `corrupt` (or the errors of `pieces`). No entity is replaced and
     nothing outside the part is fetched."""
@@ -374,7 +374,7 @@ def read_text(
         headers = root.iter(*_HEADERS)
         for header in headers:
             target.walk(header)
-            deque(islice(headers, sum(1 for _ in header.iter(*_HEADERS)) - 1), maxlen=0)  # those inside it
+            deque(islice(headers, sum(1 for _ in header.iter(*_HEADERS)) - 1), maxlen=0)  # headers inside it
     else:
         target.walk(root)
     if collector.cut:
@@ -385,7 +385,7 @@ def read_text(
 
 
 def _root(data: bytes) -> Element | None:
-    """Of a well-formed document."""
+    """Return the root of a well-formed document; None for any other."""
     try:
         return etree.fromstring(data, etree.XMLParser(**_SAFE, remove_pis=True))
     except (etree.XMLSyntaxError, ValueError):
@@ -393,7 +393,7 @@ def _root(data: bytes) -> Element | None:
 
 
 def _parse(target: _Lines, pieces: Iterator[bytes], failed: DocumentError | None, collector: Collector) -> None:
-    untyped: Any = target  # the stubs ask for methods that lxml does not
+    untyped: Any = target  # the stubs require methods that lxml does not
     parser = etree.XMLParser(**_SAFE, target=untyped)
     fed = False
     try:

@@ -1,7 +1,7 @@
 """The compound file ([MS-CFB]): a directory of storages and streams over chains of sectors, read from memory.
 
-Nothing in it is trusted: chains are followed no further than the file is long, entries are visited once, and all reads
-together may not give more than `_BUDGET` times the file.
+Nothing in it is trusted: chains are not longer than the file, entries are visited once, and all reads together return
+at most `_BUDGET` times the file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from readers.errors import DocumentError, ExceptionCode
 MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HEADER = struct.Struct("<8s16sHHHHH6sIIIIIIIIII")  # 2.2, without the table of 109 FAT sectors after it
 _ENTRY = struct.Struct("<64sHBBIII16sIQQIQ")  # 2.6.1
-_NO_SECTOR = 0xFFFFFFFA  # this and above are no sector numbers
+_NO_SECTOR = 0xFFFFFFFA  # this number and larger ones are no sectors
 _NO_ENTRY = 0xFFFFFFFF
 _STORAGE, _STREAM, _ROOT = 1, 2, 5
 _MAX_ENTRIES = 200_000
@@ -45,20 +45,20 @@ class DirectoryEntry:
         return self.kind != _STREAM
 
     def find(self, *path: str) -> DirectoryEntry | None:
-        """The entry at this path below here."""
+        """Return the entry at this path below here."""
         at: DirectoryEntry | None = self
         for name in path:
             at = at._named(name.lower()) if at is not None else None
         return at
 
     def _named(self, name: str) -> DirectoryEntry | None:
-        """The first child of this name, in lower case."""
+        """Return the first child of this name, in lower case."""
         if self._names is None or self._names[0] is not self.children:  # decryption replaces the list
             self._names = self.children, {entry.name.lower(): entry for entry in reversed(self.children)}
         return self._names[1].get(name)
 
     def stream(self, *path: str) -> DirectoryEntry | None:
-        """The stream at this path below here; None for a storage."""
+        """Return the stream at this path below here; None for a storage."""
         entry = self.find(*path)
         return None if entry is None or entry.storage else entry
 
@@ -67,7 +67,7 @@ class CompoundFile:
     """An open compound file. `error` reports damage in the parts read so far; their readable data is kept."""
 
     def __init__(self, data: bytes) -> None:
-        """Raise DocumentError when no directory is readable."""
+        """Read the directory. Raises DocumentError if it is not readable."""
         self._data = data
         self._left = _BUDGET * len(data) + 1_000_000
         self.error: DocumentError | None = None
@@ -87,7 +87,7 @@ class CompoundFile:
 
     @property
     def end(self) -> int:
-        """Where the last sector ends that the FAT, which has itself in it, has in use."""
+        """End of the last sector in use by the FAT, which includes its own sectors."""
         used = len(self._fat)
         while used and self._fat[used - 1] == _NO_ENTRY:
             used -= 1
@@ -99,7 +99,7 @@ class CompoundFile:
         return self._data[start : start + (count << self._shift)]
 
     def _load_fat(self, difat: int) -> array[int]:
-        """The FAT, no longer than the file has sectors (2.3, 2.5)."""
+        """Return the FAT, limited to the number of sectors in the file (2.3, 2.5)."""
         per_sector = 1 << (self._shift - 2)
         wanted = -(-self._sectors // per_sector)
         sectors: dict[int, None] = {}
@@ -119,7 +119,7 @@ class CompoundFile:
         return fat[: self._sectors]
 
     def _runs(self, start: int, most: int, fat: array[int]) -> Iterator[tuple[int, int]]:
-        """A chain as (first sector, number of sectors that follow each other), at most `most` sectors in all."""
+        """Yield a chain as (first sector, number of consecutive sectors), at most `most` sectors in all."""
         at, first, count = start, start, 0
         for _ in range(min(most, len(fat))):
             if at >= len(fat):
@@ -134,20 +134,20 @@ class CompoundFile:
             yield first, count
 
     def _chained(self, start: int, size: int | None) -> bytes:
-        """The bytes of a chain in the FAT; to its end when `size` is None."""
+        """Return the bytes of a chain in the FAT; to its end if `size` is None."""
         most = self._sectors if size is None else -(-size >> self._shift)
         data = b"".join([self._sector(first, count) for first, count in self._runs(start, most, self._fat)])
         return data if size is None else data[:size]
 
     def read(self, entry: DirectoryEntry | None) -> bytes:
-        """Return the readable bytes of a stream; b"" for None. Raises DocumentError when far more has been read than
-        the file is long."""
+        """Return the readable bytes of a stream; b"" for None. Raises DocumentError if far more was read than the file
+        contains."""
         if entry is None or entry.storage:
             return b""
         if entry.plain is not None:
             return entry.plain
         size = min(entry.size, len(self._data))
-        if self._left >= 0:  # what is over it once is not read again and again
+        if self._left >= 0:  # once the budget is exceeded, nothing is read again
             data = self._mini(entry.start, size) if size < self._cutoff else self._chained(entry.start, size)
             self._left -= len(data)
         if self._left < 0:
@@ -158,7 +158,7 @@ class CompoundFile:
         return data
 
     def head(self, entry: DirectoryEntry | None, size: int) -> bytes:
-        """The first bytes of a stream, as many of them as are readable; b"" for None."""
+        """Return the first bytes of a stream, as many as are readable; b"" for None."""
         if entry is None or entry.storage:
             return b""
         size = min(size, entry.size, len(self._data))
@@ -168,14 +168,14 @@ class CompoundFile:
         """Read a short stream, which is stored in 64-byte sectors of the root entry's stream (2.4)."""
         if self._mini_stream is None:
             self._mini_stream = self._chained(self.root.start, min(self.root.size, len(self._data)))
-            del self._mini_fat[-(-len(self._mini_stream) >> 6) :]  # so that every step of a chain gives bytes
+            del self._mini_fat[-(-len(self._mini_stream) >> 6) :]  # so that every entry of a chain has bytes
         whole = self._mini_stream
         runs = self._runs(start, -(-size >> 6), self._mini_fat)
         return b"".join([whole[first << 6 : (first + count) << 6] for first, count in runs])[:size]
 
 
 def _words(data: bytes) -> array[int]:
-    """Little-endian 32-bit words."""
+    """Return little-endian 32-bit words."""
     out = array("I")
     out.frombytes(data[: len(data) // 4 * 4])
     if sys.byteorder == "big":
@@ -184,8 +184,8 @@ def _words(data: bytes) -> array[int]:
 
 
 def _tree(raw: bytes, *, wide: bool) -> DirectoryEntry:
-    """The root with everything below it, siblings in the order of their tree (2.6.4); entries already met and those
-    out of range are left out."""
+    """Return the root with everything below it, siblings in the order of their tree (2.6.4), without repeated entries
+    and those out of range."""
     if len(raw) < _ENTRY.size or raw[66] not in (_ROOT, _STORAGE):
         raise DocumentError(ExceptionCode.CORRUPT, "the compound file has no directory")
     root, _, _, below = _entry(raw, 0, wide)
@@ -201,7 +201,7 @@ def _tree(raw: bytes, *, wide: bool) -> DirectoryEntry:
 
 
 def _siblings(raw: bytes, top: int, met: set[int], wide: bool) -> Iterator[tuple[DirectoryEntry, int]]:
-    """Entries of one storage in order, each with the top of the tree below it."""
+    """Yield the entries of one storage in order, each with the top of the tree below it."""
     waiting: list[tuple[DirectoryEntry, int, int]] = []
     at = top
     while True:
@@ -218,7 +218,7 @@ def _siblings(raw: bytes, top: int, met: set[int], wide: bool) -> Iterator[tuple
 
 
 def _entry(raw: bytes, number: int, wide: bool) -> tuple[DirectoryEntry, int, int, int]:
-    """One directory entry, its left and right siblings, the top of the tree below it."""
+    """Return one directory entry, its left and right siblings, the top of the tree below it."""
     name, length, kind, _, left, right, below, class_id, _, _, _, start, size = _ENTRY.unpack_from(
         raw, number * _ENTRY.size
     )

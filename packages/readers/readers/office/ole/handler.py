@@ -1,4 +1,4 @@
-"""Compound files whose contents are not read: what their properties say, and the file in an OLE package."""
+"""Compound files whose contents are not read: their properties, and the file in an OLE package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from readers.records import Kind, Limits, TextState
 
 
 class StorageHandler(LeafHandler):
-    """Visio drawings, installers, and compound files that are not otherwise known."""
+    """A Visio drawing, an installer, or another compound file of unknown kind."""
 
     name = "compound"
     media_types: tuple[str, ...] = MEDIA_TYPES["office.ole.handler"]
@@ -33,7 +33,7 @@ class StorageHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The file in an OLE package; what an encrypted Office document carries; nothing of everything else."""
+        """Yield the file in an OLE package, or the children of an encrypted Office document; else nothing."""
         if ooxml.encrypted(source):
             yield from ooxml.HANDLERS[0].children(source, limits)
         elif source.size <= limits.parse_bytes and (
@@ -42,7 +42,7 @@ class StorageHandler(LeafHandler):
             yield Child(name=unwrapped[0] or b"object-0", kind=Kind.EMBEDDED_OBJECT, ordinal=0, data=unwrapped[1])
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """No text, the properties as metadata; of an encrypted Office document what `ooxml` finds in it."""
+        """Return no text, and the properties as metadata; for an encrypted Office document the result of `ooxml`."""
         if ooxml.encrypted(source):
             return ooxml.HANDLERS[0].text(source, limits)
         out = Text(state=TextState.UNSUPPORTED)
@@ -50,7 +50,7 @@ class StorageHandler(LeafHandler):
             try:
                 compound = CompoundFile(source.whole(limits.parse_bytes))
                 out.metadata = property_set.metadata(compound)
-                if ole_objects.carried(compound, compound.root) is not None:  # DocumentError when it is cut short
+                if ole_objects.carried(compound, compound.root) is not None:  # raises DocumentError if it is cut short
                     out.state = TextState.EMPTY
             except DocumentError as failed:
                 out.error = failed

@@ -1,4 +1,4 @@
-"""Objects that documents carry as OLE storages ([MS-OLEDS]): packaged files, and documents of other programs."""
+"""Objects in documents as OLE storages ([MS-OLEDS]): packaged files, and documents of other programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 from readers.records import Kind
 from readers.rest import AFTER_CONTENT, rest
 
-# Objects as OLE 1.0 stores them ([MS-OLEDS] 2.2), which is how RTF carries them.
+# Objects as OLE 1.0 stores them ([MS-OLEDS] 2.2), also in RTF.
 
 _LONGEST_NAME = 4096  # bytes; Windows paths are shorter
 _LINKED = 1
@@ -25,8 +25,8 @@ def _corrupt(detail: str) -> DocumentError:
 
 
 def embedded(data: bytes) -> tuple[bytes, bytes]:
-    """(class name, native data) of an OLE 1.0 object as RTF holds it ([MS-OLEDS] 2.2.4, 2.2.5). DocumentError
-    `unsupported` for a link, which carries nothing; `corrupt` when this is no such object."""
+    """Return (class name, native data) of an OLE 1.0 object in RTF ([MS-OLEDS] 2.2.4, 2.2.5). Raises DocumentError
+    `unsupported` for a link, which has no data; `corrupt` if this is no such object."""
     if len(data) < 8:
         raise _corrupt("the embedded object has no header")
     if struct.unpack_from("<I", data, 4)[0] == _LINKED:
@@ -46,7 +46,7 @@ def embedded(data: bytes) -> tuple[bytes, bytes]:
 
 
 NATIVE = "\x01Ole10Native"
-_WHOLE = ("Package", "CONTENTS")  # streams that are a file as it was: Office Open XML, PDF and others
+_WHOLE = ("Package", "CONTENTS")  # streams that are a file unchanged: Office Open XML, PDF and others
 # Streams that only describe an object, in any storage ([MS-OLEDS] 2.3, [MS-DOC] 2.7).
 _ABOUT = frozenset(
     name.lower()
@@ -59,12 +59,12 @@ _ABOUT = frozenset(
 )
 
 
-_CONTROL = "\x03OCXNAME"  # a button or list on a form, no object of its own
+_CONTROL = "\x03OCXNAME"  # a button or list on a form, not an object
 
 
 def children(compound: CompoundFile, storages: Iterable[DirectoryEntry]) -> Iterator[Child]:
-    """The objects in these storages in order; storages that only link to something elsewhere, and controls of forms,
-    are left out."""
+    """Yield the objects in these storages in order, without storages that only link to something elsewhere, and
+    controls of forms."""
     position = 0
     for storage in storages:
         holds = storage.storage and any(e.name.lower() not in _ABOUT for e in storage.children)
@@ -74,7 +74,7 @@ def children(compound: CompoundFile, storages: Iterable[DirectoryEntry]) -> Iter
 
 
 def carried_by(source: Source, compound: CompoundFile, *lists: Iterable[Child]) -> Iterator[Child]:
-    """The children of a document that is a compound file, by their positions in all of these lists; then what follows its
+    """Yield the children of a document that is a compound file, numbered over all of these lists; then what follows its
     sectors."""
     for position, child in enumerate(chain.from_iterable(lists)):
         child.ordinal = position
@@ -96,8 +96,8 @@ def _child(compound: CompoundFile, storage: DirectoryEntry, position: int) -> Ch
 
 
 def carried(compound: CompoundFile, storage: DirectoryEntry) -> tuple[bytes, bytes] | None:
-    """(name, bytes) of the file in an object's storage, the name b"" where it has none; None when the object is a
-    document that consists of several streams. DocumentError when what is announced cannot be read."""
+    """Return (name, bytes) of the file in an object's storage, with the name b"" if it has none; None if the object is
+    a document that consists of several streams. Raises DocumentError if the announced file cannot be read."""
     native = storage.stream(NATIVE)
     if native is not None:
         return packaged(compound.read(native))
@@ -109,7 +109,7 @@ def carried(compound: CompoundFile, storage: DirectoryEntry) -> tuple[bytes, byt
 
 
 def rewritten(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
-    """Copy the document in a storage to a compound file of its own. Raises DocumentError when its names cannot be
+    """Copy the document in a storage to a compound file of its own. Raises DocumentError if its names cannot be
     written, or its streams overlap."""
     try:
         return cfb.write(_copied(compound, storage))
@@ -124,8 +124,8 @@ def _copied(compound: CompoundFile, storage: DirectoryEntry) -> cfb.Storage:
 
 
 def unwrapped(data: bytes) -> tuple[bytes, bytes] | None:
-    """(name, bytes) of the file in an OLE object that is a compound file of its own; None when it is no compound file,
-    a document by itself, or damaged: then it stays as it is."""
+    """Return (name, bytes) of the file in an OLE object that is a compound file of its own; None if it is no compound
+    file, a document by itself, or damaged: then it is kept unchanged."""
     if not data.startswith(MAGIC):
         return None
     try:
@@ -136,8 +136,8 @@ def unwrapped(data: bytes) -> tuple[bytes, bytes] | None:
 
 
 def packaged(stream: bytes) -> tuple[bytes, bytes]:
-    """(name, bytes) of the file in an OLE package: a size, then the Packager's own structure, or, where that does not
-    fit, the native data of whatever program it is (2.3.6). DocumentError when it is cut short."""
+    """Return (name, bytes) of the file in an OLE package: a size, then the Packager's own structure, or, if that does
+    not fit, the native data of any other program (2.3.6). Raises DocumentError if it is cut short."""
     if len(stream) < 4:
         raise DocumentError(ExceptionCode.TRUNCATED, "an embedded package ends in its first bytes")
     size = struct.unpack_from("<I", stream)[0]
@@ -146,7 +146,7 @@ def packaged(stream: bytes) -> tuple[bytes, bytes]:
 
 
 def _from_packager(native: bytes) -> tuple[bytes, bytes] | None:
-    """Label, original path, temporary path, the file; then, since Windows XP, the three names again in UTF-16."""
+    """Read label, original path, temporary path, the file; then, since Windows XP, the three names again in UTF-16."""
     if native[:2] != b"\x02\0":
         return None
     label, at = _terminated(native, 2)
@@ -165,13 +165,13 @@ def _from_packager(native: bytes) -> tuple[bytes, bytes] | None:
 
 
 def _terminated(data: bytes, at: int) -> tuple[bytes, int]:
-    """A string up to its NUL, and where the next begins; -1 when there is no NUL."""
+    """Return a string up to its NUL, and the start of the next; -1 if there is no NUL."""
     end = data.find(b"\0", at) if at >= 0 else -1
     return (data[at:end], end + 1) if end >= 0 else (b"", -1)
 
 
 def _wide_label(native: bytes, at: int) -> bytes:
-    """The label among the names in UTF-16 (temporary path, label, original path), as UTF-8; b"" without them."""
+    """Return the label among the names in UTF-16 (temporary path, label, original path), as UTF-8; b"" without them."""
     for index in range(2):
         size = 2 * int.from_bytes(native[at : at + 4], "little")
         text = native[at + 4 : at + 4 + size]
@@ -184,5 +184,5 @@ def _wide_label(native: bytes, at: int) -> bytes:
 
 
 def _file_name(label: bytes) -> bytes:
-    """The last part of a Windows path."""
+    """Return the last part of a Windows path."""
     return ntpath.basename(label)

@@ -29,7 +29,7 @@ _NUMBERS = {  # 3.1.2 and 3.1.3 of [MS-OLEPS] 1.2.1: the numbers of the properti
     },
     DOCUMENT_SUMMARY: {15: "company"},
 }
-# That `metadata` may give.
+# Keys that `metadata` may return.
 KEYS = (*(key for keys in _NUMBERS.values() for key in keys.values()), custom.KEY)
 _ADDED = bytes.fromhex("05d5cdd59c2e1b10939708002b2cf9ae")  # the set of properties that have names of their own (3.1.6)
 _FIRST, _SECOND = 44, 64  # offsets of the fields with the start of each section (2.21)
@@ -41,7 +41,7 @@ _EPOCH = datetime(1601, 1, 1)
 
 
 _NAMES = {_UTF16: "utf-16-le", _UTF8: "utf-8", 28591: "latin-1", 20127: "ascii"} | {
-    # The Macintosh's, which its Office writes.
+    # Code pages of the Macintosh, which its Office writes.
     10000: "mac-roman",
     10001: "cp932",
     10002: "big5",
@@ -59,7 +59,7 @@ _NAMES = {_UTF16: "utf-16-le", _UTF8: "utf-8", 28591: "latin-1", 20127: "ascii"}
 
 
 def codec_of(code_page: int) -> str:
-    """Python's codec of a Windows code page; windows-1252 where there is none."""
+    """Return Python's codec of a Windows code page; windows-1252 if there is none."""
     name = _NAMES.get(code_page, f"cp{code_page}")
     try:
         return codecs.lookup(name).name
@@ -68,12 +68,12 @@ def codec_of(code_page: int) -> str:
 
 
 def properties(data: bytes) -> dict[int, str]:
-    """The values of the first section, by their numbers, as text; those that cannot be read are left out."""
+    """Return the values of the first section, by their numbers, as text, without those that cannot be read."""
     return _section(data, _FIRST)[0]
 
 
 def added(data: bytes) -> Iterator[tuple[str, str]]:
-    """Names and values of the properties that the author or a program added: the second section, which names its own."""
+    """Yield names and values of added properties: those of the second section, which names its own."""
     if data[_SECOND - len(_ADDED) : _SECOND] == _ADDED and int.from_bytes(data[24:28], "little") > 1:
         values, names = _section(data, _SECOND)
         for number, value in values.items():
@@ -82,7 +82,7 @@ def added(data: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _section(data: bytes, where: int) -> tuple[dict[int, str], dict[int, str]]:
-    """Values and names by numbers; only the second section has names."""
+    """Return values and names by numbers; only the second section has names."""
     if len(data) < where + 4 or data[:2] != b"\xfe\xff":
         return {}, {}
     start = struct.unpack_from("<I", data, where)[0]
@@ -101,7 +101,7 @@ def _section(data: bytes, where: int) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def _named(data: bytes, at: int, *, wide: bool) -> Iterator[tuple[int, bytes]]:
-    """Numbers and names of properties as stored (2.17): `wide` ones count characters and end at four bytes."""
+    """Yield numbers and names of properties as stored (2.17): `wide` ones count characters and end at four bytes."""
     count, at = int.from_bytes(data[at : at + 4], "little"), at + 4
     for _ in range(min(count, _MAX_PROPERTIES)):
         if at + 8 > len(data):
@@ -113,7 +113,7 @@ def _named(data: bytes, at: int, *, wide: bool) -> Iterator[tuple[int, bytes]]:
 
 
 def _places(data: bytes, start: int) -> Iterator[tuple[int, int]]:
-    """(property number, where its value begins)."""
+    """Yield (property number, start of its value)."""
     count = min(struct.unpack_from("<I", data, start + 4)[0], _MAX_PROPERTIES, (len(data) - start - 8) // 8)
     for i in range(count):
         number, at = struct.unpack_from("<II", data, start + 8 + 8 * i)
@@ -121,7 +121,7 @@ def _places(data: bytes, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _strings(data: bytes, places: Iterable[int]) -> Iterator[bytes]:
-    """The values in bytes of the code page (VT_LPSTR), as stored."""
+    """Yield the values in bytes of the code page (VT_LPSTR), as stored."""
     for at in places:
         if data[at : at + 4] == b"\x1e\0\0\0":
             size = min(int.from_bytes(data[at + 4 : at + 8], "little"), 4 * clean.VALUE_CHARACTERS)
@@ -129,7 +129,7 @@ def _strings(data: bytes, places: Iterable[int]) -> Iterator[bytes]:
 
 
 def _value(data: bytes, at: int, codec: str) -> str:
-    """A typed value (2.15) as text; "" for types that hold none."""
+    """Return a typed value (2.15) as text; "" for types without a value."""
     head = data[at : at + 12]
     if len(head) < 6:
         return ""
@@ -155,14 +155,14 @@ def _value(data: bytes, at: int, codec: str) -> str:
 
 
 def _moment(ticks: int) -> str:
-    """Convert 100-nanosecond steps since 1601, UTC; "" for "never" and for times outside the calendar."""
+    """Convert 100-nanosecond steps since 1601, UTC; return "" for "never" and for times outside the calendar."""
     if not 0 < ticks < 2_650_467_744_000_000_000:
         return ""
     return (_EPOCH + timedelta(seconds=ticks // 10_000_000)).isoformat() + "Z"
 
 
 def metadata(compound: CompoundFile) -> dict[str, object]:
-    """Title, author, dates … of a compound file, under the same keys as the newer formats' core properties."""
+    """Return title, author, dates … of a compound file, under the same keys as the newer formats' core properties."""
     pairs: list[tuple[str, str | None]] = []
     more: list[tuple[str, str]] = []
     for name, keys in _NUMBERS.items():

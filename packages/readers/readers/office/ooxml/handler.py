@@ -31,8 +31,8 @@ from readers.office.ooxml.xml import Element, attribute, elements, local, tree
 from readers.records import Kind, Limits
 from readers.streams import SMALL_MEMBER
 
-# Word documents that are one file of XML: packages written out ([MS-DOCX] knows them as flat OPC), and those of Word
-# 2003 (Office 2003 XML Reference Schemas). Both are made the package that they stand for, in memory, so that one
+# Word documents that are one XML file: flat packages ([MS-DOCX] calls them flat OPC), and those of Word
+# 2003 (Office 2003 XML Reference Schemas). Both are converted to a package in memory, so that one
 # reader reads all.
 
 _FLAT = ("application/vnd.ms-word2006ml", "application/vnd.ms-wordml")
@@ -41,7 +41,7 @@ _Part = tuple[str, bytes | None, str]  # name, bytes (None where they are damage
 
 
 def package(source: Source, limits: Limits) -> tuple[Source, DocumentError | None]:
-    """The package, and what is wrong with the XML. DocumentError when there is nothing to be read, `too_large`."""
+    """Return the package, and any error in the XML. Raises DocumentError if nothing can be read, `too_large`."""
     data = source.whole(limits.parse_bytes)
     root, broken = tree(data)
     if root is None:
@@ -72,7 +72,7 @@ def _parts(root: Element) -> Iterator[_Part]:
 
 
 def _word_2003(root: Element, data: bytes) -> Iterator[_Part]:
-    """Yield its text, variables and properties under the names of the parts that hold them in later versions."""
+    """Yield its text, variables and properties under the names of the parts that contain them in later versions."""
     yield "word/document.xml", data, ""
     yield "word/settings.xml", data, ""
     for properties in root.iterchildren("{*}DocumentProperties"):
@@ -98,7 +98,7 @@ _MACROS = b"vbaproject.bin"
 _CARRIED = re.compile(
     rb"(?:(?:^|/)(?:embeddings|media)/[^/]+|^docprops/thumbnail[^/]*"
     rb"|(?:^|/)vbaproject\.bin$|^xl/model/[^/]+$"
-    # w:altChunk: text that Word takes in when it opens it; the library that most programs use calls it afchunk, of any kind
+    # w:altChunk: text in any format that Word imports on opening; the library that most programs use calls it afchunk
     rb"|(?:^|/)(?:[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx)|afchunk[^/]*))$",
     re.IGNORECASE,
 )
@@ -142,8 +142,8 @@ _DECLARED_LEFT = (
 
 
 def encrypted(source: Source) -> bool:
-    """Whether a compound file holds an encrypted package ([MS-OFFCRYPTO] 2.3.4). The name is in a directory sector of
-    the compound file, so a plain search finds it."""
+    """Return whether a compound file contains an encrypted package ([MS-OFFCRYPTO] 2.3.4). The name is in a directory
+    sector of the compound file, so a plain search finds it."""
     with source.open() as file:
         carry = b""
         while data := file.read(1 << 20):
@@ -154,7 +154,7 @@ def encrypted(source: Source) -> bool:
 
 
 class OoxmlHandler(LeafHandler):
-    """docx, xlsx, pptx and vsdx with their macro and template variants."""
+    """An Office Open XML document: docx, xlsx, pptx and vsdx with their macro and template variants."""
 
     name = "ooxml"
     media_types: tuple[str, ...] = _TYPES
@@ -221,8 +221,8 @@ class OoxmlHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files, media and modules of macros in the archive's order; an OLE package as the file in it. Of a
-        damaged archive, the readable ones, then its error."""
+        """Yield embedded files, media and modules of macros in the archive's order; an OLE package as the file in it. A
+        damaged archive yields the readable ones, then raises its error."""
         try:
             source, _, _ = _plain(source, limits)
         except DocumentError:
@@ -235,8 +235,8 @@ class OoxmlHandler(LeafHandler):
                 yield child
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text of all parts; slides as pages; the core and extended properties as metadata. Of a damaged package, the
-        readable text and `error`; DocumentError when there is none."""
+        """Return the text of all parts; slides as pages; the core and extended properties as metadata. A damaged
+        package gives the readable text and `error`. Raises DocumentError if there is no text."""
         source, opened, damage = _plain(source, limits)
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
@@ -255,7 +255,7 @@ class OoxmlHandler(LeafHandler):
 
 
 def _taken(child: Child, limits: Limits) -> Iterator[Child]:
-    """What a member of the archive holds: itself, the file that is packed into it, or the modules of the macros."""
+    """Yield the content of a member: itself, the file packed into it, or the modules of the macros."""
     child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
     child.name = child.name.rsplit(b"/", 1)[-1]
     if child.data and child.name.lower() == _MACROS:
@@ -270,8 +270,8 @@ def _taken(child: Child, limits: Limits) -> Iterator[Child]:
 
 
 def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], DocumentError | None]:
-    """Return the package, the metadata about its encryption, and its damage. An encrypted package is decrypted. One XML
-    file is converted to a package; only that reports damage."""
+    """Return the package, the metadata about its encryption, and its damage. An encrypted package is decrypted. A
+    single XML file is converted to a package; only that reports damage."""
     if source.head.startswith(b"PK"):
         return source, {}, None
     if office_xml(as_text(source.head) or b"") in _FLAT:
@@ -285,12 +285,12 @@ def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], D
 
 
 def _kept_whole(limits: Limits) -> Callable[[ZipEntry], int]:
-    """Embedded objects are parsed for what they pack, so they come whole as far as anything may."""
+    """Return the limit for members to read whole, which is higher for embedded objects."""
     return lambda entry: limits.parse_bytes if entry.name.lower().endswith(b".bin") else SMALL_MEMBER
 
 
 def _family(package: Package) -> str | None:
-    """word, xl, xlsb, ppt or visio, by the kinds of the parts with text, else by their folder; None when there are
+    """Return word, xl, xlsb, ppt or visio, by the kinds of the parts with text, else by their folder; None if there are
     none."""
     mains = package.having("main")
     if any(name.endswith(".bin") for name in package.having("worksheet")):
@@ -318,7 +318,7 @@ def _metadata(package: Package) -> dict[str, object]:
 
 
 def _added(package: Package) -> Iterator[tuple[str, str]]:
-    """Properties that are not those of every document (ECMA-376 part 1, 22.3)."""
+    """Yield properties added to the standard ones (ECMA-376 part 1, 22.3)."""
     for name in package.having("custom-properties"):
         try:
             for one in elements(package.pieces(name), "property"):

@@ -1,7 +1,8 @@
-"""What each kind of part of a package is to its reader (ECMA-376 part 1, 11.3, 12.3, 13.3, 14.2, 15.2; [MS-OFFMACRO2], [MS-XLSX], [MS-DOCX],
-[MS-PPTX], [MS-VSDX]): read, a child, or left out. A kind is the last word of a content type in lower case.
+"""Use of each kind of part of a package (ECMA-376 part 1, 11.3, 12.3, 13.3, 14.2, 15.2; [MS-OFFMACRO2], [MS-XLSX],
+[MS-DOCX], [MS-PPTX], [MS-VSDX]): read, a child, or omitted. A kind is the last word of a content type in lower case.
 
-Of many parts only some attributes and elements hold words: `WORDS` names them, and readers.office.ooxml.parts reads them.
+In many parts only some attributes and elements contain words: `WORDS` lists them, and readers.office.ooxml.parts reads
+them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 
 TEXT = ""  # in place of an attribute: the element's character data
 ALL = ("*",)  # in place of attributes: all character data below the element
-Words = Mapping[str, tuple[str, ...]]  # by element the attributes that hold words
+Words = Mapping[str, tuple[str, ...]]  # by element, the attributes that contain words
 
 # Read by a reader of their own (text, sheet, xlsb, vml, numbering).
 READ = frozenset(
@@ -26,7 +27,7 @@ READ = frozenset(
 CHILDREN = frozenset(
     ("vbaproject", "model+data", "oleobject", "package", "image", "audio", "video", "thumbnail", "afchunk")
 )
-# Of parts that hold nothing else for a reader, and of main parts in addition to READ.
+# Words in parts that contain nothing else to read, and in main parts in addition to READ.
 WORDS: dict[str, Words] = {
     "settings": {
         "docVar": ("name", "val"),
@@ -99,7 +100,7 @@ WORDS: dict[str, Words] = {
         "X509IssuerName": (TEXT,),
     },
 }
-# Of the main parts of workbooks and presentations, which have a reader that leaves these to `said`.
+# Words in the main parts of workbooks and presentations, which `said` reads for their reader.
 WORKBOOK: Words = {
     "definedName": ("name", "comment", "description", "help", "statusBar", "customMenu", TEXT),
     "fileSharing": ("userName",),
@@ -146,7 +147,7 @@ LEFT_OUT: dict[str, str] = {
         _STATES,
     ),
     **dict.fromkeys(("diagramdrawing",), _RENDERED),
-    # Of Visio: by its declaration.
+    # Parts of Visio, as its declaration describes.
     **dict.fromkeys(
         ["masters", "master", "pages", "recordsets", "recordset", "validation", "solutions", "solution", "extensions"],
         "what only masters say, and data behind shapes",

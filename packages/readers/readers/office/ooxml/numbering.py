@@ -40,14 +40,14 @@ class _Style:
 
 
 class Lists:
-    """The lists of a document."""
+    """Lists of a document."""
 
     def __init__(self, package: Package) -> None:
-        """Raise DocumentError where the part that defines them is damaged."""
+        """Read the definitions. Raises DocumentError if the part that contains them is damaged."""
         self._definitions: dict[str, _Definition] = {}
         self._instances: dict[str, _Instance] = {}
         self._styles: dict[str, _Style] = {}
-        self._by_style: dict[str, tuple[str, int] | None] = {}  # where paragraphs in them are
+        self._by_style: dict[str, tuple[str, int] | None] = {}  # places of paragraphs in these styles
         self._default = ""  # style of paragraphs that name none
         self._english = True
         for name in _parts(package, "numbering"):
@@ -79,7 +79,7 @@ class Lists:
                 self._default = identity
 
     def place(self, paragraph: Element) -> tuple[str, int] | None:
-        """The instance and the level that a paragraph is on; None for one that is not of a list."""
+        """Return the instance and the level of a paragraph; None if it is not in a list."""
         about = paragraph[0] if len(paragraph) and local(paragraph[0]) == "pPr" else None
         number, level = _own(about)
         style = attribute(_child(about, "pStyle"), "val") or self._default
@@ -92,7 +92,7 @@ class Lists:
         return (number, level or 0) if number in self._instances else None
 
     def _of_style(self, name: str) -> tuple[str, int] | None:
-        """The same of a style, by itself or by one that it is based on."""
+        """Return the same for a style, by itself or by one that it is based on."""
         level: int | None = None
         at = name
         for _ in range(_BASES):
@@ -105,13 +105,13 @@ class Lists:
         return None
 
     def _level_of(self, number: str, style: str) -> int:
-        """Which level of an instance is a style's (17.9.23)."""
+        """Return the level of an instance that belongs to a style (17.9.23)."""
         if number not in self._instances:
             return 0
         return next((at for at, level in self._instance(number)[1].items() if level.style == style), 0)
 
     def _instance(self, number: str) -> tuple[str, dict[int, Level], dict[int, int]]:
-        """The definition of an instance, by the name under which it counts, its levels, and where some start by themselves."""
+        """Return the definition of an instance, by the name of its counts, its levels, and own starts of some."""
         instance = self._instances[number]
         name = instance.definition
         definition = self._definitions.get(name, _Definition())
@@ -122,7 +122,7 @@ class Lists:
         return name, {**definition.levels, **instance.levels}, instance.starts
 
     def counts(self) -> Counts:
-        """Those of one part."""
+        """Return new counters for one part."""
         return Counts(english=self._english)
 
     def label(self, counts: Counts, paragraph: Element) -> str:
@@ -132,7 +132,7 @@ class Lists:
 
 
 def _parts(package: Package, role: str) -> list[str]:
-    """Those of the document; its building blocks have their own."""
+    """Return the parts of the document; its building blocks have their own."""
     return [name for name in package.having(role) if "glossary/" not in name]
 
 
@@ -145,12 +145,12 @@ def _whole(text: str) -> int | None:
 
 
 def _on(element: Element | None) -> bool:
-    """A switch: there, and not off (17.17.4)."""
+    """Return whether a switch is present and not off (17.17.4)."""
     return element is not None and attribute(element, "val") not in ("0", "false", "off")
 
 
 def _own(about: Element | None) -> tuple[str | None, int | None]:
-    """The instance and level that the properties of a paragraph name themselves."""
+    """Return the instance and level in the properties of a paragraph."""
     numbered = _child(about, "numPr")
     if numbered is None:
         return None, None
@@ -169,8 +169,8 @@ def _levels(around: Element) -> Iterator[tuple[int, Level]]:
 
 
 def _form(level: Element) -> str:
-    """The name of the form, or the number one as a form of Word 2010 and later writes it (`001, 002, 003, ...`), which
-    is in an alternative to the form that older programs know."""
+    """Return the name of the form, or the number one as a form of Word 2010 and later writes it (`001, 002, 003, ...`),
+    which is in an alternative to the form that older programs know."""
     choice = _child(_child(level, "AlternateContent"), "Choice")
     told = _child(level if choice is None else choice, "numFmt")
     first = attribute(told, "format").partition(",")[0]

@@ -1,4 +1,4 @@
-"""The parts of an Office Open XML package (ECMA-376 part 2), read from its zip archive as far as it can be read."""
+"""Parts of an Office Open XML package (ECMA-376 part 2), read from its zip archive as far as possible."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ROLE_OF_NAME = {
     "custom": "custom-properties",
 }
 _NUMBER = re.compile(r"(\d+)")
-# Relationships of a main part to parts with text; by expressions, for every document has some, and these are the ones asked for.
+# Relationships of a main part to parts with text; by expressions, because every document has some.
 _WITH_TEXT = re.compile(
     rb"<(?:\w+:)?Relationship\s(?=[^<>]*/relationships/(?:worksheet|slide|header|footer|footnotes|endnotes|comments)[\"'])[^<>]*>"
 )
@@ -44,7 +44,7 @@ _TARGET = re.compile(rb"\sTarget\s*=\s*[\"']([^\"']*)")
 
 
 class Package:
-    """An open package. `error` reports what is wrong with the archive as a whole; its members may still be readable."""
+    """An open package. `error` is the damage of the archive as a whole; its members may still be readable."""
 
     def __init__(self, file: BinaryIO, size: int, limits: Limits) -> None:
         self._file, self._size = file, size
@@ -56,7 +56,7 @@ class Package:
         self.roles = self._roles()
 
     def _list(self, limits: Limits) -> None:
-        """List the members by the directory; where it is missing or damaged, by their local headers too."""
+        """List the members by the directory; if that is missing or damaged, by their local headers too."""
         try:
             self._take(iter_entries(self._file, find_directory(self._file, self._size)))
         except DocumentError as error:
@@ -83,7 +83,7 @@ class Package:
         return self._entries
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """The bytes of a part. DocumentError when it is not there, damaged, or too much has been read already."""
+        """Yield the bytes of a part. Raises DocumentError if it is missing, damaged, or too much was read."""
         if name not in self._entries:
             raise DocumentError(ExceptionCode.CORRUPT, f"the document has no part {name}")
         for piece in self._inflated(self._entries[name]):
@@ -98,8 +98,9 @@ class Package:
             yield piece
 
     def _roles(self) -> dict[str, str]:
-        """What each part is: by its content type (the last word of it), its name, or the type of all parts that end as it does, the first
-        of them that is a known kind; the main part at least by the relationship of the package (ECMA-376 part 2, 6.2.3, 6.5)."""
+        """Return the kind of each part: by its content type (the last word of it), its name, or the type of all parts
+        with its extension, whichever is the first known kind; the main part at least by the relationship of the package
+        (ECMA-376 part 2, 6.2.3, 6.5)."""
         declared: dict[str, str] = {}
         endings: dict[str, str] = {}
         try:
@@ -107,7 +108,7 @@ class Package:
                 kind = _role(element.get("ContentType", ""))
                 if (name := element.get("PartName")) is not None:
                     declared[_part_name(name)] = kind
-                elif kind != "main":  # all binary parts of a workbook end alike
+                elif kind != "main":  # all binary parts of a workbook have the same extension
                     endings[f".{element.get('Extension', '').lower()}"] = kind
         except DocumentError as error:
             self.error = self.error or error
@@ -125,12 +126,12 @@ class Package:
         return roles
 
     def having(self, *roles: str) -> list[str]:
-        """Parts in these roles: by role in the order given, then by the numbers in their names."""
+        """Return the parts in these roles: in the order of the roles, then by the numbers in their names."""
         ranked = [(roles.index(role), _natural(name), name) for name, role in self.roles.items() if role in roles]
         return [name for _, _, name in sorted(ranked)]
 
     def related(self, name: str) -> dict[str, str]:
-        """Relationship id → part name, of the internal relationships of a part; {} when there are none."""
+        """Return relationship id → part name for the internal relationships of a part; {} if there are none."""
         folder, rels = posixpath.dirname(name), _relationships_of(name)
         out: dict[str, str] = {}
         if rels not in self._entries:
@@ -141,9 +142,10 @@ class Package:
         return out
 
     def addresses(self) -> Iterator[str]:
-        """Where relationships lead to outside of the package (ECMA-376 part 2, 6.5.3.4): those of hyperlinks, and files that the document
-        takes pictures, cells or its template from; each once. DocumentError as
-        `pieces`; `too_large` behind 10,000. Parts that the main one relates to and that are not there are counted on the way."""
+        """Yield the addresses of relationships to the outside of the package (ECMA-376 part 2, 6.5.3.4): those of
+        hyperlinks, and of files from which the document takes pictures, cells or its template; each once. Raises
+        DocumentError as `pieces` does, `too_large` after 10,000. Missing parts to which the main one relates are
+        counted meanwhile."""
         told: set[str] = set()
         for data in self._relationships():
             for element in elements(iter((data,)), "Relationship") if b"External" in data else ():
@@ -157,7 +159,6 @@ class Package:
                 yield address
 
     def _relationships(self) -> Iterator[bytes]:
-        """Those of each part."""
         mains = {_relationships_of(main) for main in self.having("main")}
         for name in self.names:
             if name.endswith(".rels"):
@@ -167,7 +168,7 @@ class Package:
                 yield data
 
     def _miss(self, relationships: bytes, folder: str) -> None:
-        """Count what these relationships of a part in this folder lead to and is not there."""
+        """Count the targets of these relationships of a part in this folder that are missing."""
         for element in _WITH_TEXT.findall(relationships):
             target = _TARGET.search(element)
             if target is None or b"External" in element:
@@ -178,7 +179,7 @@ class Package:
 
 
 def part_reader(file: BinaryIO, size: int, entry: ZipEntry) -> MemberReader:
-    """A reader over a part's bytes; DocumentError when it needs a password or cannot be inflated."""
+    """Return a reader over a part's bytes. Raises DocumentError if it needs a password or cannot be inflated."""
     if entry.encrypted:
         raise DocumentError(ExceptionCode.ENCRYPTED, "a part of the document needs a password")
     if entry.method not in METHODS:
@@ -187,18 +188,18 @@ def part_reader(file: BinaryIO, size: int, entry: ZipEntry) -> MemberReader:
 
 
 def _relationships_of(name: str) -> str:
-    """The part with the relationships of a part."""
+    """Return the name of the part with the relationships of a part."""
     folder, base = posixpath.split(name)
     return f"{folder}/_rels/{base}.rels" if folder else f"_rels/{base}.rels"
 
 
 def _target(folder: str, path: str) -> str:
-    """The part that a relationship of a part in this folder leads to."""
+    """Return the part that is the target of a relationship of a part in this folder."""
     return _part_name(posixpath.normpath(posixpath.join("/" + folder, path)))
 
 
 def _part_name(name: bytes | str) -> str:
-    """Part names are compared without regard to case (ECMA-376 part 2, 6.2.2.3)."""
+    """Normalise a part name: names compare without case (ECMA-376 part 2, 6.2.2.3)."""
     text = name.decode("utf-8", "replace") if isinstance(name, bytes) else name
     return text.replace("\\", "/").lstrip("/").lower()
 
@@ -209,7 +210,7 @@ def _role(content_type: str) -> str:
 
 
 def _undeclared(name: str, role: str, endings: dict[str, str]) -> str:
-    """What a part is whose own type is no known kind: by its name, the type of all parts that end as it does, or `role`."""
+    """Return the kind of a part of unknown type: by its name, the type of its extension, or `role`."""
     ending = name[name.rfind(".") :] if "." in name else ""
     of_name = _role_of_name(name, ending) if ending in (".xml", ".bin") else ""
     if of_name in KNOWN:
@@ -224,11 +225,11 @@ def _role_of_name(name: str, ending: str) -> str:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """`slide10` after `slide9`."""
+    """Return a sort key that puts `slide10` after `slide9`."""
     return [(int(part[:18]), "") if part.isdigit() else (-1, part) for part in _NUMBER.split(name)]
 
 
-# What an office package carries along: members that are pictures, media or embedded objects.
+# Members of an office package that are pictures, media or embedded objects.
 
 
 def carried(
@@ -238,8 +239,8 @@ def carried(
     wanted: re.Pattern[bytes],
     small: Callable[[ZipEntry], int] = lambda _entry: SMALL_MEMBER,
 ) -> Iterator[Child]:
-    """Members whose names are `wanted`; nothing else is inflated unless the archive has no directory. Those of at most
-    `small` bytes come whole, the others as streams. Raises DocumentError."""
+    """Yield members whose names are `wanted`; nothing else is inflated unless the archive has no directory. Members of
+    at most `small` bytes come whole, the others as streams. Raises DocumentError."""
     try:
         directory = find_directory(file, size)
     except DocumentError:

@@ -1,4 +1,4 @@
-"""Words in parts that are no text: queries, names, captions, logs of changes, and what pivot tables and links keep of their sources."""
+"""Words in parts that are not text: queries, names, captions, logs of changes, cached sources of pivot tables."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from readers.office.ooxml.kinds import ALL, SOURCES, Words
 from readers.office.ooxml.package import Package
 from readers.office.ooxml.xml import Element, attribute, elements, local
 
-_LINES = 100_000  # different ones of a part that are kept in mind
+_LINES = 100_000  # different lines of a part that are remembered
 
 _STRINGS = re.compile(r'"((?:[^"]|"")*)"')
 _SENTENCE = re.compile(r"[^\W\d_]{2}\s+[^\W\d_]{2}|(?![\x00-\x7f])[^\W\d_]")
 
 
 def said(package: Package, name: str, words: Words) -> Iterator[str]:
-    """The words in these elements of a part: a line for each, once. DocumentError as `Package.pieces`."""
+    """Yield the words in these elements of a part: a line for each, once. Raises as `Package.pieces` does."""
     told: set[str] = set()
     for element in elements(package.pieces(name), *words):
         line = line_of(element, words)
@@ -27,7 +27,7 @@ def said(package: Package, name: str, words: Words) -> Iterator[str]:
 
 
 def line_of(element: Element, words: Words) -> str:
-    """The words in one of these elements; "" when there are none."""
+    """Return the words in one of these elements; "" if there are none."""
     return "\t".join(filter(None, _of(element, words[local(element)])))
 
 
@@ -39,14 +39,14 @@ def _of(element: Element, wanted: tuple[str, ...]) -> Iterator[str]:
         if name:
             value = attribute(element, name)
             yield "" if value.startswith("_xlnm.") else " ".join(value.split())
-        elif local(element) == "definedName":  # a formula, of which strings are words
+        elif local(element) == "definedName":  # a formula: only its strings are words
             yield from (string.replace('""', '"') for string in _STRINGS.findall(element.text or ""))
         else:
             yield " ".join((element.text or "").split())
 
 
 def unknown(package: Package, name: str) -> Iterator[str]:
-    """The character data of a part that nothing here knows, and sentences in its attributes."""
+    """Yield the character data of a part of an unknown kind, and sentences in its attributes."""
     for element in elements(package.pieces(name), "*"):
         if text := " ".join((element.text or "").split()):
             yield text
@@ -54,7 +54,7 @@ def unknown(package: Package, name: str) -> Iterator[str]:
 
 
 def pivot(package: Package, name: str) -> Iterator[str]:
-    """What a pivot table keeps of its source by value (18.10.1): where that is, its fields with their items, then its rows."""
+    """Yield the cached source of a pivot table (18.10.1): its location, its fields with their items, then its rows."""
     fields: list[list[str]] = []
     for element in elements(package.pieces(name), *SOURCES, "cacheField"):
         if local(element) != "cacheField":
@@ -66,7 +66,7 @@ def pivot(package: Package, name: str) -> Iterator[str]:
         grouped = [attribute(one, "v") for child in element if child not in shared for one in child.iter()]
         texts = (attribute(element, "name"), attribute(element, "caption"), *fields[-1], *grouped)
         yield "\t".join(dict.fromkeys(filter(None, texts)))
-    if package.roles.get(name) == "pivotcacherecords":  # whose fields no other part defines
+    if package.roles.get(name) == "pivotcacherecords":  # its fields are defined only in this part
         yield from _rows(package, name, fields)
     for part in package.related(name).values():
         if package.roles.get(part) == "pivotcacherecords":

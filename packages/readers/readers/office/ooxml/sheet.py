@@ -1,4 +1,4 @@
-"""Cells of a workbook as people see them, near enough: shared and inline strings, numbers, dates, percentages."""
+"""Cells of a workbook nearly as Excel shows them: shared and inline strings, numbers, dates, percentages."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from readers.office.ooxml.xml import Element, elements, local
 # them costs several times as much.
 
 _T = TypeVar("_T")
-Cell = tuple[str, str, str, str, str]  # its XML, its attributes but the first, its formula, its value, its string
+Cell = tuple[str, str, str, str, str]  # its XML, its attributes except the first, its formula, its value, its string
 _HEAD_BYTES = 1_000_000  # the most before the first row or string
-_UNIT_BYTES = 4_000_000  # what is longer is no plain row
+_UNIT_BYTES = 4_000_000  # a longer unit is not a plain row
 _ENCODING = re.compile(rb"<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)")
 _PLAIN_ENCODINGS = (b"utf-8", b"us-ascii")
-_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")  # which XML has not (XML 1.0, 2.2)
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")  # not allowed in XML (XML 1.0, 2.2)
 _NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
-# References to the characters that XML has names for, and by number to those below U+0080 that it has.
+# References to characters with names in XML, and by number to those below U+0080 that XML allows.
 _DECIMAL = "0{0,3}(?:9|10|13|3[2-9]|[4-9][0-9]|1[01][0-9]|12[0-7])"  # PHP writes `&#039;`
 _ENTITY = f"amp;|lt;|gt;|quot;|apos;|#(?:{_DECIMAL}|x(?:[9aAdD]|[2-7][0-9a-fA-F]));"
 _NO_ENTITY = re.compile(f"&(?!{_ENTITY})")
 _ROWS_IN, _STRINGS_IN = re.compile(rb"<sheetData>"), re.compile(rb"<sst(?: [^>]*)?>")
-# Nothing below is read twice (`*+`, and `|)` for optional parts), which takes half the time. What does not fit is not
+# Nothing below is read twice (`*+`, and `|)` for optional parts), which takes half the time. Other text is not
 # parsed here.
 _BLANK = "[ \t\n]*+"
-_ATTRIBUTE = '(?: [a-wyzA-Z][a-zA-Z0-9]*+="[^"<]*+"|(?!))'  # none of XML's own, and no prefix; `(?!)`: tests/unit/test_patterns.py
+_ATTRIBUTE = '(?: [a-wyzA-Z][a-zA-Z0-9]*+="[^"<]*+"|(?!))'  # none in the namespace of XML, and no prefix; `(?!)`: tests/unit/test_patterns.py
 _PRESERVE = '(?: xml:space="preserve"|)'
 _T_OF = f"<t{_PRESERVE}(?:/>|>%s</t>)"
 _TEXT, _SOME_TEXT = _T_OF % "([^<]*+)", _T_OF % "[^<]*+"
@@ -52,15 +52,15 @@ _LOOK = re.compile(' ([a-z]{1,2})="([^"]*)"')
 
 
 class Around:
-    """The part without the rows or strings that were parsed: the XML around them."""
+    """The part around the rows or strings that were parsed."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
-        self._head = self.waiting = b""  # read, and not parsed
+        self._head = self.waiting = b""  # read, but not parsed
         self._failed: DocumentError | None = None
 
     def more(self) -> bool:
-        """Read on; False at the end, or where it breaks off."""
+        """Read on; return False at the end, or if it breaks off."""
         try:
             piece = next(self._pieces, b"")
         except DocumentError as error:
@@ -70,7 +70,7 @@ class Around:
         return bool(piece)
 
     def enter(self, tag: re.Pattern[bytes]) -> bool:
-        """Whether the content of this element may be parsed here; if so, it becomes `waiting`."""
+        """Return whether the content of this element may be parsed here; if so, it becomes `waiting`."""
         while (found := tag.search(self.waiting)) is None:
             if len(self.waiting) > _HEAD_BYTES or not self.more():
                 return False
@@ -84,17 +84,17 @@ class Around:
         return True
 
     def declares(self, prefix: bytes) -> bool:
-        """Whether a prefix of names is known below."""
+        """Return whether a namespace prefix is declared before the content."""
         return b"xmlns:%s=" % prefix in self._head
 
     def taken(self, end: bytes) -> str:
-        """Return and remove what is waiting, up to the last such end, for parsing; "" where that is not possible."""
+        """Return and remove the waiting text, up to the last such end, for parsing; "" if that is not possible."""
         while (at := self.waiting.rfind(end)) < 0:
             if len(self.waiting) > _UNIT_BYTES or not self.more():
                 return ""
         at += len(end)
         some = self.waiting[:at]
-        if b"\r" in some:  # XML knows one end of lines (XML 1.0, 2.11)
+        if b"\r" in some:  # XML has one kind of line end (XML 1.0, 2.11)
             some = some.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if b"<!" in some or b"]]>" in some or any(one in some for one in _NONCHARACTERS):
             return ""
@@ -114,7 +114,7 @@ class Around:
         self.waiting = text.encode() + self.waiting
 
     def pieces(self) -> Iterator[bytes]:
-        """The part without the parsed text."""
+        """Yield the part without the parsed text."""
         yield self._head + self.waiting
         self._head = self.waiting = b""
         if self._failed is not None:
@@ -137,7 +137,7 @@ def _told(around: Around, end: bytes, tell: Callable[[str, int], tuple[_T | None
 
 
 def plain_rows(around: Around) -> Iterator[list[Cell]]:
-    """The cells of each row, row by row."""
+    """Yield the cells of each row, row by row."""
     if not around.enter(_ROWS_IN):
         return
     begins = _ROWS[around.declares(b"x14ac")].match
@@ -158,7 +158,7 @@ def plain_rows(around: Around) -> Iterator[list[Cell]]:
 
 
 def plain_strings(around: Around) -> Iterator[list[str]]:
-    """Shared strings, many at a time."""
+    """Yield shared strings, many at a time."""
     if not around.enter(_STRINGS_IN):
         return
 
@@ -175,12 +175,12 @@ def plain_strings(around: Around) -> Iterator[list[str]]:
 
 
 def referred(text: str) -> str:
-    """Characters with what stands for them put in."""
+    """Return text with character references replaced."""
     return html.unescape(text) if "&" in text else text
 
 
 def type_and_format(attributes: str) -> tuple[str, str]:
-    """Of a cell's attributes its type and the number of its format."""
+    """Return type and number of the format from a cell's attributes."""
     told = dict(_LOOK.findall(attributes))
     return referred(told.get("t", "")) or "n", referred(told.get("s", "")) or "0"
 
@@ -188,10 +188,10 @@ def type_and_format(attributes: str) -> tuple[str, str]:
 _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
 _TEXTS = ("s", "str", "inlineStr")  # types of cells that are texts
 _TRUE, _NO_RESULT = ("1", "true"), ("0", "0.0")
-_FORMULA_CHARACTERS = 8_192  # as many as Excel takes
+_FORMULA_CHARACTERS = 8_192  # Excel's limit
 _STRINGS = re.compile(r'"((?:[^"]++|""|(?!))*+)"')
-_VALIDATION = ("promptTitle", "prompt", "errorTitle", "error")  # what a cell shows when it is filled in (18.3.1.32)
-# Other texts of a sheet in attributes: what pops up at links (18.3.1.47), scenarios with their values (18.3.1.76).
+_VALIDATION = ("promptTitle", "prompt", "errorTitle", "error")  # prompts of a cell (18.3.1.32)
+# Other texts of a sheet in attributes: tool tips of links (18.3.1.47), scenarios with their values (18.3.1.76).
 _ASIDE = {
     "hyperlink": ("tooltip",),
     "scenario": ("name", "comment", "user"),
@@ -201,30 +201,32 @@ _ASIDE = {
     "customFilter": ("val",),
 }
 _ROW_CHARACTERS = 1_000_000
-_LOOKS = 4096  # kept in mind
-# Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
+_LOOKS = 4096  # kept
+# Codes of headers and footers: font, size, colour, fields. Three begin the left, middle and right part.
 _CODES = re.compile(r'&(?:"[^"]*"|\d+|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|[A-Za-z&])')
 _SHOWN = {"&&": "&", "&L": " ", "&C": " ", "&R": " "}
 
 
 class Workbook:
-    """What all sheets share. `load` may raise DocumentError; what was loaded before stays."""
+    """Common data of all sheets. `load` may raise DocumentError; what was loaded before is kept."""
 
     def __init__(self, package: Package) -> None:
         self._package = package
         self.strings: list[str] = []
         self.styles = Styles()
         self._shown: dict[str, str] = {}
-        self.looks: dict[str, tuple[str, str, str]] = {}  # those of `look`
+        self.looks: dict[str, tuple[str, str, str]] = {}  # results of `look`
         self.start = datetime(1899, 12, 30)
         self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
         self.said: dict[str, None] = {}  # lines of the workbook's own words, each once
         self.gone: list[str] = []  # names of sheets that are not in the package
-        self.unkept = False  # whether its program keeps no results of formulas and leaves them to the one that opens it
-        self.lost = 0  # cells that show a shared string which is not there
+        self.unkept = (
+            False  # whether its program stores no results of formulas and leaves them to the program that opens it
+        )
+        self.lost = 0  # cells that refer to a missing shared string
 
     def load(self) -> None:
-        """Sheets with their names, cell formats, shared strings."""
+        """Load sheets with their names, cell formats, shared strings."""
         self._sheets()
         for name in self._package.having("styles"):
             self._styles(name)
@@ -236,11 +238,11 @@ class Workbook:
                 self.strings.append(_string(element))
 
     def damage(self) -> DocumentError | None:
-        """What its sheets were found to lack, once they have been read."""
+        """Return the damage of the sheets, after they were read."""
         return lost_strings(self.lost) if self.lost else None
 
     def shown(self, style: str) -> str:
-        """How cells of this format, by its number, show theirs: as `style_of`."""
+        """Return how cells of this format, by its number, are shown: a result of `style_of`."""
         known = self._shown.get(style)
         if known is not None:
             return known
@@ -261,7 +263,7 @@ class Workbook:
         return known
 
     def kind(self, kind: str, style: str) -> str:
-        """The type of a cell; with a sign in front where its format shows more of a text than the text."""
+        """Return the type of a cell; prefixed by a sign if its format shows more of a text than the text."""
         if (
             self.styles.texts
             and kind in _TEXTS
@@ -310,12 +312,12 @@ class Workbook:
 
 
 def lost_strings(cells: int) -> DocumentError:
-    """What is wrong with a workbook in which so many cells show strings by numbers that it does not have."""
+    """Return the error of a workbook in which so many cells refer to missing strings."""
     return DocumentError(ExceptionCode.CORRUPT, f"{cells:,} cells show strings that the workbook does not have")
 
 
 def _string(element: Element) -> str:
-    """Text of a string item, followed by its phonetic reading (18.4.6), if it has one."""
+    """Return the text of a string item, followed by its phonetic reading (18.4.6), if it has one."""
     texts: tuple[list[str], list[str]] = [], []
     for t in element.iter("{*}t"):
         texts[local(t.getparent()) == "rPh"].append(t.text or "")
@@ -335,8 +337,8 @@ def comments(package: Package, name: str) -> Iterator[str]:
 
 
 def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[str]:
-    """The sheet's name, then its rows, cells apart by tabs, then what cells say when they are filled in, and what it prints above and
-    below; empty cells and rows are left out."""
+    """Yield the sheet's name, then its rows, cells separated by tabs, then prompts of cells, and printed headers and
+    footers; empty cells and rows are omitted."""
     if title:
         yield title
     told: set[str] = set()
@@ -357,7 +359,7 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
 
 
 def _validation(element: Element, told: set[str]) -> Iterator[str]:
-    """What cells ask for and object to when they are filled in, and the choices that are listed there; each once."""
+    """Yield prompts and error messages of cells, and the choices that are listed there; each once."""
     said = [element.get(key, "") for key in _VALIDATION]
     for formula in element.iter("{*}formula1"):
         choices = "".join(piece for piece in formula.itertext() if isinstance(piece, str)).strip()
@@ -370,7 +372,7 @@ def _validation(element: Element, told: set[str]) -> Iterator[str]:
 
 
 def _row(texts: Iterable[str]) -> Iterator[str]:
-    """The cells of a row; one that repeats a long string comes in several lines."""
+    """Yield the cells of a row; a row that repeats a long string comes in several lines."""
     cells: list[str] = []
     characters = 0
     for text in texts:
@@ -385,12 +387,12 @@ def _row(texts: Iterable[str]) -> Iterator[str]:
 
 
 def printed(code: str) -> str:
-    """A header or footer without its codes (ECMA-376 part 1, 18.3.1.39)."""
+    """Return a header or footer without its codes (ECMA-376 part 1, 18.3.1.39)."""
     return " ".join(_CODES.sub(lambda match: _SHOWN.get(match[0], ""), code).split())
 
 
 def _cell(cell: Element, book: Workbook) -> str:
-    """What a cell shows; tags are compared by their ends, as this runs for every cell."""
+    """Return what a cell shows; tags are compared by their ends, because this runs for every cell."""
     value = ""
     for at in range(len(cell) - 1, -1, -1):  # the value is the last of its parts; a formula comes before it
         child = cell[at]
@@ -411,8 +413,8 @@ def _cell(cell: Element, book: Workbook) -> str:
 
 
 def _with_formula(formula: str, kind: str, value: str, shown: str, book: Workbook) -> str:
-    """What the cell of a formula shows, and behind it the formula's strings where no result was kept, which some programs say by 0; of a
-    link always, for it shows no address."""
+    """Return what the cell of a formula shows, followed by the formula's strings if no result was kept (some programs
+    store 0 then); for a link always, because it shows no address."""
     unkept = (not value and kind.lstrip("@") != "str") or (book.unkept and value in _NO_RESULT)
     if not unkept and "HYPERLINK(" not in formula:
         return shown
@@ -421,8 +423,8 @@ def _with_formula(formula: str, kind: str, value: str, shown: str, book: Workboo
 
 
 def _plain_row(cells: Sequence[Cell], book: Workbook) -> Iterator[str]:
-    """As `_row`, for cells that were parsed without a tree. A loop with few calls for the most frequent kinds, because this is most of
-    a workbook's time."""
+    """Yield lines like `_row`, for cells that were parsed without a tree. A loop with few calls for the most frequent
+    kinds, because this takes most of a workbook's time."""
     strings, looks, start = book.strings, book.looks, book.start
     several, characters = len(strings), 0
     out: list[str] = []
@@ -459,7 +461,6 @@ def _plain_row(cells: Sequence[Cell], book: Workbook) -> Iterator[str]:
 
 
 def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
-    """What a cell of this type and format shows."""
     if kind == "n":
         return number_text(value, book.shown(style), book.start)
     if kind[0] == "@":

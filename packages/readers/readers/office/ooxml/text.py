@@ -16,34 +16,34 @@ from readers.office.ooxml.xml import Element, attribute, elements, local, presen
 
 # Text of a part other than its paragraphs: alternative text of pictures and shapes, text in the codes of fields.
 
-# Attributes that say something: of pictures and shapes a title and a description, for those who cannot see them (20.1.2.2.8), what
-# pops up at links (17.16.22, 21.1.2.3.5), helps with a form or is in it beforehand (17.16.16, 17.16.31, 17.16.10), names a control,
-# describes a table (17.4.62, 17.4.63).
+# Attributes with text: title and description of pictures and shapes, for those who cannot see them (20.1.2.2.8), tool
+# tips of links (17.16.22, 21.1.2.3.5), help and presets of forms (17.16.16, 17.16.31, 17.16.10), names of controls,
+# descriptions of tables (17.4.62, 17.4.63).
 SAYS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("docPr", "cNvPr"), ("title", "descr")),
     **dict.fromkeys(("hyperlink", "hlinkClick", "hlinkHover", "hlinkMouseOver"), ("tooltip",)),
     **dict.fromkeys(("helpText", "statusText", "alias", "tblCaption", "tblDescription"), ("val",)),
-    "hlink": ("dest", "screenTip"),  # of Word 2003, as is who commented
+    "hlink": ("dest", "screenTip"),  # in Word 2003, as are authors of comments
     "annotation": ("author",),
 }
 _PLAIN = frozenset(("docPr", "cNvPr"))  # elements whose attributes have no namespace
 TAGS = (*SAYS, "textInput", "fldSimple", "instrText", "delInstrText")
 _BEGINS = re.compile(r"\s*[A-Za-z]{2,}(?:\s|\Z)")
-# Fields that lead somewhere; those that show their codes, for they have no results (ECMA-376 part 1, 17.16.5).
+# Fields with an address; those that show their codes, because they have no results (ECMA-376 part 1, 17.16.5).
 _LEADS = re.compile(r"\s*HYPERLINK\s+(?:\"([^\"]*)|([^\s\"\\]\S*))", re.IGNORECASE)
 _SHOWN = re.compile(r"\s*(?:EQ|(?:MACROBUTTON|GOTOBUTTON)\s+\S+)\s+(.*\S)", re.IGNORECASE | re.DOTALL)
 
 
 class Beside:
-    """Collects such text from elements in their order; each line once."""
+    """Collector of such text from elements in their order; each line once."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
         self._code: list[str] = []
-        self._open = False  # a quotation mark is
+        self._open = False  # a quotation mark is open
 
     def told(self, element: Element) -> Iterator[str]:
-        """Yield the texts of an element of these names."""
+        """Yield the texts of an element with one of these names."""
         name = local(element)
         if name in SAYS:
             value_of = element.get if name in _PLAIN else partial(attribute, element)
@@ -54,11 +54,11 @@ class Beside:
             for default in element.iterchildren("{*}default"):
                 yield from self._once(attribute(default, "val"))
             return
-        if name == "fldSimple":  # a whole code in an attribute (17.16.19)
+        if name == "fldSimple":  # a complete code in an attribute (17.16.19)
             yield from self._leads(attribute(element, "instr"))
             return
         code = element.text or ""
-        # Programs cut the code of a field anywhere; the next one begins with its word.
+        # Programs split the code of a field anywhere; the next field begins with its word.
         if _BEGINS.match(code) and (not self._open or _LEADS.match(code) or _SHOWN.match(code)):
             yield from self.rest()
         self._code.append(code)
@@ -96,13 +96,13 @@ _DATA, _NOTE, _PATH = b"<x:ClientData", b'ObjectType="Note"', b"textpath"
 
 
 def vml_drawings(package: Package) -> list[str]:
-    """The drawings, in the order of their names."""
+    """Return the drawings, in the order of their names."""
     return sorted(name for name in package.names if name.endswith(".vml"))
 
 
 def vml_texts(package: Package, name: str) -> Iterator[str]:
     """Yield the text of each shape. Excel writes HTML into them that is not well-formed XML, so syntax errors are no
-    sign of damage. Raises DocumentError as `Package.pieces`."""
+    sign of damage. Raises DocumentError as `Package.pieces` does."""
     data = b"".join(package.pieces(name))
     if (
         _PATH not in data and data.count(_NOTE) >= data.count(_DATA) > 0
@@ -130,7 +130,7 @@ _RUN = frozenset(
     ("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath", "ddList", "sym")
 )
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", "rt", *_RUN))
-_MANY = 8  # paragraphs, from which on it is worth to see which of them a part has
+_MANY = 8  # paragraphs, from which on it is worth checking which tags a part has
 # The font Symbol has Greek letters in the places of Latin ones; w:sym names a place of a font, from U+F000 on (17.3.3.30).
 _SYMBOLS = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\xa3\xa5\xac\xae\xb3\xb4\xb7\xb9",
@@ -147,7 +147,7 @@ _MASTERS = ("slidemaster", "slidelayout", "notesmaster", "handoutmaster")
 
 
 def paragraph(element: Element, tags: tuple[str, ...] = _OF_PARAGRAPH) -> str:
-    """Text of one w:p or a:p, deleted text included; that of paragraphs inside it is theirs."""
+    """Return the text of one w:p or a:p, including deleted text, without paragraphs inside it."""
     out: list[str] = []
     for node in element.iterdescendants(*tags):
         name = local(node)
@@ -160,7 +160,7 @@ def paragraph(element: Element, tags: tuple[str, ...] = _OF_PARAGRAPH) -> str:
 
 
 def _with_readings(element: Element) -> str:
-    """Text of a paragraph, then how characters in it are read (17.3.3.24): between them it would cut words."""
+    """Return the text of a paragraph, then the readings of its characters (17.3.3.24), which would split words."""
     texts: tuple[list[str], list[str]] = [], []
     for node in _own(element):
         if local(node) in _RUN:
@@ -183,7 +183,7 @@ def _run(element: Element, name: str) -> str:
 
 
 def _sign(font: str, place: str) -> str:
-    """The character in a place of a font; a blank for one of a font of signs other than Symbol."""
+    """Return the character at a position of a font; a blank for a font of signs other than Symbol."""
     try:
         character = chr(int(place, 16) % _OF_FONTS if font == "Symbol" else int(place, 16))
     except (ValueError, OverflowError):
@@ -194,8 +194,8 @@ def _sign(font: str, place: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """The text of a workbook or presentation with the characters that XML does not allow, which are written as _x000B_ (ECMA-376
-    part 1, 22.9.2.19); controls are line breaks."""
+    """Return the text of a workbook or presentation with the characters decoded that XML does not allow, which are
+    written as _x000B_ (ECMA-376 part 1, 22.9.2.19); control characters become line breaks."""
     return _ESCAPED.sub(_characters, text) if "_x" in text else text
 
 
@@ -205,7 +205,7 @@ def _characters(escaped: re.Match[str]) -> str:
 
 
 def _own(element: Element) -> Iterator[Element]:
-    """Everything below a paragraph, in order, that is not in another one inside it."""
+    """Yield everything below a paragraph, in order, without the content of paragraphs inside it."""
     waiting = list(reversed(element))
     while waiting:
         node = waiting.pop()
@@ -215,12 +215,12 @@ def _own(element: Element) -> Iterator[Element]:
 
 
 def paragraphs(package: Package, name: str) -> Iterator[str]:
-    """Paragraphs of a part, without empty ones, and its text outside them."""
+    """Yield the paragraphs of a part, without empty ones, and its text outside them."""
     return _lines(package, name, paragraph)
 
 
 def _numbered(package: Package, name: str, lists: Lists) -> Iterator[str]:
-    """The same with the numbers that lists make in front of them; a number without a text too."""
+    """Yield the same with the labels of lists before them; also a label without text."""
     counts = lists.counts()
     return _lines(package, name, lambda p, tags: "\t".join(filter(None, (lists.label(counts, p), paragraph(p, tags)))))
 
@@ -241,14 +241,14 @@ def _lines(package: Package, name: str, line_of: Callable[[Element, tuple[str, .
 
 
 def _plain(package: Package, name: str, *tags: str) -> Iterator[str]:
-    """All character data below each element of these names (comments of spreadsheets and slides)."""
+    """Yield all character data below each element with one of these names (comments of spreadsheets and slides)."""
     for element in elements(package.pieces(name), *tags):
         if text := "".join(piece for piece in element.itertext() if isinstance(piece, str)).strip():
             yield text
 
 
 class Reader:
-    """Collects the text of one package; keeps the first error and continues with the next part."""
+    """Reader of the text of one package; it keeps the first error and continues with the next part."""
 
     def __init__(self, package: Package, collector: Collector) -> None:
         self._package, self._collector = package, collector
@@ -257,7 +257,7 @@ class Reader:
         self.slides: int | None = None
 
     def read(self, family: str) -> None:
-        """All parts, in order; `family` is word, xl, xlsb, ppt or visio."""
+        """Read all parts, in order; `family` is word, xl, xlsb, ppt or visio."""
         families: dict[str, Callable[[], None]] = {
             "word": self._document,
             "xl": partial(self._workbook, binary=False),
@@ -273,7 +273,7 @@ class Reader:
             self.error = self.error or DocumentError(ExceptionCode.CORRUPT, detail)
 
     def _rest(self) -> None:
-        """Parts that hold words and are no text, and those that nothing here knows."""
+        """Read parts that contain words but no text, and those of unknown kinds."""
         package = self._package
         for name, role in package.roles.items():
             words = kinds.WORDS.get(role)
@@ -287,7 +287,7 @@ class Reader:
                 self._take(name, parts.unknown(package, name))
 
     def _take(self, name: str, lines: Iterator[str]) -> None:
-        """Lines of a part, once, up to the limit of characters."""
+        """Add the lines of a part, once, up to the limit of characters."""
         if name in self._read or self._collector.cut:
             return
         self._read.add(name)
@@ -343,7 +343,7 @@ class Reader:
                 self._guard(lambda name=name: self._read.update(package.related(name).values()))  # type: ignore[misc]
 
     def _drawing(self) -> None:
-        """Visio ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""
+        """Read a Visio drawing ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""
         pages = self._package.having("page")
         self.slides = len(pages) or None
         for name in pages:
@@ -369,7 +369,7 @@ class Reader:
             self._take(f"who wrote {name}", _authors(self._package, name))
 
     def _in_order(self) -> tuple[list[str], dict[str, None]]:
-        """Slides as the presentation lists them, then those it does not list; and lines of its own words, each once."""
+        """Return slides as listed, then unlisted ones; and lines of its own words, each once."""
         listed: list[str] = []
         said: dict[str, None] = {}
 
@@ -388,7 +388,7 @@ class Reader:
         return list(dict.fromkeys([*listed, *self._package.having("slide")])), said
 
     def _slide(self, name: str) -> None:
-        """A slide, then what belongs to it: notes, comments, drawings."""
+        """Read a slide, then its notes, comments and drawings."""
         self._take(name, paragraphs(self._package, name))
         related: list[str] = []
         self._guard(lambda: related.extend(self._package.related(name).values()))
@@ -406,14 +406,14 @@ class Reader:
 
 
 def _comments(package: Package, name: str) -> Iterator[str]:
-    """Comments on slides: p:text in the older form, paragraphs in the threaded one."""
+    """Yield comments on slides: p:text in the older form, paragraphs in the threaded one."""
     yield from _plain(package, name, "text")
     yield from paragraphs(package, name)
 
 
 def _authors(package: Package, name: str) -> Iterator[str]:
-    """Who wrote the comments in a part, or is named in a part of authors: name and initials, each once (ECMA-376 part 1,
-    17.13.4.2, 19.4.2)."""
+    """Yield the authors of the comments in a part, or in a part of authors: name and initials, each once (ECMA-376 part
+    1, 17.13.4.2, 19.4.2)."""
     told: set[str] = set()
     for element in elements(package.pieces(name), "comment", "cmAuthor", "author", "person"):
         for key, value in element.attrib.items():
@@ -427,13 +427,13 @@ def _authors(package: Package, name: str) -> Iterator[str]:
 
 
 def _charted(package: Package, name: str) -> Iterator[str]:
-    """Titles and labels of a chart, and the cached names of its series and categories, whose sheet may be elsewhere
-    (ECMA-376 part 1, 21.2; [MS-ODRAWXML]); each once."""
+    """Yield titles and labels of a chart, and the cached names of its series and categories, whose sheet may be
+    elsewhere (ECMA-376 part 1, 21.2; [MS-ODRAWXML]); each once."""
     seen: set[str] = set()
     for element in elements(package.pieces(name), "p", "tx", *_CACHED):
         if local(element) == "p":
             lines = [paragraph(element)]
-        elif local(element) == "tx":  # a name that comes from no sheet is stored here (21.2.2.215)
+        elif local(element) == "tx":  # a name that is not from a sheet is stored here (21.2.2.215)
             lines = [child.text or "" for child in element if local(child) == "v"]
         else:
             lines = [text.strip() for text in element.itertext() if isinstance(text, str)]
@@ -444,9 +444,9 @@ def _charted(package: Package, name: str) -> Iterator[str]:
 
 
 def _added(package: Package, name: str) -> Iterator[str]:
-    """Paragraphs that a master or layout adds to every slide; those of its placeholders only ask to be filled in
-    (ECMA-376 part 1, 19.3.1.36)."""
-    prompts: dict[Element, bool] = {}  # by shape: each is looked into once
+    """Yield paragraphs that a master or layout adds to every slide, without the prompts of its placeholders (ECMA-376
+    part 1, 19.3.1.36)."""
+    prompts: dict[Element, bool] = {}  # by shape, so that each is examined once
     for element in elements(package.pieces(name), "p"):
         shape = next(element.iterancestors("{*}sp", "{*}graphicFrame"), None)
         if shape is not None and shape not in prompts:

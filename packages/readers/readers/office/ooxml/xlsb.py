@@ -17,16 +17,16 @@ _ROW, _SST_ITEM, _FORMAT, _CELL_FORMAT = 0, 19, 44, 47
 _TEXT, _SHARED, _FORMULA_TEXT, _RICH = 6, 7, 8, 62
 _RK, _ERROR, _BOOL, _REAL, _FORMULA_REAL, _FORMULA_BOOL, _FORMULA_ERROR = 2, 3, 4, 5, 9, 10, 11
 _VALIDATION, _BOOK, _SHEET, _PRINTED, _FORMATS, _FORMATS_END, _COMMENT = 64, 153, 156, 479, 617, 618, 637
-_TRIED = 64  # how often each byte of a record may be taken for a part of some text
+_TRIED = 64  # how often each byte of a record may be tried as a part of a text
 NAMES = frozenset((39,))  # the names that a workbook defines, with their comments
-_ASIDE = frozenset((494, 502, 504))  # of a sheet: links, scenarios and what cells are in them
+_ASIDE = frozenset((494, 502, 504))  # of a sheet: links, scenarios and their cells
 _ITEM_NUMBER = 21  # of a pivot table's cache
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _CELL = 8  # bytes before a cell's value: column and format
 
 
 def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Type and data of each record (2.1.4). DocumentError: truncated where they end in the middle."""
+    """Yield type and data of each record (2.1.4). Raises DocumentError `truncated` if they end in the middle."""
     data, at = b"", 0
     for piece in pieces:
         data, at = data[at:] + piece, 0
@@ -41,7 +41,7 @@ def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _record(data: bytes, at: int) -> tuple[int, int, int] | None:
-    """Type, start and end of the record at `at`; None where that needs more bytes."""
+    """Return type, start and end of the record at `at`; None if that needs more bytes."""
     if at + 6 > len(data) and (not data[at:] or not _complete(data, at)):
         return None
     kind = data[at]
@@ -63,13 +63,13 @@ def _record(data: bytes, at: int) -> tuple[int, int, int] | None:
 
 
 def _complete(data: bytes, at: int) -> bool:
-    """Whether the few bytes that are left hold the head of a record."""
+    """Return whether the few remaining bytes contain the head of a record."""
     sizes = at + (2 if data[at] & 0x80 else 1)
     return any(not byte & 0x80 for byte in data[sizes:])
 
 
 def wide(data: bytes, at: int) -> tuple[str, int]:
-    """A text (2.5.171), and where it ends; "" where it is not all there, or null."""
+    """Return a text (2.5.171), and its end; "" if it is incomplete, or null."""
     if at + 4 > len(data):
         return "", len(data)
     count = int.from_bytes(data[at : at + 4], "little")
@@ -80,10 +80,10 @@ def wide(data: bytes, at: int) -> tuple[str, int]:
 
 
 class BinaryWorkbook(Workbook):
-    """What all sheets of one share."""
+    """Common data of all sheets of a binary workbook."""
 
     def load(self) -> None:
-        """Sheets with their names, cell formats, shared texts."""
+        """Load sheets with their names, cell formats, shared texts."""
         for main in self._package.having("main"):
             self._listed(main)
         for name in self._package.having("styles"):
@@ -124,8 +124,8 @@ class BinaryWorkbook(Workbook):
 
 
 def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[str]:
-    """The sheet's name, then its rows, cells apart by tabs, then what it prints above and below; empty cells and rows
-    are left out."""
+    """Yield the sheet's name, then its rows, cells separated by tabs, then printed headers and footers; empty cells and
+    rows are omitted."""
     if title:
         yield title
     row: list[str] = []
@@ -139,7 +139,7 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
             if text := _cell(kind, data, book):
                 row.append(text)
                 characters += len(text)
-        elif kind == _VALIDATION:  # what cells say when they are filled in (2.4.359), behind its flags and cells
+        elif kind == _VALIDATION:  # prompts of cells (2.4.359), after its flags and cells
             asked |= dict.fromkeys(filter(None, _texts(data, 8 + 16 * int.from_bytes(data[4:8], "little"), 4)))
         elif kind in _ASIDE:
             asked |= dict.fromkeys(text for text in _wide_texts(data) if not text.startswith("rId"))
@@ -160,7 +160,6 @@ def _texts(data: bytes, at: int, count: int) -> Iterator[str]:
 
 
 def _cell(kind: int, data: bytes, book: Workbook) -> str:
-    """What a cell shows."""
     value = data[_CELL:]
     style = int.from_bytes(data[4:7], "little")
     if kind in (_TEXT, _FORMULA_TEXT, _RICH, _SHARED):
@@ -177,7 +176,7 @@ def _cell(kind: int, data: bytes, book: Workbook) -> str:
 
 
 def _text(kind: int, data: bytes, book: Workbook) -> str:
-    """The text of a cell that has one, of its own or shared."""
+    """Return the text of a text cell, its own or a shared one."""
     if kind != _SHARED:
         return wide(data, _CELL + (kind == _RICH))[0]
     index = int.from_bytes(data[_CELL : _CELL + 4], "little")
@@ -192,14 +191,15 @@ def _shown(number: float, style: str, book: Workbook) -> str:
 
 
 def comments(package: Package, name: str) -> Iterator[str]:
-    """The comments of a sheet."""
+    """Yield the comments of a sheet."""
     for kind, data in records(package.pieces(name)):
         if kind == _COMMENT and (text := wide(data, 1)[0].strip()):
             yield text
 
 
 def words(package: Package, name: str, wanted: frozenset[int] | None = None) -> Iterator[str]:
-    """The texts (2.5.171) in the records of a part, or in those of these kinds, and the numbers of cached items: a line for each record."""
+    """Yield the texts (2.5.171) in the records of a part, or in those of these kinds, and the numbers of cached items:
+    a line for each record."""
     for kind, data in records(package.pieces(name)):
         if kind == _ITEM_NUMBER and len(data) >= 8:
             yield f"{struct.unpack_from('<d', data)[0]:.15g}"
@@ -208,7 +208,7 @@ def words(package: Package, name: str, wanted: frozenset[int] | None = None) -> 
 
 
 def _wide_texts(data: bytes) -> Iterator[str]:
-    """Whatever in a record is a count and as many characters that can be shown. DocumentError where that is too much to try."""
+    """Yield each count with as many printable characters. Raises DocumentError if there is too much to try."""
     left = _TRIED * len(data)
     at = data.find(b"\0\0", 2)
     while at >= 0:

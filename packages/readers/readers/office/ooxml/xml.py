@@ -1,4 +1,4 @@
-"""Reading the XML of a part: small ones as a tree (fast), large ones element by element (in bounded memory).
+"""Reading the XML of a part: small parts as a tree (fast), large ones element by element (in bounded memory).
 
 No entity is replaced and nothing outside the part is ever fetched.
 """
@@ -22,7 +22,7 @@ _KNOWN_SPACES = (
 )
 _WITH_WORDS = frozenset(("t", "delText", "instrText", "text", "v", "f"))
 _RELATED = "elationships}"  # attributes that name a part: in the namespace of relationships, strict or not
-_SHOWN = frozenset(("slicer", "timeslicer"))  # elements that show a part which they name
+_SHOWN = frozenset(("slicer", "timeslicer"))  # elements that show a part that they name
 Element = etree._Element
 
 
@@ -32,15 +32,15 @@ def _parser(*, recover: bool) -> etree.XMLParser:
     )
 
 
-# To make one takes longer than it takes to read a small part.
+# Creating a parser takes longer than reading a small part.
 _STRICT, _LENIENT = _parser(recover=False), _parser(recover=True)
 
 
 def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], None] | None = None) -> Iterator[Element]:
-    """Every element with one of these local names, in order. Text boxes come apart from the paragraph that anchors
-    them. The fallback of mc:AlternateContent is omitted where a choice has text or shows something. Readable elements
-    come first, then DocumentError `corrupt` (or the errors of `pieces`). `whole` is called with the root where the part
-    is read as a tree, before the first element."""
+    """Yield every element with one of these local names, in order. Text boxes come separately from the paragraph that
+    anchors them. The fallback of mc:AlternateContent is omitted if a choice has text or shows something. Readable
+    elements come first, then DocumentError `corrupt` (or the errors of `pieces`). `whole` is called with the root if
+    the part is read as a tree, before the first element."""
     names = _anywhere(tags)
     data, failed, more = gathered(pieces)
     if more:
@@ -59,18 +59,17 @@ def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], Non
 
 @lru_cache
 def _anywhere(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """The tags in any namespace."""
     return tuple("{*}" + tag for tag in tags)
 
 
 def present(root: Element, tags: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the tags that elements of the tree have. Of a name that no document had so far libxml2 knows that at once; to look
-    below each of a thousand paragraphs for ten names that are nowhere takes longer than to parse them."""
+    """Return the tags that occur in the tree. libxml2 knows at once a name that no document had so far; searching below
+    each of a thousand paragraphs for ten absent names takes longer than parsing them."""
     return tuple(tag for tag in tags if next(root.iter(tag), None) is not None)
 
 
 def gathered(pieces: Iterator[bytes]) -> tuple[bytes, DocumentError | None, bool]:
-    """Up to the size of a tree: the bytes, what ended them early, and whether there may be more."""
+    """Return, up to the size of a tree: the bytes, the error that ended them early, and whether there may be more."""
     got: list[bytes] = []
     size = 0
     try:
@@ -85,7 +84,7 @@ def gathered(pieces: Iterator[bytes]) -> tuple[bytes, DocumentError | None, bool
 
 
 def tree(data: bytes) -> tuple[Element | None, str]:
-    """The root, and what is wrong with the document when it is not well-formed."""
+    """Return the root, and the error if the document is not well-formed."""
     try:
         return etree.fromstring(data, _STRICT), ""
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -97,7 +96,7 @@ def tree(data: bytes) -> tuple[Element | None, str]:
 
 
 def _take_apart(root: Element) -> None:
-    """Drop fallback copies; move text boxes after everything else, so that no paragraph is inside another."""
+    """Remove fallback copies; move text boxes after everything else, so that no paragraph is inside another."""
     for alternatives in list(root.iter("{*}AlternateContent")):
         if any(map(_serves, alternatives.iterchildren("{*}Choice"))):
             for copy in list(alternatives.iterchildren("{*}Fallback")):
@@ -107,8 +106,8 @@ def _take_apart(root: Element) -> None:
 
 
 def _serves(choice: Element) -> bool:
-    """Whether an alternative is one that a reader takes (ISO/IEC 29500-3, 7.6): of namespaces that are known, which those of Microsoft and
-    of the standard are, and with words or a part that it shows."""
+    """Return whether a reader takes an alternative (ISO/IEC 29500-3, 7.6): its namespaces are known, as those of
+    Microsoft and of the standard are, and it has words or shows a part."""
     return _is_known(choice) and next(_shows(choice), None) is not None
 
 
@@ -118,7 +117,7 @@ def _is_known(choice: Element) -> bool:
 
 
 def _shows(element: Element) -> Iterator[object]:
-    """The words of an element, and what in it refers to other parts."""
+    """Yield the words of an element, and its references to other parts."""
     for node in element.iter():
         if (
             (local(node) in _WITH_WORDS and node.text and not node.text.isspace())
@@ -153,8 +152,8 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
 
 
 def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Element]) -> Iterator[Element]:
-    """Elements that are complete, inner ones first; each is emptied after use, and siblings before it are let go unless
-    they belong to an element that is still to come. `served` are the alternatives of which a choice was taken."""
+    """Yield complete elements, inner ones first; each is emptied after use, and siblings before it are released unless
+    they belong to a later element. `served` are the alternatives of which a choice was taken."""
     above: Element | None = None
     copied = within = False
     choice: Element | None = None
@@ -181,13 +180,13 @@ def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Elem
 
 
 def local(element: Element | None) -> str:
-    """Local name of an element; "" for none, comments and processing instructions."""
+    """Return the local name of an element; "" for none, comments and processing instructions."""
     tag = None if element is None else element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def attribute(element: Element | None, name: str) -> str:
-    """An attribute by its local name: without a namespace, in its element's own, or in another; "" where there is none."""
+    """Return an attribute by its local name: without namespace, in its element's, or in another; or ""."""
     if element is None:
         return ""
     if (value := element.get(name)) is not None:

@@ -20,14 +20,14 @@ from readers.office.ole.compound import CompoundFile
 from readers.office.ppt.text import OLE_STORAGE, Presentation, Record, Records, objects, salvaged, salvaged_objects
 from readers.records import Kind, Limits
 
-# Objects that a presentation carries ([MS-PPT] 2.10.34): each the compound file of its program, as a rule deflated.
+# Objects in a presentation ([MS-PPT] 2.10.34): each the compound file of its program, usually deflated.
 
-_STEP = 4096  # deflated bytes at a time: what is lost of a damaged object is no more than one step gives
-_BEGIN = 6  # behind the object's size and the two bytes in front of a zlib stream
+_STEP = 4096  # deflated bytes at a time: a damaged object loses at most the output of one step
+_BEGIN = 6  # after the object's size and the two bytes before a zlib stream
 
 
 def _embedded(records: Records, record: Record, position: int, limits: Limits) -> Child:
-    """An embedded object: the file in its package, else the compound file that it is. Of a damaged one what there is."""
+    """Return an embedded object: the file in its package, else its compound file. If damaged, the readable bytes."""
     name = b"object-%d" % position
     data: bytes | None = None
     error: DocumentError | None = None
@@ -43,7 +43,7 @@ def _embedded(records: Records, record: Record, position: int, limits: Limits) -
 
 
 def _modules(records: Records, storages: Iterable[Record], limits: Limits) -> Iterator[Child]:
-    """The modules of its macros. DocumentError when they cannot be read."""
+    """Yield the modules of its macros. Raises DocumentError if they cannot be read."""
     for record in storages:
         data, error = _storage(records, record, limits)
         yield from office_vba.children(CompoundFile(data), limits)
@@ -52,7 +52,7 @@ def _modules(records: Records, storages: Iterable[Record], limits: Limits) -> It
 
 
 def _storage(records: Records, record: Record, limits: Limits) -> tuple[bytes, DocumentError | None]:
-    """Return the compound file of an object and its damage. Raises DocumentError when none of it is readable."""
+    """Return the compound file of an object and its damage. Raises DocumentError if none of it is readable."""
     if record.kind != OLE_STORAGE:
         raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not at the position that the document gives")
     records.spend(record)
@@ -66,8 +66,8 @@ def _storage(records: Records, record: Record, limits: Limits) -> tuple[bytes, D
 
 
 def _inflated(data: bytes, most: int) -> tuple[bytes, DocumentError | None]:
-    """As many bytes as can be inflated. Many programs leave out the checksum behind them: one that has as many bytes as
-    it announces is whole. DocumentError `too_large`."""
+    """Return as many bytes as can be inflated. Many programs omit the checksum after them, so an object with as many
+    bytes as it announces is complete. Raises DocumentError `too_large`."""
     inflater, pieces, left = zlib.decompressobj(-zlib.MAX_WBITS), list[bytes](), most
     end = _BEGIN
     try:
@@ -90,7 +90,7 @@ def _inflated(data: bytes, most: int) -> tuple[bytes, DocumentError | None]:
 
 
 class PptHandler(LeafHandler):
-    """Presentations and templates in compound files."""
+    """A presentation or template in a compound file."""
 
     name = "ppt"
     media_types: tuple[str, ...] = ("application/vnd.ms-powerpoint",)
@@ -110,7 +110,7 @@ class PptHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded objects, then pictures, then modules of macros. A presentation that needs a password has none:
+        """Yield embedded objects, then pictures, then modules of macros. A presentation that needs a password has none:
         `text` reports that."""
         try:
             compound, opened = opened_ppt(source, limits)
@@ -124,8 +124,8 @@ class PptHandler(LeafHandler):
         )
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Slides as pages, in order, then their notes. Where the objects of the file, or some of them, cannot be found,
-        every text in the stream, and `error`."""
+        """Return the text of slides as pages, in order, then their notes. If the objects of the file, or some of them,
+        cannot be found, return every text in the stream, and `error`."""
         compound, opened = opened_ppt(source, limits)
         records = _records(compound)
         collector = clean.Collector(limits.text_characters)
@@ -151,7 +151,7 @@ class PptHandler(LeafHandler):
 
 
 def _records(compound: CompoundFile) -> Records:
-    """DocumentError `encrypted` where a password is needed."""
+    """Return the records. Raises DocumentError `encrypted` if a password is needed."""
     if compound.root.stream("EncryptedSummary") is not None:
         raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
     return Records(compound.read(compound.root.stream("PowerPoint Document")))
@@ -169,13 +169,13 @@ def _pictures(compound: CompoundFile, *, encrypted: bool) -> Iterator[Child]:
 
 
 def _macros(compound: CompoundFile, records: Records) -> Iterator[Record]:
-    """The storage of the macros; none where the objects of the file cannot be found, for then it is among them."""
+    """Yield the storage of the macros; none if the objects cannot be found, because then it is among them."""
     with suppress(DocumentError):
         yield from _opened(compound, records).macros()
 
 
 def _objects(compound: CompoundFile, records: Records) -> Iterator[Record]:
-    """The embedded objects by the document's list; in stream order where there is none."""
+    """Yield the embedded objects by the document's list; in stream order if there is none."""
     try:
         presentation = _opened(compound, records)
     except DocumentError as failed:

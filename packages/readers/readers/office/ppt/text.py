@@ -1,5 +1,5 @@
-"""Text of a presentation: slides in order with their comments, what masters add, notes; and where its objects are
-([MS-PPT])."""
+"""Text of a presentation: slides in order with their comments, texts of masters, notes; and the positions of its
+objects ([MS-PPT])."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from readers.office import art
 
 HEADER = struct.Struct("<HHI")
 USER_EDIT, PERSIST_DIRECTORY = 0x0FF5, 0x1772
-_BINARY_TAG_DATA = 0x138B  # an atom by its header, records by what is in it
+_BINARY_TAG_DATA = 0x138B  # an atom by its header, but its content is records
 _PLAIN, _ENCRYPTED = 0xE391C05F, 0xF3D1C4DF  # CurrentUserAtom.headerToken
-_BUDGET = 8  # bytes looked at in walks, in units of the stream's size
+_BUDGET = 8  # bytes read in walks, in units of the stream's size
 
 
 class Record(NamedTuple):
@@ -30,15 +30,15 @@ class Record(NamedTuple):
 
 
 class Records:
-    """The records of one stream. Walks go straight through it, into containers and out of them, and all walks
-    together look at no more than `_BUDGET` times the stream: nothing in a file can make them long."""
+    """Records of one stream. Walks go straight through it, into containers and out of them, and all walks together read
+    at most `_BUDGET` times the stream, so nothing in a file can make them long."""
 
     def __init__(self, stream: bytes) -> None:
         self.stream = stream
         self._left = _BUDGET * len(stream) + 100_000
 
     def at(self, offset: int) -> Record | None:
-        """The record at this offset, cut off at the end of the stream; None when there is no room for one."""
+        """Return the record at this offset, truncated at the end of the stream; None if there is no room for one."""
         if offset < 0 or offset + HEADER.size > len(self.stream):
             return None
         first, kind, size = HEADER.unpack_from(self.stream, offset)
@@ -48,8 +48,8 @@ class Records:
         return Record(kind, first >> 4, start, end if end < len(self.stream) else len(self.stream), container)
 
     def below(self, start: int, end: int) -> Iterator[Record]:
-        """Every record between two offsets, containers before what they hold. DocumentError when too much has been
-        walked."""
+        """Yield every record between two offsets, containers before their content. Raises DocumentError if too much has
+        been walked."""
         at = start
         while at < end and (record := self.at(at)) is not None:
             begin, at = at, record.start if record.container else record.end
@@ -59,21 +59,21 @@ class Records:
             yield record
 
     def spend(self, record: Record) -> None:
-        """Count the bytes of an object that is taken by its offset: such may overlap. DocumentError as above."""
+        """Count the bytes of an object at an offset: these may overlap. Raises as `below` does."""
         self._left -= HEADER.size + record.end - record.start
         if self._left < 0:
             raise _overlap()
 
     def inside(self, record: Record) -> Iterator[Record]:
-        """Every record in a container."""
+        """Yield every record in a container."""
         return self.below(record.start, record.end)
 
     def data(self, record: Record) -> bytes:
-        """The bytes of an atom."""
+        """Return the bytes of an atom."""
         return self.stream[record.start : record.end]
 
     def word(self, record: Record, offset: int) -> int:
-        """A 32-bit word of an atom; 0 where it ends before."""
+        """Return a 32-bit word of an atom; 0 if the atom ends before it."""
         at = record.start + offset
         return int.from_bytes(self.stream[at : min(at + 4, record.end)], "little")
 
@@ -83,9 +83,10 @@ def _overlap() -> DocumentError:
 
 
 def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]:
-    """(persist number → offset, persist number of the document): the newest edit first, older ones fill the gaps.
+    """Return (persist number → offset, persist number of the document): the newest edit first, older ones fill the
+    gaps.
 
-    Raises DocumentError `encrypted` where a password is needed, `corrupt` where the last edit is not to be found.
+    Raises DocumentError `encrypted` if a password is needed, `corrupt` if the last edit cannot be found.
     """
     if len(current_user) < 20:
         raise DocumentError(ExceptionCode.CORRUPT, "the presentation does not say where its last edit is")
@@ -113,7 +114,7 @@ def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]
 
 
 def entries(data: bytes) -> Iterator[tuple[int, int]]:
-    """Runs of offsets, each under the number of its first (2.3.5)."""
+    """Yield the entries of runs of offsets, each run with the number of its first (2.3.5)."""
     at = 0
     while at + 4 <= len(data):
         head = struct.unpack_from("<I", data, at)[0]
@@ -132,13 +133,13 @@ _OLE_EMBED, _OLE_ATOM = 0x0FCC, 0x0FC3
 _VBA_INFO = 0x0400
 _OF_SLIDES, _OF_MASTERS, _OF_NOTES = 0, 1, 2  # instances of a slide list
 _SHAPE, _PROPERTIES, _PLACEHOLDER = 0xF004, 0xF00B, 0x0BC3
-_PROMPTS = range(1, 7)  # placeholders of masters whose texts ask to be clicked on; those of footers are shown
+_PROMPTS = range(1, 7)  # placeholders of masters with prompts; those of footers are shown
 _MARKS = str.maketrans({"\r": "\n", "\x0b": "\n", "\0": None})
 
 
 def text_of(records: Records, within: Iterable[Record]) -> Iterator[str]:
-    """The texts among these records, in order: of shapes, of comments with their authors, of headers and footers."""
-    strings_until = 0  # strings elsewhere are names of programs, fonts and tags
+    """Yield the texts among these records, in order: of shapes, comments with their authors, headers and footers."""
+    strings_until = 0  # other strings are names of programs, fonts and tags
     prompt = False
     for record in within:
         kind = record.kind
@@ -152,19 +153,19 @@ def text_of(records: Records, within: Iterable[Record]) -> Iterator[str]:
             yield from art.letters(records.data(record), record.instance)
             yield from art.description(records.data(record), record.instance)
         elif (kind in (_BYTES, _CHARS) and not prompt) or (kind == _STRING and record.start < strings_until):
-            # In one kind characters come without their high bytes, which are zero.
+            # One kind stores characters without their high bytes, which are zero.
             text = records.data(record).decode("latin-1" if kind == _BYTES else "utf-16-le", "replace")
             text = text.translate(_MARKS).strip("\n")
-            if text and text != "*":  # a lone asterisk stands for the slide's number or the date
+            if text and text != "*":  # a lone asterisk is a placeholder of the slide's number or the date
                 yield text
 
 
 class Presentation:
     """A presentation whose objects can be found. `slides` counts them once the text has been read to its end; `lost`
-    then counts its references that lead nowhere."""
+    then counts its broken references."""
 
     def __init__(self, records: Records, places: dict[int, int], document: int) -> None:
-        """Raise DocumentError `corrupt` when there is no document at the place of its number."""
+        """Find the document. Raises DocumentError `corrupt` if there is none at the position of its number."""
         self._records, self._places = records, places
         record = records.at(places[document])
         if record is None or record.kind != DOCUMENT:
@@ -176,8 +177,8 @@ class Presentation:
         self.slides = self.lost = 0
 
     def text(self) -> Iterator[str]:
-        """Slides, each with what the outline holds of it; headers, footers and texts of masters, which are shown on
-        many; then notes."""
+        """Yield slides, each with its texts in the outline; headers, footers and texts of masters, which are shown on
+        many slides; then notes."""
         lists: dict[int, list[Record]] = {_OF_SLIDES: [], _OF_MASTERS: [], _OF_NOTES: []}
         common: list[str] = []
         for record in self._records.inside(self._document):
@@ -192,7 +193,7 @@ class Presentation:
                 yield from common
 
     def objects(self) -> Iterator[Record]:
-        """The storages of embedded objects (ExOleObjStg), in the order of the document's list."""
+        """Yield the storages of embedded objects (ExOleObjStg), in the order of the document's list."""
         for record in self._records.inside(self._document):
             if record.kind != _OLE_EMBED:
                 continue
@@ -201,13 +202,13 @@ class Presentation:
                 yield storage
 
     def macros(self) -> Iterator[Record]:
-        """The storage of its macros (2.4.12), if it has any."""
+        """Yield the storage of its macros (2.4.12), if it has any."""
         for record in self._records.inside(self._document):
             if record.kind == _VBA_INFO and (storage := self._object(self._records.word(record, 0))) is not None:
                 yield storage
 
     def _object(self, number: int) -> Record | None:
-        """The persistent object of this number; None the second time, and when there is none."""
+        """Return the persistent object of this number; None the second time, and if there is none."""
         place = self._places.get(number)
         if place is None or place in self._visited:
             return None
@@ -215,7 +216,7 @@ class Presentation:
         return self._records.at(place)
 
     def _list(self, slides: Record, *, count: bool) -> Iterator[str]:
-        """A slide list: for each slide a reference, then its texts as the outline has them."""
+        """Read a slide list: for each slide a reference, then its texts in the outline."""
         outline: list[Record] = []
         reference: Record | None = None
         for record in self._records.inside(slides):
@@ -241,7 +242,7 @@ class Presentation:
 
 
 def salvaged(records: Records) -> Iterator[str]:
-    """All texts of a stream whose objects cannot be found."""
+    """Yield all texts of a stream whose objects cannot be found."""
     try:
         yield from text_of(records, records.below(0, len(records.stream)))
     except DocumentError:
@@ -249,7 +250,7 @@ def salvaged(records: Records) -> Iterator[str]:
 
 
 def salvaged_objects(records: Records) -> Iterator[Record]:
-    """The storages of embedded objects in such a stream, in stream order."""
+    """Yield the storages of embedded objects in such a stream, in stream order."""
     try:
         yield from (record for record in records.below(0, len(records.stream)) if record.kind == OLE_STORAGE)
     except DocumentError:

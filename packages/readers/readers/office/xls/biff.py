@@ -10,13 +10,13 @@ from readers.errors import DocumentError, ExceptionCode
 BOF, EOF, CONTINUE = 0x0809, 0x000A, 0x003C
 _HEADER = struct.Struct("<HH")
 _DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<Q")
-CONTINUED = CONTINUE.to_bytes(2, "little")  # how such a record begins
+CONTINUED = CONTINUE.to_bytes(2, "little")  # the first bytes of such a record
 _WIDE, _PHONETIC, _RICH = 0x01, 0x04, 0x08  # flags of a string (2.5.293)
 
 
 def records(stream: bytes) -> Iterator[tuple[int, int, list[bytes]]]:
     """Yield (offset, type, data) of each record; the data in pieces, those of its Continue records after its own.
-    Raises DocumentError `truncated`, after the readable records, when the stream breaks off."""
+    Raises DocumentError `truncated`, after the readable records, if the stream breaks off."""
     at, size = 0, len(stream)
     while at + 4 <= size:
         start = at
@@ -28,7 +28,7 @@ def records(stream: bytes) -> Iterator[tuple[int, int, list[bytes]]]:
 
 
 def record(stream: bytes, at: int) -> tuple[int, list[bytes], int]:
-    """The type and data of the record at this offset, whose header is there, and the offset of the next one."""
+    """Return the type and data of the record at this offset, whose header is complete, and the next offset."""
     kind, length = _HEADER.unpack_from(stream, at)
     at += 4
     pieces = [stream[at : at + length]]
@@ -41,12 +41,12 @@ def record(stream: bytes, at: int) -> tuple[int, list[bytes], int]:
 
 
 def cut_short() -> DocumentError:
-    """What is wrong with a stream whose last record goes beyond its end."""
+    """Return the error for a stream whose last record exceeds its end."""
     return DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off in the middle of a record")
 
 
 class Strings:
-    """Reads strings that continue in Continue records, each of which begins their characters with a byte of flags
+    """Reader of strings that continue in Continue records, each of which begins their characters with a byte of flags
     (2.5.293). Reading beyond the last piece returns nothing."""
 
     def __init__(self, pieces: list[bytes], at: int = 0) -> None:
@@ -54,7 +54,7 @@ class Strings:
 
     @property
     def more(self) -> bool:
-        """Whether there is anything left."""
+        """Whether anything is left."""
         self._advance()
         return self._piece < len(self._pieces)
 
@@ -64,7 +64,7 @@ class Strings:
             self._piece += 1
 
     def number(self, size: int) -> int:
-        """An unsigned number of that many bytes."""
+        """Return an unsigned number of `size` bytes."""
         self._advance()
         if self._piece >= len(self._pieces):
             return 0
@@ -73,8 +73,8 @@ class Strings:
         return int.from_bytes(data, "little")
 
     def string(self, count_bytes: int = 2) -> str:
-        """Read one string with its length (of so many bytes) and flags in front. Its phonetic reading follows, if it
-        has one; formatting runs are skipped."""
+        """Read one string with its length (of `count_bytes` bytes) and flags before it. Its phonetic reading follows,
+        if it has one; formatting runs are skipped."""
         if (simple := self._simple(count_bytes)) is not None:
             return simple
         count, flags = self.number(count_bytes), self.number(1)
@@ -86,7 +86,7 @@ class Strings:
         return f"{text} {read}" if read else text
 
     def _reading(self, size: int) -> str:
-        """Return the phonetic reading of the preceding string from an ExtRst of so many bytes (2.5.86, 2.5.219)."""
+        """Return the phonetic reading of the preceding string from an ExtRst of `size` bytes (2.5.86, 2.5.219)."""
         got: list[bytes] = []
         while size > 0 and self.more:
             got.append(self._pieces[self._piece][self._at : self._at + size])
@@ -97,7 +97,7 @@ class Strings:
         return raw[14:end].decode("utf-16-le", "replace") if raw[:2] == b"\1\0" and end <= len(raw) else ""
 
     def rest(self) -> Iterator[str]:
-        """All strings that are left, each with a length of two bytes."""
+        """Yield all remaining strings, each with a length of two bytes."""
         while self.more:
             piece, at = self._pieces[self._piece], self._at
             size = len(piece)
@@ -112,7 +112,7 @@ class Strings:
                 yield self.string()
 
     def _simple(self, count_bytes: int) -> str | None:
-        """Read a string without runs and readings that is wholly in one piece, as nearly all are."""
+        """Read a string without runs and readings that is completely in one piece, as nearly all are."""
         piece = self._pieces[self._piece] if self._piece < len(self._pieces) else b""
         begin = self._at + count_bytes + 1
         if begin > len(piece) or piece[begin - 1] > _WIDE:
@@ -125,7 +125,7 @@ class Strings:
         return piece[begin:end].decode("utf-16-le" if wide else "latin-1", "replace")
 
     def characters(self, count: int, flags: int) -> str:
-        """So many characters, those after a piece's end behind flags of their own."""
+        """Return `count` characters; those after a piece's end follow flags of their own."""
         out: list[str] = []
         while count > 0 and self._piece < len(self._pieces):
             piece = self._pieces[self._piece]
@@ -142,7 +142,7 @@ class Strings:
 
 
 def rk(word: int) -> float:
-    """An RkNumber (2.5.218): the upper bits of a double or a whole number, in hundredths or not."""
+    """Decode an RkNumber (2.5.218): the upper bits of a double or a whole number, in hundredths or not."""
     if word & 2:
         value = float(word - 0x1_0000_0000 >> 2 if word & 0x8000_0000 else word >> 2)
     else:

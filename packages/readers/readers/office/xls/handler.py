@@ -31,7 +31,7 @@ _OBJECTS = "MBD"  # names of the storages of embedded objects begin with it ([MS
 
 
 class XlsHandler(LeafHandler):
-    """Workbooks and templates in compound files."""
+    """A workbook or template in a compound file."""
 
     name = "xls"
     media_types: tuple[str, ...] = ("application/vnd.ms-excel",)
@@ -41,7 +41,7 @@ class XlsHandler(LeafHandler):
         text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; notes, text "
         "boxes, WordArt, headers, footers, charts; what cells say when they are filled in; names, scenarios and queries, cells of other "
         "workbooks that links keep, items that pivot tables keep; addresses behind links",
-        # The last of Excel 5 and 95, where the code page is contradicted
+        # The latter for Excel 5 and 95, if the bytes contradict the code page
         metadata=(*property_set.KEYS, *CHARSET_KEYS),
         children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
         leaves_out=(
@@ -57,8 +57,8 @@ class XlsHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded objects, then pictures, then modules of macros. A workbook that cannot be opened has none: `text`
-        reports why."""
+        """Yield embedded objects, then pictures, then modules of macros. A workbook that cannot be opened has none:
+        `text` reports why."""
         try:
             compound, _ = opened_xls(source, limits)
         except DocumentError:
@@ -68,7 +68,7 @@ class XlsHandler(LeafHandler):
         yield from ole_objects.carried_by(source, compound, objects, pictures, office_vba.children(compound, limits))
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Cells by rows, sheet after sheet, with notes, boxes, headers and footers."""
+        """Return cells by rows, sheet after sheet, with notes, boxes, headers and footers."""
         compound, opened = opened_xls(source, limits)
         data = _stream(compound)
         if not data:
@@ -78,7 +78,7 @@ class XlsHandler(LeafHandler):
         sheets = Sheets(data)
         collector = clean.Collector(limits.text_characters)
         collector.lines(sheets.lines())
-        if not opened:  # under a password the caches are encrypted too
+        if not opened:  # with a password the caches are encrypted too
             try:
                 collector.lines(kept.caches(compound))
             except DocumentError as failed:
@@ -91,13 +91,13 @@ class XlsHandler(LeafHandler):
 
 
 def _stream(compound: CompoundFile) -> bytes:
-    """The workbook's records; b"" when there are none."""
+    """Return the workbook's records; b"" if there are none."""
     return next((data for name in _STREAMS if (data := compound.read(compound.root.stream(name)))), b"")
 
 
 def _drawings(compound: CompoundFile) -> Iterator[bytes]:
-    """The drawing group ([MS-XLS] 2.4.171), which is in the globals and holds the pictures of all sheets. A large one
-    spans several such records, and so may a picture."""
+    """Yield the drawing group ([MS-XLS] 2.4.171), which is in the globals and contains the pictures of all sheets. A
+    large one spans several such records, and so may a picture."""
     group: list[bytes] = []
     with suppress(DocumentError):
         for _, kind, pieces in records(_stream(compound)):
@@ -108,21 +108,21 @@ def _drawings(compound: CompoundFile) -> Iterator[bytes]:
     yield b"".join(group)
 
 
-# Workbooks of Excel 2 to 4, which are one stream of records and no compound file (OpenOffice's documentation of the
+# Workbooks of Excel 2 to 4, which are one stream of records outside a compound file (OpenOffice's documentation of the
 # Excel file format), and those of Excel 5 to 2003 that were saved so.
 
 _BEGINNINGS = (0x09, 0x209, 0x409)
-_SHEET_NAME, _STRING_2 = 0x8F, 0x07  # in a workbook of Excel 4 in front of each sheet; what a formula of Excel 2 shows
+_SHEET_NAME, _STRING_2 = 0x8F, 0x07  # before each sheet in a workbook of Excel 4; the result of a formula of Excel 2
 _FORMAT, _FORMAT_4, _XF_2, _XF_3, _XF_4 = 0x1E, 0x41E, 0x43, 0x243, 0x443
 
 
 def _of_excel_2(read: ReadCell) -> ReadCell:
-    """Read a cell of Excel 2, which has three bytes for how it looks, as a later one, which has two."""
+    """Read a cell of Excel 2, which has three bytes for its format, as a later one, which has two."""
     return lambda sheets, pieces, style: read(sheets, [pieces[0][:6] + pieces[0][7:], *pieces[1:]], style & 0x3F)
 
 
 class OldSheets(Sheets):
-    """Goes once through the records of a file of Excel 2, 3 or 4."""
+    """Reader of the records of a file of Excel 2, 3 or 4, in one pass."""
 
     def __init__(self, stream: bytes) -> None:
         super().__init__(stream)
@@ -142,7 +142,7 @@ class OldSheets(Sheets):
             yield from super()._record(offset, kind, pieces)
 
     def _box(self, data: bytes) -> str:
-        return ""  # objects are laid out otherwise
+        return ""  # objects have another layout
 
     # Globals: formats have no numbers, their order counts ---------------------------------------------------------
 
@@ -191,7 +191,7 @@ class OldSheets(Sheets):
 
 
 class OldXlsHandler(LeafHandler):
-    """Workbooks that are no compound files."""
+    """A workbook outside a compound file."""
 
     name = "xls-2-4"
     media_types: tuple[str, ...] = MEDIA_TYPES["office.xls.handler"][1:]
@@ -199,7 +199,7 @@ class OldXlsHandler(LeafHandler):
         title="Excel workbooks, Excel 2 to 4, and later ones outside compound files",
         extensions=("xls", "xlw", "xlc", "xlm"),
         text="cells by rows, sheet by sheet: numbers plain, and as shown where that has other words; notes, headers, footers",
-        metadata=CHARSET_KEYS,  # where the code page is contradicted
+        metadata=CHARSET_KEYS,  # if the bytes contradict the code page
         leaves_out=(
             "workbooks that need a password: the exception is `encrypted`",
             "text boxes of Excel 3 and 4; formulas (their results are there)",
@@ -208,7 +208,7 @@ class OldXlsHandler(LeafHandler):
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Cells by rows, sheet after sheet, with notes, headers and footers."""
+        """Return cells by rows, sheet after sheet, with notes, headers and footers."""
         data = source.whole(limits.parse_bytes)
         kind = int.from_bytes(data[:2], "little")
         if kind not in (*_BEGINNINGS, BOF):

@@ -1,5 +1,5 @@
-"""What a workbook of Excel 97 to 2003 keeps of other sources ([MS-XLS]): cells of other workbooks that it links to, the caches of pivot
-tables, queries; and its names and scenarios."""
+"""Cached data of other sources in a workbook of Excel 97 to 2003 ([MS-XLS]): cells of linked workbooks, the caches of
+pivot tables, queries; and its names and scenarios."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _BUILT_IN = 0x20  # flag of a name that Excel defines itself
 _STRING = 0x17  # of a formula
 _SELF, _ADD_INS = 0x0401, 0x3A01  # in place of the length of a path
 _CACHES = "_SX_DB_CUR"
-_CONTROLS = re.compile(r"[\0-\x1f]+")  # in a path: what is between its parts (2.5.277)
+_CONTROLS = re.compile(r"[\0-\x1f]+")  # separators of the parts of a path (2.5.277)
 _FIELD, _NUMBER, _WHOLE, _TEXT, _TIME = 0xC7, 0xC9, 0xCC, 0xCD, 0xCE
 _NIL, _DOUBLE, _TEXT_CELL = 0, 1, 2  # of a kept cell (2.5.239)
 
 
 def _source(pieces: list[bytes]) -> Iterator[str]:
-    """Path and sheets of another workbook (SupBook, 2.4.271)."""
+    """Yield path and sheets of another workbook (SupBook, 2.4.271)."""
     strings = Strings(pieces, 2)
     count = strings.number(2)
     if count not in (_SELF, _ADD_INS):
@@ -29,12 +29,12 @@ def _source(pieces: list[bytes]) -> Iterator[str]:
 
 
 def _outer_name(pieces: list[bytes]) -> Iterator[str]:
-    """A name of another workbook (ExternName, 2.4.105)."""
+    """Yield a name of another workbook (ExternName, 2.4.105)."""
     yield Strings(pieces, 6).string(1)
 
 
 def _cells(pieces: list[bytes]) -> Iterator[str]:
-    """Cells of a row of another workbook (CRN, 2.4.65)."""
+    """Yield cells of a row of another workbook (CRN, 2.4.65)."""
     strings = Strings(pieces, 4)
     while strings.more:
         kind = strings.number(1)
@@ -47,7 +47,7 @@ def _cells(pieces: list[bytes]) -> Iterator[str]:
 
 
 def _name(pieces: list[bytes]) -> Iterator[str]:
-    """A name and the text that it stands for (Lbl, 2.4.150)."""
+    """Yield a name and its text (Lbl, 2.4.150)."""
     data = pieces[0]
     if len(data) < 15 or data[0] & _BUILT_IN:
         return
@@ -58,7 +58,7 @@ def _name(pieces: list[bytes]) -> Iterator[str]:
 
 
 def _comment(pieces: list[bytes]) -> Iterator[str]:
-    """The comment on a name (NameCmt, 2.4.173)."""
+    """Yield the comment on a name (NameCmt, 2.4.173)."""
     strings = Strings(pieces, 12)
     counts = strings.number(2), strings.number(2)
     for count in counts:
@@ -66,7 +66,7 @@ def _comment(pieces: list[bytes]) -> Iterator[str]:
 
 
 def _scenario(pieces: list[bytes]) -> Iterator[str]:
-    """A scenario: its name, author, comment and the values of its cells (Scenario, 2.4.244)."""
+    """Yield name, author, comment and cell values of a scenario (Scenario, 2.4.244)."""
     data = pieces[0]
     if len(data) < 8:
         return
@@ -88,8 +88,8 @@ def _text(at: int) -> Callable[[list[bytes]], Iterator[str]]:
     return lambda pieces: iter((_CONTROLS.sub(" ", Strings(pieces, at).string()).strip(),))
 
 
-# By number of the record: DConRef (2.4.86) and DConName (2.4.85) say where the cells of a pivot table come from, SXString (2.4.299) and
-# ExtString (2.4.108) hold connections and queries.
+# By number of the record: DConRef (2.4.86) and DConName (2.4.85) have the source of a pivot table's cells,
+# SXString (2.4.299) and ExtString (2.4.108) connections and queries.
 READERS: dict[int, Callable[[list[bytes]], Iterator[str]]] = {
     0x1AE: _source,
     0x23: _outer_name,
@@ -105,7 +105,7 @@ READERS: dict[int, Callable[[list[bytes]], Iterator[str]]] = {
 
 
 def caches(compound: CompoundFile) -> Iterator[str]:
-    """What pivot tables keep of their sources (2.1.7.9): a line for each field, with its items."""
+    """Yield the cached sources of pivot tables (2.1.7.9): a line for each field, with its items."""
     storage = compound.root.find(_CACHES)
     for entry in storage.children if storage else ():
         line: list[str] = []
@@ -141,13 +141,13 @@ def _item(kind: int, pieces: list[bytes]) -> str:
 
 _URL = bytes.fromhex("e0c9ea79f9bace118c8200aa004ba90b")
 _FILE = bytes.fromhex("0303000000000000c000000000000046")
-_AT = 32  # behind the cells, a class and a version: where the parts of a link begin
+_AT = 32  # start of the parts of a link, after the cells, a class and a version
 _MONIKER, _SHOWN, _FRAME, _AS_STRING = 0x01, 0x10, 0x80, 0x100  # flags of a link
 _LISTED = 0x80  # flag of a validation: its first formula is a string of choices
 _ATTRIBUTE, _CHOOSE = 0x19, 0x04
-_FORMULA = 22  # where the tokens of a formula begin in its record
+_FORMULA = 22  # start of the tokens of a formula in its record
 _HYPERLINK = b"\x67\x01"  # the number of the function
-# Bytes of the tokens of a formula ([MS-XLS] 2.5.198.25), by number; those from 0x40 on are those from 0x20 on again.
+# Bytes of the tokens of a formula ([MS-XLS] 2.5.198.25), by number; those from 0x40 on repeat those from 0x20 on.
 _SIZES = {
     **dict.fromkeys((*range(0x03, 0x17),), 1),
     0x01: 5,
@@ -175,7 +175,7 @@ _SIZES = {
 
 
 def address(data: bytes) -> str:
-    """Where an HLink leads to outside of the workbook ([MS-XLS] 2.4.140, [MS-OSHARED] 2.3.7.1); "" where that is nowhere."""
+    """Return the external address of an HLink ([MS-XLS] 2.4.140, [MS-OSHARED] 2.3.7.1); or ""."""
     flags, at = _number(data, _AT - 4, 4), _AT
     if not flags & _MONIKER:
         return ""
@@ -197,7 +197,7 @@ def address(data: bytes) -> str:
 
 
 def validation(pieces: list[bytes]) -> Iterator[str]:
-    """What cells ask for and object to when they are filled in, and the choices that are listed there (Dv, 2.4.90)."""
+    """Yield prompts and error messages of cells, and the choices that are listed there (Dv, 2.4.90)."""
     strings = Strings(pieces, 4)
     titled, objected, asked, objection = (strings.string() for _ in range(4))
     yield from (text for text in (titled, asked, objected, objection) if text.strip("\0"))
@@ -207,8 +207,8 @@ def validation(pieces: list[bytes]) -> Iterator[str]:
 
 
 def linked(formula: bytes) -> list[str]:
-    """Return the strings in the record of a formula that makes a link, the only place of the address; none of any other
-    formula."""
+    """Return the strings in the record of a formula that makes a link, the only place of the address; none for any
+    other formula."""
     tokens = formula[_FORMULA : _FORMULA + _number(formula, _FORMULA - 2, 2)]
     if _HYPERLINK not in tokens:
         return []
@@ -236,5 +236,5 @@ def _number(data: bytes, at: int, size: int) -> int:
 
 
 def _wide(data: bytes) -> str:
-    """Text up to its end, which is a zero."""
+    """Decode text up to its terminating zero."""
     return data.decode("utf-16-le", "replace").partition("\0")[0]

@@ -1,4 +1,4 @@
-"""What the sheets of a workbook show ([MS-XLS]): cells by rows, notes and boxes, headers and footers."""
+"""Text of the sheets of a workbook ([MS-XLS]): cells by rows, notes and boxes, headers and footers."""
 
 from __future__ import annotations
 
@@ -24,23 +24,25 @@ _FORMULA, _FORMULA_OLD, _STRING, _BOOLERR = 0x06, 0x406, 0x207, 0x205
 _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT = 0x1C, 0x1B6, 0x14, 0x15, 0x89C, 0x100D
 _OBJECT, _BOX, _BUTTON, _DRAWING = 0x5D, 6, 7, 0xEC
 _LINK, _VALIDATION = 0x1B8, 0x1BE
-_ADDRESSES = 10_000  # different ones behind links
+_ADDRESSES = 10_000  # different addresses of links
 _ASIDE = frozenset(
     (*kept.READERS, _LINK, _VALIDATION, _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT, _DRAWING)
 )
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
-_CELL = struct.Struct("<HHH2xHI")  # type, length, row, cell format of a record of one or more cells, and what follows
+_CELL = struct.Struct(
+    "<HHH2xHI"
+)  # type, length, row and cell format of a record of one or more cells, and the next word
 _WORD = struct.Struct("<I")
-_PLAIN = {_LABELSST: 10, _RK: 10, _NUMBER: 14}  # lengths of the records of one cell each that most cells are
-_LOOK = 8  # where such a record has the cell's format, and behind that its value
-_KNOWN = 4096  # numbers as shown that are kept in mind
-ReadCell = Callable[[Any, list[bytes], int], str]  # what the cells of one record show, with tabs between
+_PLAIN = {_LABELSST: 10, _RK: 10, _NUMBER: 14}  # lengths of the most frequent records, of one cell each
+_LOOK = 8  # offset of the cell's format in such a record; its value follows
+_KNOWN = 4096  # shown numbers that are remembered
+ReadCell = Callable[[Any, list[bytes], int], str]  # returns the text of the cells of one record, separated by tabs
 ReadGlobal = Callable[[Any, list[bytes]], None]
 
 
 class Sheets:
-    """Goes once through a workbook's stream, from its globals to its last sheet, and gives lines of text."""
+    """Reader of a workbook's stream in one pass, from its globals to its last sheet; it yields lines of text."""
 
     def __init__(self, stream: bytes) -> None:
         self._stream = stream
@@ -55,21 +57,21 @@ class Sheets:
         self._row: list[str] = []
         self._row_number = -1
         self._row_size = 0  # characters
-        self._lost = 0  # cells that show a shared string which is not there
-        self._asked: set[str] = set()  # what cells of the sheet say when they are filled in
-        self._addresses: dict[str, None] = {}  # behind links
-        self._waiting = False  # a formula's string comes next
-        self._known: dict[bytes, str] = {}  # format and value of a cell → what it shows: the same come again and again
+        self._lost = 0  # cells that refer to a missing shared string
+        self._asked: set[str] = set()  # prompts of cells of the sheet
+        self._addresses: dict[str, None] = {}  # of links
+        self._waiting = False  # a formula's string follows
+        self._known: dict[bytes, str] = {}  # format and value of a cell → its text; many cells are the same
         self.error: DocumentError | None = None
 
     @property
     def detected(self) -> Detected:
-        """The charset that its strings of bytes, which those of Excel 5 and older are, were read in."""
+        """Charset of its byte strings, which Excel 5 and older versions have."""
         return self._page.detected
 
     def lines(self) -> Iterator[str]:
-        """Each sheet's name, then its rows with cells apart by tabs, and its other texts where they come. Raises
-        DocumentError `encrypted`; what else is wrong is in `error` afterwards."""
+        """Yield each sheet's name, then its rows with cells separated by tabs, and its other texts where they occur.
+        Raises DocumentError `encrypted`; other errors are in `error` afterwards."""
         try:
             yield from self._records()
         except DocumentError as failed:
@@ -84,7 +86,7 @@ class Sheets:
             self.error = lost_strings(self._lost)
 
     def _records(self) -> Iterator[str]:
-        """All records, of which most are cells in one piece."""
+        """Read all records, of which most are cells in one piece."""
         stream, size, at = self._stream, len(self._stream), 0
         read_head, readers, others, last_cell = _CELL.unpack_from, self.cells, self.others, size - _CELL.size
         plain, known, told, shared, texts = _PLAIN.get, self._known, self._told, self._shared, self._styles.texts
@@ -110,7 +112,7 @@ class Sheets:
                                 cell = self._around(shared[value], style) if texts else shared[value]
                             else:
                                 cell, self._lost = "", self._lost + 1
-                        else:  # what follows such a record in another piece is none of it
+                        else:  # further pieces of such a record do not belong to it
                             looked = stream[at + _LOOK : end]
                             cell = known.get(looked) or told(looked)
                         if cell:
@@ -148,7 +150,7 @@ class Sheets:
             yield name
 
     def _cell(self, read: ReadCell, pieces: list[bytes]) -> tuple[str, ...]:
-        """Take a cell; the row before it when it begins another one."""
+        """Take a cell; return the row before it if the cell begins another one."""
         if len(pieces[0]) < 6:
             return ()
         row, _, style = struct.unpack_from("<HHH", pieces[0])
@@ -173,13 +175,13 @@ class Sheets:
             self._row_size += len(cell)
 
     def _flush(self) -> tuple[str, ...]:
-        """The row so far; empty cells and rows are left out."""
+        """Return the row so far, without empty cells, and begin a new one."""
         cells = self._row
         self._row, self._row_number, self._row_size = [], -1, 0
         return ("\t".join(cells),) if cells else ()
 
     def _text(self, pieces: list[bytes], at: int, count_bytes: int = 2) -> str:
-        """A string as this version of the format keeps it."""
+        """Return a string as this version of the format stores it."""
         if self._version8:
             return Strings(pieces, at).string(count_bytes)
         start = at + count_bytes
@@ -187,7 +189,7 @@ class Sheets:
         return self._page.text(pieces[0][start : start + size])
 
     def _aside(self, kind: int, pieces: list[bytes]) -> str:
-        """Text outside the cells: of notes, boxes, charts, headers and footers."""
+        """Return text outside the cells: of notes, boxes, charts, headers and footers."""
         if kind == _DRAWING:  # 2.4.170
             return "\n".join(art.lettering(b"".join(pieces)))
         if kind in kept.READERS:
@@ -204,12 +206,12 @@ class Sheets:
             count = int.from_bytes(pieces[0][10:12], "little")
             return Strings(pieces[1:], 1).characters(count, pieces[1][0]) if pieces[1:] and pieces[1] else ""
         if kind == _NOTE:
-            if self._version8:  # 2.4.179: who wrote it; what he wrote is in the box
+            if self._version8:  # 2.4.179: the author; the text is in the box
                 return self._text(pieces, 8)
             return self._page.text(pieces[0][6:])
         if kind == _OBJECT:
             return "" if self._version8 else self._box(b"".join(pieces))
-        if kind == _HEADERS:  # 2.4.137: those of even and of first pages, if these have their own
+        if kind == _HEADERS:  # 2.4.137: headers of even and of first pages, if these have their own
             counts = struct.unpack_from("<4H", pieces[0], 30) if len(pieces[0]) >= 38 else ()
             strings = Strings(pieces, 38)
             return "\n".join(filter(None, [printed(strings.string()) for count in counts if count]))
@@ -282,7 +284,7 @@ class Sheets:
         return self._number(struct.unpack("<d", data)[0], style) if len(data) == 8 else ""
 
     def _told(self, looked: bytes) -> str:
-        """What a number shows, by its cell's format (two bytes) and its value: a double, or four bytes of one."""
+        """Show a number, by its cell's format (two bytes) and its value: a double, or four bytes of one."""
         style, value = _two(looked, 0), looked[2:]
         number = rk(_WORD.unpack(value)[0]) if len(value) == _WORD.size else struct.unpack("<d", value)[0]
         if len(self._known) >= _KNOWN:
@@ -299,7 +301,7 @@ class Sheets:
         return "\t".join([known.get(one) or told(one) for one in each])
 
     def _formula(self, pieces: list[bytes], style: int) -> str:
-        """What a formula showed when the file was saved (2.5.133), and the address of a link; a string comes in a record of its own."""
+        """Return a formula's stored result (2.5.133), and the address of a link; strings follow separately."""
         value = pieces[0][6:14]
         if value[6:8] != b"\xff\xff":
             shown = self._double(pieces, style)
@@ -319,11 +321,11 @@ class Sheets:
         return number_shown(text, number, shown, self._start) if shown else text
 
     def _around(self, text: str, style: int) -> str:
-        """A text with what its cell's format shows around it."""
+        """Return a text with the text that its cell's format shows around it."""
         form = text_format(self._styles[style]) if text and style in self._styles.texts else None
         return text if form is None else form.text(text)
 
-    # By number, as derived classes may change them
+    # By number; derived classes may change them
     globals: ClassVar[dict[int, ReadGlobal]] = {
         _FILEPASS: _on_filepass,
         _CODEPAGE: _on_codepage,

@@ -1,1 +1,1 @@
-"""MAPI properties, which all formats of Outlook consist of."""
+"""MAPI properties, the content of all Outlook formats."""

@@ -1,5 +1,5 @@
-"""What appointments, meetings and tasks of Outlook say in properties ([MS-OXOCAL] 2.2.1, [MS-OXOTASK] 2.2.2): metadata of the item, for
-no field of a mail message stands for them, and its bytes and hash are those of the message without."""
+"""Properties of Outlook's appointments, meetings and tasks ([MS-OXOCAL] 2.2.1, [MS-OXOTASK] 2.2.2) as metadata of the
+item: a mail message has no fields for them, so its bytes and hash do not depend on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from readers.outlook.mapi.properties import Properties
 # which are larger than any that a file has.
 
 NAMED: Final = 0x8000  # the first id of a property that has a name
-OURS: Final = 0x10000  # the first of ours
+OURS: Final = 0x10000  # the first of our ids
 _APPOINTMENT, _TASK, _ADDRESS, _MEETING = 0x10000, 0x20000, 0x30000, 0x40000
 LOCATION, BEGINS, ENDS, WHERE = _APPOINTMENT | 0x8208, _APPOINTMENT | 0x820D, _APPOINTMENT | 0x820E, _MEETING | 0x0002
 TASK_STATUS, TASK_BEGINS, TASK_DUE, TASK_OWNER = _TASK | 0x8101, _TASK | 0x8104, _TASK | 0x8105, _TASK | 0x811F
@@ -39,18 +39,18 @@ _KNOWN = frozenset(
 )
 _NAME = struct.Struct("<IHH")  # number or place of the name, its set and whether it is a string, position among all
 _GUID = struct.Struct("<IHH8s")
-_FIRST_SET = 3  # those before it have no place in the list of sets
-# The last as winmail.dat calls meetings ([MS-OXTNEF] 2.1.3.3.1).
+_FIRST_SET = 3  # smaller numbers are not in the list of sets
+# The last is the class of meetings in winmail.dat ([MS-OXTNEF] 2.1.3.3.1).
 _CLASSES = ("ipm.contact", "ipm.appointment", "ipm.schedule.meeting", "ipm.task", "ipm.microsoft schedule.mtg")
 
 
 def has_fields(message_class: str | None) -> bool:
-    """Whether items of this class say something in properties that no mail message has."""
+    """Return whether items of this class have properties for which mail messages have no fields."""
     return (message_class or "").lower().startswith(_CLASSES)
 
 
 def our_id(guid: bytes, number: int) -> int:
-    """Ours of a property in a set; 0 for those that are not wanted."""
+    """Return our id of a property in a set; 0 if it is not needed."""
     if len(guid) != _GUID.size:
         return 0
     a, b, c, rest = _GUID.unpack(guid)
@@ -60,7 +60,7 @@ def our_id(guid: bytes, number: int) -> int:
 
 
 def our_ids(guids: bytes, names: bytes) -> dict[int, int]:
-    """Ours by those of a store or file, of its list of sets and its list of names ([MS-OXMSG] 2.2.3.1, [MS-PST] 2.4.7)."""
+    """Return our ids by a file's, from its sets and names ([MS-OXMSG] 2.2.3.1, [MS-PST] 2.4.7)."""
     out: dict[int, int] = {}
     for number, kind, position in _NAME.iter_unpack(names[: len(names) // _NAME.size * _NAME.size]):
         at = ((kind >> 1) - _FIRST_SET) * _GUID.size
@@ -70,7 +70,7 @@ def our_ids(guids: bytes, names: bytes) -> dict[int, int]:
 
 
 def rename(own: Properties, ids: dict[int, int]) -> None:
-    """Put the properties that have names under our ids too."""
+    """Add the named properties under our ids."""
     own.values |= {ours: own.values[theirs] for theirs, ours in ids.items() if theirs in own.values}
 
 
@@ -78,20 +78,20 @@ FIELD_KEYS = ("location", "start", "end", "task_owner", "task_state")
 LEFT_OF_FIELDS = (
     "members of distribution lists; journal entries' and notes' own fields; children, hobbies and accounts of contacts"
 )
-_FIRST, _LAST = -11_644_473_600, 79_000_000_000  # of 1601 to 4473: a day in 4501 stands for none
+_FIRST, _LAST = -11_644_473_600, 79_000_000_000  # of 1601 to 4473: a day in 4501 means none
 _TASK_CLASS = "ipm.task"
 _STATES = ("not started", "in progress", "complete", "waiting on someone else", "deferred")
 
 
 def noted(own: Properties) -> dict[str, str]:
-    """Place, beginning and end of an appointment; of a task when it begins and is due, whose it is and how far it is."""
+    """Return place, beginning and end of an appointment; beginning, due date, owner and state of a task."""
     return dict(clean.values(_pairs(own))) if has_fields(own.text(mapi.MESSAGE_CLASS)) else {}
 
 
 def _pairs(own: Properties) -> Iterator[tuple[str, str | None]]:
     if (
         not (own.text(mapi.MESSAGE_CLASS) or "").lower().startswith(_TASK_CLASS)
-    ):  # Outlook gives others a state of theirs too
+    ):  # other items of Outlook have a state too
         yield "location", own.text(LOCATION) or own.text(WHERE)
         yield "start", iso(own, BEGINS)
         yield "end", iso(own, ENDS)
@@ -104,14 +104,14 @@ def _pairs(own: Properties) -> Iterator[tuple[str, str | None]]:
 
 
 def iso(own: Properties, ident: int) -> str | None:
-    """A time in UTC; None where there is none, which Outlook notes as a day in the year 4501."""
+    """Return a time in UTC; None if there is none, which Outlook stores as a day in the year 4501."""
     seconds = own.time(ident)
     if seconds is None or not _FIRST <= seconds < _LAST:
         return None
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# Contacts as Outlook stores them ([MS-OXOCNTC]): what they say is in properties, not in a body.
+# Contacts of Outlook ([MS-OXOCNTC]): their text is in properties, not in a body.
 
 EVERYTHING = range(0x10000)  # property ids: addresses are in named ones, whose ids differ from file to file
 _CLASS = "ipm.contact"
@@ -166,19 +166,19 @@ _FIELDS = (
     ("Web page", 0x3A51),
     ("Personal web page", 0x3A50),
 )
-# Days at which they are, then the moments at which these begin, somewhere.
+# Property ids of the day, then of the moment at which it begins in some time zone.
 _DAYS = (("Birthday", BIRTHDAY, 0x3A42), ("Anniversary", ANNIVERSARY, 0x3A41))
 _EMAIL = re.compile(r"[^\s@<>]{1,128}@[^\s@<>]{1,255}")
 _WORDS = re.compile(r"\w+")
 
 
 def is_contact(own: Properties) -> bool:
-    """Whether this item is a contact."""
+    """Return whether this item is a contact."""
     return (own.text(mapi.MESSAGE_CLASS) or "").lower().startswith(_CLASS)
 
 
 def contact_text(own: Properties) -> str:
-    """A line for each field with a value, and each address."""
+    """Return a line for each field with a value, and for each address."""
     return "".join(f"{label}: {said}\n" for label, said in _lines(own))
 
 
@@ -186,7 +186,7 @@ def _lines(own: Properties) -> Iterator[tuple[str, str]]:
     words: set[str] = set()
     for label, ident in _FIELDS:
         said = " ".join((own.text(ident) or "").split())
-        # An address in one piece is stored next to its pieces: it is shown where it has other words.
+        # An address is stored as a whole and in pieces: the whole is shown if it has other words.
         if said and not (ident >= OURS and words.issuperset(_WORDS.findall(said))):
             words.update(_WORDS.findall(said))
             yield label, said

@@ -1,5 +1,5 @@
-"""From MAPI properties to the fields of an Internet message ([MS-OXCMAIL] 2.2), so that a message of a PST, an MSG or
-a winmail.dat is read by the same code as any other."""
+"""Conversion of MAPI properties to the fields of an Internet message ([MS-OXCMAIL] 2.2), so that a message of a PST, an
+MSG or a winmail.dat is read by the same code as any other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Propert
 from readers.records import Limits, TextState
 from readers.text.html import html_decode
 
-# The bodies of a message of Outlook in plain text, HTML and RTF, of which it may have any.
+# The bodies of an Outlook message in plain text, HTML and RTF; it may have any of them.
 
 # Bytes of an RTF body whose words are compared; longer ones take too long relative to a message's other work.
 _RTF_SHORT = 4_000
@@ -44,7 +44,7 @@ _RTF_FRAME = 1_000  # bytes: fonts, colours and styles around the text of an RTF
 
 @dataclass(slots=True)
 class Body:
-    """The text of a message: plain text, HTML, why it is incomplete, and the charsets that it was decoded from."""
+    """Text of a message: plain text, HTML, why it is incomplete, and the charsets that it was decoded from."""
 
     plain: str | None
     html: str | None
@@ -52,7 +52,7 @@ class Body:
     read: list[Detected | None] = field(default_factory=list)
 
     def notes(self) -> dict[str, Any]:
-        """What its item's metadata has of that."""
+        """Return its item's metadata about that."""
         found = least_certain(self.read)
         notes = found.metadata() if found else {}
         if self.damage is not None:
@@ -63,7 +63,7 @@ class Body:
 
 
 def body_of(own: Properties, limit: int) -> Body:
-    """Plain text and HTML; the text of an RTF body where there is neither. An RTF body that is much longer than the
+    """Return plain text and HTML; the text of an RTF body if there is neither. An RTF body that is much longer than the
     plain one is appended to it; of a short one, the lines with words that the plain one lacks. A contact's fields come
     before its note."""
     html, found = _html(own)
@@ -80,14 +80,14 @@ def body_of(own: Properties, limit: int) -> Body:
 
 
 def _add_rtf(body: Body, packed: bytes, limit: int) -> None:
-    """Add the text of an RTF body to the plain one, if it is to be read at all."""
+    """Add the text of an RTF body to the plain one, if it may add words."""
     said = len(body.plain.strip()) if body.plain else 0
     size = int.from_bytes(packed[4:8], "little")
     if said and _RTF_SHORT < size <= 2 * said + _RTF_FRAME:
         return
     try:
         unpacked = decompress(packed, max(limit, _RTF_MOST))
-    except DocumentError as error:  # the rest of the message is still worth having
+    except DocumentError as error:  # the rest of the message is kept
         body.damage = _of_body(error)
         return
     reader = read_rtf(unpacked.data, limit + 1)  # one more shows that text was cut at the limit
@@ -108,12 +108,12 @@ def _of_body(error: DocumentError) -> DocumentError:
 
 
 def _blank(body: str | None) -> bool:
-    """Whether it has no text: programs leave a blank line where the body is in another form."""
+    """Return whether it has no text: programs leave a blank line if the body is in another form."""
     return not body or body.isspace()
 
 
 def _html(own: Properties) -> tuple[str | None, Detected | None]:
-    """The HTML body, and the charset that its bytes were read in."""
+    """Return the HTML body, and the charset that its bytes were decoded with."""
     text = own.text(mapi.HTML)
     data = own.raw(mapi.HTML)
     if text is not None or not data:
@@ -124,11 +124,11 @@ def _html(own: Properties) -> tuple[str | None, Detected | None]:
 
 _MAX_DEPTH = 24  # messages inside one another; each is two storages deeper in an MSG
 _MAX_PEOPLE = 20_000  # recipients of one message
-_MAX_ATTACHMENTS = 20_000  # of one message that are counted as missing, whatever it announces
+_MAX_ATTACHMENTS = 20_000  # the most that are counted as missing from one message
 _MAX_REFERENCES = 1_000
-_ROOM = 0.7  # of the parse limit for attachments: base64 makes four bytes of three, and the form has to be parsed
+_ROOM = 0.7  # share of the parse limit for attachments: base64 makes four bytes of three, and the form has to be parsed
 _TO, _CC, _BCC = 1, 2, 3
-# The text between commas: the standard library takes the square of the time for a group of many.
+# The text between commas: the standard library needs quadratic time for a group of many.
 _ADDRESS = re.compile(r'(?:[^,"\\<(]++|\\.?|"(?:[^"\\]++|\\.|(?!))*+"|<[^<>]*+>|\([^()]*+\)|["<(]|(?!))++', re.DOTALL)
 _LONGEST_ADDRESS = 4_000  # characters
 _MOST_NESTED = 50
@@ -137,11 +137,11 @@ _WITHOUT_NESTING = str.maketrans("(:", "  ")
 
 @dataclass(slots=True)
 class FormReader:
-    """Makes the form of one message; `error` reports its unreadable parts, including those of messages inside it. Their
-    attachments together share the room that the parse limit leaves."""
+    """Converter of one message to a form; `error` reports its unreadable parts, including those of messages inside it.
+    Their attachments together share the memory that the parse limit allows."""
 
     limits: Limits
-    _lost: list[DocumentError] = field(default_factory=list)  # one for each attachment that is left out
+    _lost: list[DocumentError] = field(default_factory=list)  # one for each omitted attachment
     _left: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -149,7 +149,7 @@ class FormReader:
 
     @property
     def error(self) -> DocumentError | None:
-        """Why attachments were left out, and how many."""
+        """The reason why attachments were omitted, and their number."""
         if not self._lost:
             return None
         count, first = len(self._lost), self._lost[0]
@@ -157,7 +157,7 @@ class FormReader:
         return DocumentError(first.code, detail, missing=count)
 
     def form(self, message: MapiMessage, *, attachments: bool = True, depth: int = 0) -> MailForm:
-        """The fields of this message. Attachments that cannot be read or are too large are left out."""
+        """Return the fields of this message. Attachments that cannot be read or are too large are omitted."""
         own = message.properties
         header = _Header(own)
         to, cc, bcc = _people(message, header)
@@ -180,7 +180,7 @@ class FormReader:
         )
 
     def _attachments(self, message: MapiMessage, depth: int) -> Iterator[MailAttachment]:
-        """In order; a failure of the list itself ends it."""
+        """Yield the attachments in order; a failure of the list itself ends it."""
         attachments, count = message.attachments(), 0
         while True:
             try:
@@ -203,7 +203,7 @@ class FormReader:
                     yield made
 
     def attachment(self, attachment: MapiAttachment, depth: int = 0) -> MailAttachment | None:
-        """One attachment; None for a link. DocumentError when it cannot be read."""
+        """Return one attachment; None for a link. Raises DocumentError if it cannot be read."""
         own = attachment.properties
         identifier = (own.text(mapi.ATTACH_CONTENT_ID) or "").strip("<> ")
         if attachment.message is not None:
@@ -234,14 +234,14 @@ class FormReader:
         self._left -= size
 
     def _missing(self, announced: int | None, found: int) -> None:
-        """Attachments that the message announces beyond those that are in it."""
+        """Record attachments that the message announces but does not contain."""
         for position in range(found, min(announced or 0, _MAX_ATTACHMENTS)):
             detail = f"attachment {position + 1} of {announced} is not in the message"
             self._lost.append(DocumentError(ExceptionCode.CORRUPT, detail))
 
 
 def attachment_name(own: Properties) -> str:
-    """The long name, else the short one, else what is shown; "" if there is none."""
+    """Return the long name, else the short one, else the displayed one; "" if there is none."""
     for ident in (mapi.ATTACH_LONG_NAME, mapi.ATTACH_NAME, mapi.DISPLAY_NAME):
         if name := (own.text(ident) or "").strip():
             return name
@@ -249,7 +249,7 @@ def attachment_name(own: Properties) -> str:
 
 
 class _Header:
-    """The header a message came with, if it did; taken apart when the first field of it is asked for."""
+    """The header with which a message arrived, if any; parsed when its first field is requested."""
 
     __slots__ = ("_fields", "_own")
 
@@ -258,20 +258,20 @@ class _Header:
         self._fields: Fields | None = None
 
     def raw(self, name: bytes) -> bytes:
-        """The first field of this name."""
+        """Return the first field of this name."""
         if self._fields is None:
             data = (self._own.text(mapi.HEADERS) or "").encode("utf-8", "replace").lstrip()
             self._fields = parse_fields(data, 0, len(data))[0]
         return self._fields.raw(name)
 
     def text(self, name: bytes) -> str:
-        """The same, decoded."""
+        """Return the first field of this name, decoded."""
         return decode_text(self.raw(name))
 
 
 def conversation_of(own: Properties) -> str:
-    """A message's place in its conversation in hexadecimal, "" where none is noted. It is in no form: a form's bytes, and so
-    its hash, are those of the message without it."""
+    """Return a message's position in its conversation in hexadecimal, "" if none is stored. It is not part of the form,
+    whose bytes and hash do not depend on it."""
     return conversation_hex(own.raw(mapi.CONVERSATION_INDEX)) or conversation_index(_Header(own).text(b"thread-index"))
 
 
@@ -285,7 +285,7 @@ def _references(own: Properties, header: _Header) -> tuple[str, ...]:
 
 
 def _sent(own: Properties, header: _Header) -> int | None:
-    """When it was sent, else the date of its header, else when it arrived."""
+    """Return the time of sending, else the date of its header, else the time of arrival."""
     sent = own.time(mapi.SUBMIT_TIME)
     if sent is None:
         sent = utc_time(header.text(b"date"))
@@ -293,8 +293,9 @@ def _sent(own: Properties, header: _Header) -> int | None:
 
 
 def _subject(own: Properties, header: _Header) -> str:
-    """The subject; two characters in front say how long its prefix is ([MS-PST] 2.5.3.1.1.1). A winmail.dat that lacks
-    it, for the message around it has one, may still have the topic: the subject without prefixes."""
+    """Return the subject; the two characters before it give the length of its prefix ([MS-PST] 2.5.3.1.1.1). A
+    winmail.dat may lack it, because the message around it has one, but contain the topic: the subject without
+    prefixes."""
     subject = own.text(mapi.SUBJECT)
     if subject is None:
         normalized = own.text(mapi.NORMALIZED_SUBJECT)
@@ -305,7 +306,7 @@ def _subject(own: Properties, header: _Header) -> str:
 
 
 def _sender(own: Properties, header: _Header) -> Address | None:
-    """Whom the message is from: the represented sender, else the sender, else the header's From."""
+    """Return the author of the message: the represented sender, else the sender, else the header's From."""
     best: Address | None = None
     for name, smtp, kind, email in (
         (mapi.REPRESENTING_NAME, mapi.REPRESENTING_SMTP, mapi.REPRESENTING_TYPE, mapi.REPRESENTING_EMAIL),
@@ -320,7 +321,7 @@ def _sender(own: Properties, header: _Header) -> Address | None:
 
 
 def _address(own: Properties, name: int, smtp: int, kind: int, email: int) -> Address | None:
-    """Name and SMTP address; the address "" where there is only one of another system (X.500)."""
+    """Return name and SMTP address; the address is "" if there is only one of another system (X.500)."""
     shown = (own.text(name) or "").strip()
     address = (own.text(smtp) or "").strip()
     if not address:
@@ -333,7 +334,7 @@ def _address(own: Properties, name: int, smtp: int, kind: int, email: int) -> Ad
 
 
 def _people(message: MapiMessage, header: _Header) -> tuple[tuple[Address, ...], ...]:
-    """Recipients by type; without a table of them the header's, else the names that would be shown."""
+    """Return recipients by type; without a table of them the header's, else the displayed names."""
     kinds: dict[int, list[Address]] = {_TO: [], _CC: [], _BCC: []}
     for row in message.recipients[:_MAX_PEOPLE]:
         kind = (row.number(mapi.RECIPIENT_TYPE) or 0) & 0xF  # flags in the upper bits
@@ -344,7 +345,7 @@ def _people(message: MapiMessage, header: _Header) -> tuple[tuple[Address, ...],
     if any(kinds.values()) and (complete or not message.properties.text(mapi.HEADERS)):
         return tuple(tuple(kinds[kind]) for kind in (_TO, _CC, _BCC))
     named = tuple(_from_header(header, name) for name in (b"to", b"cc", b"bcc"))
-    if any(kinds.values()):  # those of Exchange alone, which the header has as others see them
+    if any(kinds.values()):  # some with Exchange addresses only, for which the header has the external ones
         known = {name.strip().lower(): address for people in named for name, address in people if name and address}
         return tuple(
             tuple((name, address or known.get(name.lower(), "")) for name, address in kinds[kind])
@@ -366,7 +367,7 @@ def _from_header(header: _Header, name: bytes) -> tuple[Address, ...]:
 
 
 def _taken_apart(one: str) -> list[Address]:
-    """The standard library takes a name without an address, as Exchange writes some, for an address without blanks."""
+    """Parse an address. The standard library removes the blanks of a name without an address."""
     found = getaddresses([one])
     if len(found) == 1 and not found[0][0] and "@" not in found[0][1] and " " in (name := one.strip('" ')):
         return [(name, "")]
@@ -374,7 +375,7 @@ def _taken_apart(one: str) -> list[Address]:
 
 
 def _plain(address: str) -> str:
-    """One address as the standard library can take it: it calls itself for each bracket and each name of a group."""
+    """Simplify an address for the standard library, which calls itself for each bracket and each name of a group."""
     address = address[:_LONGEST_ADDRESS].strip("; ")
     return address if address.count("(") + address.count(":") < _MOST_NESTED else address.translate(_WITHOUT_NESTING)
 
@@ -395,7 +396,7 @@ def beside(form: MailForm) -> MailForm:
 
 
 def note_in_text(out: Text, form: MailForm) -> None:
-    """Say of a message's text what its bytes do not show."""
+    """Add to a message's text what its bytes do not show."""
     out.error = form.damage or out.error
     out.metadata |= {key: noted for key, noted in form.notes.items() if key != TEXT_STATE}
     if form.notes.get(TEXT_STATE) == TextState.GUESSED:
@@ -403,7 +404,7 @@ def note_in_text(out: Text, form: MailForm) -> None:
 
 
 def note_in_child(child: Child, form: MailForm | None) -> Child:
-    """The same of a message that is a child."""
+    """Add the same to a message that is a child."""
     if form is not None:
         child.notes |= form.notes
         child.error = _both(child.error, _damage(form))
@@ -411,7 +412,7 @@ def note_in_child(child: Child, form: MailForm | None) -> Child:
 
 
 def _damage(form: MailForm) -> DocumentError | None:
-    """The damage of its body, or of the body of a message in it, which is reported nowhere else."""
+    """Return the damage of its body, or of the body of a message in it, which is reported nowhere else."""
     inside = (_damage(one.message) for one in form.attachments if one.message is not None)
     return form.damage or next(filter(None, inside), None)
 

@@ -1,6 +1,6 @@
 """Properties of messages as Outlook stores them, in a PST, an MSG or a winmail.dat ([MS-OXPROPS], [MS-OXCDATA] 2.11).
 
-A property is an id and a type with raw bytes; what the three formats share begins here.
+A property is an id and a type with raw bytes; this is the common part of the three formats.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LOCALE_CODEPAGES = {65001: "utf-8", 20127: "cp1252", 1200: "utf-16-le", 28591: 
 
 
 def codec_of(codepage: int | None) -> str:
-    """Python's codec of a Windows code page; "" when it has none."""
+    """Return Python's codec of a Windows code page; "" if there is none."""
     if not codepage or codepage > 99_999:
         return ""
     known = _LOCALE_CODEPAGES.get(codepage)
@@ -56,19 +56,19 @@ def codec_of(codepage: int | None) -> str:
 
 @dataclass(slots=True)
 class Properties:
-    """The properties of one object by id: (type, raw value). Strings of eight bits are in `codec`; "" means unknown.
-    `detected` is where that of a message is known from."""
+    """Properties of one object by id: (type, raw value). Strings of eight bits are in `codec`; "" means unknown.
+    `detected` is the codec of a message with its origin."""
 
     values: dict[int, tuple[int, bytes]] = field(default_factory=dict)
     codec: str = ""
     detected: Detected | None = None
 
     def raw(self, ident: int) -> bytes:
-        """The value as stored; b"" if there is none."""
+        """Return the value as stored; b"" if there is none."""
         return self.values.get(ident, (0, b""))[1]
 
     def text(self, ident: int) -> str | None:
-        """A string, without what follows a NUL at its end; None where there is none, or something else."""
+        """Return a string without NULs at its end; None if there is none, or another type."""
         kind, value = self.values.get(ident, (0, b""))
         if kind == STRING:
             return value[: len(value) & ~1].decode("utf-16-le", "replace").rstrip("\0")
@@ -79,7 +79,7 @@ class Properties:
         return None
 
     def number(self, ident: int) -> int | None:
-        """An integer or a boolean."""
+        """Return an integer or a boolean."""
         kind, value = self.values.get(ident, (0, b""))
         if kind == INTEGER_32 and len(value) >= 4:
             return int(struct.unpack_from("<i", value)[0])
@@ -90,7 +90,7 @@ class Properties:
         return None
 
     def time(self, ident: int) -> int | None:
-        """A time in seconds UTC since the epoch; None where there is none."""
+        """Return a time in seconds UTC since the epoch; None if there is none."""
         kind, value = self.values.get(ident, (0, b""))
         if kind != TIME or len(value) < 8:
             return None
@@ -99,8 +99,8 @@ class Properties:
 
 
 def string_charset(tables: Sequence[Properties], declared: str = "") -> Detected:
-    """The charset of a message's strings of eight bits: its code page (`declared` where another place gives it), unless
-    they contradict it; without one the charset detected for all of them. "" where they are ASCII or UTF-8."""
+    """Return the charset of a message's strings of eight bits: its code page (`declared` if another place gives it),
+    unless they contradict it; without one the charset detected for all of them. "" if they are ASCII or UTF-8."""
     pages = (own.number(ident) for own in tables for ident in (MESSAGE_CODEPAGE, INTERNET_CODEPAGE))
     declared = declared or next((codec for codec in map(codec_of, pages) if codec), "")
     strings = (value.rstrip(b"\0") for own in tables for kind, value in own.values.values() if kind == STRING_8)
@@ -114,7 +114,7 @@ def string_charset(tables: Sequence[Properties], declared: str = "") -> Detected
 
 
 def decode_strings(own: Properties, people: Sequence[Properties] = ()) -> None:
-    """Have the strings of a message and of its recipients decoded in the charset that the message's are in."""
+    """Set the charset of the message's strings for the message and its recipients."""
     own.detected = string_charset([own])
     for one in (own, *people):
         one.codec = own.detected.charset
@@ -125,22 +125,22 @@ class MapiAttachment:
     """One attachment. `data` and `message` read when they are called; both are None for a link."""
 
     properties: Properties
-    size: int = 0  # bytes announced, to refuse what is too large before it is read
+    size: int = 0  # bytes announced, to refuse a too large one before reading
     data: Callable[[], tuple[bytes, bytes]] | None = None  # (name of a packaged file or b"", bytes)
     message: Callable[[], MapiMessage] | None = None
 
 
 @dataclass(slots=True)
 class MapiMessage:
-    """One message: attachments are read as they are asked for."""
+    """One message: attachments are read when they are requested."""
 
     properties: Properties
     recipients: list[Properties]
     attachments: Callable[[], Iterator[MapiAttachment]]
-    announced: int | None = None  # how many there are, where the message announces it
+    announced: int | None = None  # number of attachments, if the message announces it
 
 
-# Everything that the form of a message is made of.
+# All properties that the form of a message uses.
 WANTED: Final = frozenset(
     (
         *(MESSAGE_CLASS, SUBJECT, SUBMIT_TIME, SUBJECT_PREFIX, HEADERS, NORMALIZED_SUBJECT, DELIVERY_TIME, TOPIC),

@@ -1,7 +1,7 @@
-"""The lower half of a PST ([MS-PST] 2.2): its two B-trees and the blocks they lead to.
+"""The lower layer of a PST ([MS-PST] 2.2): its two B-trees and the blocks in their leaves.
 
-Only what is asked for is read, so a store of any size needs little memory. Nothing in it is trusted: trees are followed
-down a few levels only, and what is read for one object is bounded by the caller.
+Only requested parts are read, so a store of any size needs little memory. Nothing in it is trusted: trees are followed
+down a few levels only, and the caller bounds what is read for one object.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _PAGE = 512
 _BBT, _NBT = 0x80, 0x81
 _MAX_LEVELS = 8
 _CACHED_PAGES = 4_000
-_SMALLEST_BLOCK = 64  # bytes that a block takes
+_SMALLEST_BLOCK = 64  # size of a block in the file
 _PAIR = struct.Struct("<QQ")
-_TRIPLE = struct.Struct("<QQQ")  # of a branch: key, block id, offset
+_TRIPLE = struct.Struct("<QQQ")  # entry of a branch: key, block id, offset
 _NODE = struct.Struct("<QQQI4x")  # node id, data, subnodes, parent
 _BLOCK = struct.Struct("<QQHHI")  # block id, offset, size, references
-# From stored to plain: the third table of section 5.1.
+# Decoding table: the third table of section 5.1.
 _PLAIN = bytes.fromhex(
     "47f1b4e60b6a7248854e9eebe2f89453e0bba002e85a09abdbe3bac67cc310dd39059630f53760828cc9134a6b1df3fb"
     "8f2697ca911701c4322d6e3195ffd923d1005e79dc443b1a28c5615720903d83b943be67d2464276c06d5b7eb20f1629"
@@ -49,7 +49,7 @@ class Node(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of a B-tree: entries as they are stored, by key."""
+    """A page of a B-tree: entries as stored, by key."""
 
     keys: list[int]
     entries: list[tuple[int, ...]]
@@ -58,7 +58,7 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the first bytes say (2.2.2.6)."""
+    """Fields of the header (2.2.2.6)."""
 
     version: int
     crypt: int
@@ -68,8 +68,8 @@ class Header:
 
 
 def read_header(source: Source) -> Header:
-    """DocumentError when this is no store. The trees are only right where the version is UNICODE, the size there and in the ANSI
-    format."""
+    """Read the header. Raises DocumentError if this is no store. The roots of the trees are valid only if the version
+    is UNICODE, the size also in the ANSI format."""
     head = source.head[:564]
     if len(head) < 564 or head[:4] != b"!BDN":
         short = len(head) < 564
@@ -81,7 +81,7 @@ def read_header(source: Source) -> Header:
 
 
 class PstFile:
-    """An open store in the Unicode format. `damage` reports the damage of objects found since it was last set to None,
+    """An open store in the Unicode format. `damage` is the damage of objects found since it was last set to None,
     `index_damage` that of the trees so far."""
 
     def __init__(self, source: Source, header: Header) -> None:
@@ -91,7 +91,7 @@ class PstFile:
         self._known: dict[int, Page] = {}
         self.damage: DocumentError | None = None
         self.index_damage: str | None = None
-        self.incomplete = False  # `nodes` could not see them all
+        self.incomplete = False  # `nodes` could not read them all
         self.truncated = header.size > source.size
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class PstFile:
         self._file.close()
 
     def fail(self, detail: str) -> DocumentError:
-        """The error for what cannot be read."""
+        """Return the error for an unreadable part."""
         code = ExceptionCode.TRUNCATED if self.truncated else ExceptionCode.CORRUPT
         return DocumentError(code, detail)
 
@@ -117,7 +117,7 @@ class PstFile:
         return page
 
     def _read_page(self, offset: int, kind: int) -> Page:
-        """A page of this tree (2.2.2.7.7); DocumentError when there is none at this place."""
+        """Read a page of this tree (2.2.2.7.7). Raises DocumentError if there is none at this offset."""
         raw = self._read(min(offset, self.size), _PAGE)
         if len(raw) < _PAGE or raw[496] != kind or raw[497] != kind:
             raise self.fail("a page of the store's index is not where it should be")
@@ -144,12 +144,12 @@ class PstFile:
         raise self.fail("the store's index is too deep")
 
     def node(self, nid: int) -> Node | None:
-        """A node of the store; None when there is none of this id. DocumentError where the index is damaged."""
+        """Return a node of the store; None if no node has this id. Raises DocumentError if the index is damaged."""
         entry = self._find(self.header.nodes, _NBT, nid)
         return None if entry is None else Node(nid, entry[1], entry[2], entry[3])
 
     def nodes(self, kind: int) -> Iterator[Node]:
-        """All nodes of this type in order of their ids. Damaged pages are passed over and noted."""
+        """Yield all nodes of this type in order of their ids. Damaged pages are skipped and recorded."""
         stack, seen = [self.header.nodes], set[int]()
         while stack:
             offset = stack.pop()
@@ -168,7 +168,7 @@ class PstFile:
                 stack.extend(e[2] for e in reversed(page.entries))
 
     def block(self, bid: int) -> bytes:
-        """The bytes of one block, decoded; DocumentError when it is not there. A wrong checksum is noted only."""
+        """Return one block, decoded. Raises DocumentError if it is missing. A wrong checksum is recorded."""
         entry = self._find(self.header.blocks, _BBT, bid & ~1)
         if entry is None:
             raise self.fail("a block is not in the store's index")
@@ -185,8 +185,8 @@ class PstFile:
         return data if bid & 2 or self.header.crypt == PLAIN else data.translate(_PLAIN)
 
     def data_blocks(self, bid: int, limit: int) -> list[int]:
-        """The ids of the blocks that hold a node's data (2.2.2.8.3.2); DocumentError(too_large) when there are more
-        than `limit` bytes."""
+        """Return the ids of the blocks with a node's data (2.2.2.8.3.2). Raises DocumentError `too_large` if there are
+        more than `limit` bytes."""
         if not bid & 2:
             return [bid] if bid else []
         raw = self.block(bid)
@@ -205,7 +205,7 @@ class PstFile:
         return out
 
     def data(self, bid: int, limit: int) -> bytes:
-        """A node's data as a whole, of at most `limit` bytes."""
+        """Return a node's data as a whole, at most `limit` bytes."""
         pieces: list[bytes] = []
         size = 0
         for inner in self.data_blocks(bid, limit):
@@ -216,7 +216,7 @@ class PstFile:
         return b"".join(pieces)
 
     def data_size(self, bid: int) -> int:
-        """Bytes of a node's data, as announced."""
+        """Return the number of bytes of a node's data, as announced."""
         if bid & 2:
             raw = self.block(bid)
             return int(struct.unpack_from("<I", raw.ljust(8, b"\0"), 4)[0])
@@ -224,7 +224,7 @@ class PstFile:
         return entry[2] if entry else 0
 
     def subnodes(self, bid: int) -> dict[int, Node]:
-        """The nodes inside a node by id (2.2.2.8.3.3)."""
+        """Return the nodes inside a node by id (2.2.2.8.3.3)."""
         out: dict[int, Node] = {}
         if bid:
             raw = self.block(bid)
@@ -238,7 +238,7 @@ class PstFile:
 
 
 def checksum(data: bytes) -> int:
-    """A CRC-32 that begins at 0 and is not inverted (5.3)."""
+    """Return a CRC-32 that begins at 0 and is not inverted (5.3)."""
     return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 

@@ -1,4 +1,4 @@
-"""Outlook's mail stores, PST and OST ([MS-PST]): containers whose messages come out in canonical form.
+"""Outlook's mail stores, PST and OST ([MS-PST]): containers whose messages are extracted in canonical form.
 
 Our own reader reads stores in the Unicode format, libpff all others (ANSI, pages of 4,096 bytes, cyclic coding);
 docs/dev/decisions.md (20) explains why. The ordinal of a message is its running number over the whole store, recovered
@@ -28,7 +28,7 @@ from readers.records import FixedLimits, Kind, Limits, TextState
 from readers.rest import AFTER_CONTENT, rest
 
 MEDIA_TYPE = "application/vnd.ms-outlook-pst"
-_MAX_NAMES = 1_000  # of folders that are named because no message names them
+_MAX_NAMES = 1_000  # names of empty folders in the metadata
 
 
 Store = PstStore | LibpffStore
@@ -61,14 +61,14 @@ class PstHandler(LeafHandler):
     ).alone()
 
     def announced(self, source: Source) -> int | None:
-        """The messages of all folders' tables and those in none; None when some may be missing because the store's
-        index is damaged. DocumentError when it cannot be opened."""
+        """Return the number of messages in all folders' tables and in none; None if some may be missing because the
+        store's index is damaged. Raises DocumentError if it cannot be opened."""
         with _Open(source, FixedLimits()) as opened:
             count = opened.count()
             return None if opened.incomplete else count
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
-        """Ranges of ordinals with about the same number of messages."""
+        """Return ranges of ordinals with about the same number of messages."""
         with _Open(source, FixedLimits()) as opened:
             count = opened.count()
         pieces = min(count, -(-source.size // max(1, target_bytes)))
@@ -78,8 +78,8 @@ class PstHandler(LeafHandler):
         return [Part(start=a, stop=b, announced=b - a) for a, b in itertools.pairwise(cuts)]
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Messages in order: folders depth first, then those that are in none, in a folder "recovered". Raises at the
-        end what was found damaged of the store itself."""
+        """Yield messages in order: folders depth first, then those that are in none, in a folder "recovered". Raises at
+        the end the damage of the store itself."""
         with _Open(source, limits) as opened:
             start, stop = (part.start, part.stop) if part else (0, opened.count())
             for ordinal, path, nid in opened.messages(start, stop):
@@ -106,9 +106,9 @@ class PstHandler(LeafHandler):
 @dataclass(frozen=True, slots=True)
 class _Known:
     """Folders and index of the store that was read last. It is read for the number of messages it announces, for the
-    messages, and for its own metadata, and walking all folders is most of the work of a small one."""
+    messages, and for its own metadata, and walking all folders is most of the work for a small one."""
 
-    source: Source  # by identity; a small one holds its bytes
+    source: Source  # compared by identity; a small one contains its bytes
     walk: Walk
     index_damage: str | None
     incomplete: bool
@@ -116,7 +116,7 @@ class _Known:
 
 
 class _Open:
-    """A store while it is read."""
+    """A store that is being read."""
 
     _known: ClassVar[_Known | None] = None
 
@@ -156,21 +156,21 @@ class _Open:
 
     @property
     def ordinary(self) -> int:
-        """The messages of all folders."""
+        """Number of messages in all folders."""
         return sum(len(folder.messages) for folder in self.store.folders)
 
     def recovered(self) -> Folder:
-        """Needs a look at every page of the index."""
+        """Return the messages in no folder; this reads every page of the index."""
         if self._recovered is None:
             self._recovered = self.store.recovered()
         return self._recovered
 
     def count(self) -> int:
-        """All messages."""
+        """Return the number of all messages."""
         return self.ordinary + len(self.recovered().messages)
 
     def messages(self, start: int, stop: int) -> Iterator[tuple[int, tuple[str, ...], int]]:
-        """(ordinal, folder, id) of the messages with these ordinals."""
+        """Yield (ordinal, folder, id) of the messages with these ordinals."""
         base = 0
         for folder in self.store.folders:
             count = len(folder.messages)
@@ -183,7 +183,7 @@ class _Open:
                 yield base + i, folder.path, folder.messages[i]
 
     def child(self, ordinal: int, path: tuple[str, ...], nid: int) -> Child:
-        """One message; a failed child when it cannot be read at all."""
+        """Return one message; a failed child if it cannot be read at all."""
         if self._own is not None:
             self._own.damage = None
         reader = FormReader(self._limits)
@@ -208,12 +208,12 @@ class _Open:
 
     @property
     def incomplete(self) -> bool:
-        """Whether there may be messages that nothing leads to."""
+        """Whether there may be messages that cannot be found."""
         return self._truncated if self._own is None else self._own.incomplete
 
     def damage(self) -> DocumentError | None:
-        """What is damaged of folders and index. Messages of damaged folders are among the recovered, so none is missing
-        by it while the whole index can be read."""
+        """Return the damage of folders and index. Messages of damaged folders are recovered, so none is missing because
+        of it if the whole index can be read."""
         damage = self.store.damage or (None if self._own is None else self._own.index_damage)
         if damage is None and not self._truncated:
             return None
@@ -223,7 +223,6 @@ class _Open:
 
 
 def _empty(store: Store) -> Iterator[str]:
-    """Folders without messages."""
     empty = [folder.path for folder in store.folders if not folder.messages]
     return (name for path in (*empty, *store.aside) if (name := clean.value("/".join(path))))
 

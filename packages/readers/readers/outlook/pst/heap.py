@@ -20,13 +20,13 @@ _CACHED_BLOCKS = 64
 
 
 class Heap:
-    """The heap on a node (2.3.1); blocks are read as they are needed."""
+    """The heap on a node (2.3.1); blocks are read when they are needed."""
 
     def __init__(self, file: PstFile, node: Node, limit: int) -> None:
         self.file, self.limit = file, limit
         self._ids = file.data_blocks(node.data, limit)
         self._sub = node.sub
-        self._left = limit  # bytes that its values may have together: many may be the same
+        self._left = limit  # bytes that its values may have together: references may repeat
         self._inside: dict[int, Node] | None = None
         self._blocks: dict[int, tuple[bytes, tuple[int, ...]]] = {}
         first = self._block(0)[0]
@@ -37,13 +37,13 @@ class Heap:
 
     @property
     def subnodes(self) -> dict[int, Node]:
-        """The nodes inside the node."""
+        """Nodes inside the node."""
         if self._inside is None:
             self._inside = self.file.subnodes(self._sub)
         return self._inside
 
     def _block(self, number: int) -> tuple[bytes, tuple[int, ...]]:
-        """One block and where its allocations begin and end (2.3.1.5)."""
+        """Return one block and the bounds of its allocations (2.3.1.5)."""
         block = self._blocks.get(number)
         if block is None:
             if number >= len(self._ids):
@@ -59,7 +59,7 @@ class Heap:
         return block
 
     def item(self, hid: int) -> bytes:
-        """One allocation; b"" for the empty id."""
+        """Return one allocation; b"" for the empty id."""
         if not hid:
             return b""
         data, starts = self._block(hid >> 16)
@@ -69,7 +69,7 @@ class Heap:
         return data[starts[index] : starts[index + 1]]
 
     def value(self, hnid: int) -> bytes:
-        """A value on the heap, or in a node of its own."""
+        """Return a value on the heap, or in a node of its own."""
         if self._left < 0:
             raise DocumentError(ExceptionCode.TOO_LARGE, f"its values have more than {self.limit} bytes in all")
         value = self._value(hnid)
@@ -85,7 +85,7 @@ class Heap:
         return self.file.data(node.data, self.limit)
 
     def records(self, hid: int, key: int, width: int) -> Iterator[bytes]:
-        """The records of a B-tree on the heap (2.3.2), pieces with many of them at a time: `key` bytes of key and
+        """Yield the records of a B-tree on the heap (2.3.2), in pieces with many of them: `key` bytes of key and
         `width` bytes of value each."""
         head = self.item(hid)
         if len(head) < 8 or head[0] != _TREE or head[1:3] != bytes((key, width)) or head[3] > _MAX_LEVELS:
@@ -110,8 +110,8 @@ class Heap:
 
 
 def properties(heap: Heap, wanted: Collection[int]) -> tuple[Properties, dict[int, tuple[int, int]]]:
-    """The wanted properties of a list (2.3.3), and (type, reference) of attachment data, which is left where it is.
-    A value that cannot be read is noted as damage."""
+    """Return the wanted properties of a list (2.3.3), and (type, reference) of attachment data, which is not read. An
+    unreadable value is recorded as damage."""
     if heap.kind != _LIST:
         raise heap.file.fail("an object of the store is no list of properties")
     out = Properties()
@@ -149,16 +149,16 @@ class TableContext:
         self._columns = list(_COLUMN.iter_unpack(columns[: len(columns) // 8 * 8]))
 
     def ids(self) -> Iterator[int]:
-        """The ids of the rows in their order, without reading the rows."""
+        """Yield the ids of the rows in their order, without reading the rows."""
         for piece in self._heap.records(self._index, 4, 4):
             yield from (ident for ident, _ in struct.iter_unpack("<II", piece[: len(piece) // 8 * 8]))
 
     def rows(self, wanted: Collection[int], most: int) -> list[Properties]:
-        """The wanted columns of up to `most` rows, in order."""
+        """Return the wanted columns of up to `most` rows, in order."""
         return [self._row(raw, wanted) for raw in self._raw_rows(most)]
 
     def _raw_rows(self, most: int) -> Iterator[bytes]:
-        """Rows do not cross blocks."""
+        """Yield raw rows, which do not cross blocks."""
         if not self._rows or not self._width:
             return
         if not self._rows & 0x1F:

@@ -1,6 +1,6 @@
-"""Stores in formats that our own reader leaves alone (ANSI, pages of 4,096 bytes, cyclic coding), by way of libpff.
+"""Stores in formats that our own reader does not support (ANSI, pages of 4,096 bytes, cyclic coding), through libpff.
 
-libpff's Python interface gives no messages that are attachments, and no way to a message but by its folder.
+libpff's Python interface does not return attached messages, and reaches a message only through its folder.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _IPM_SUBTREE, _PASSWORD = 0x35E0, 0x67FF
 _WANTED = mapi.WANTED | {_IPM_SUBTREE, _PASSWORD}
 _SEARCH_FOLDER, _MESSAGE = 0x03, 0x04  # node types
 _MAX_FOLDERS, _MAX_DEPTH = 100_000, 200
-_FAILURES = (OSError, MemoryError)  # pypff raises the latter for what it cannot make of damaged data, too
+_FAILURES = (OSError, MemoryError)  # pypff raises the latter for damaged data, too
 
 
 class LibpffStore:
     """An open store. Messages are numbered over all folders; `message` takes such a number."""
 
     def __init__(self, source: Source, limits: Limits) -> None:
-        """DocumentError when libpff cannot open it."""
+        """Open the store. Raises DocumentError if libpff cannot."""
         self._limits = limits
         self.damage: str | None = None
         self.folders: list[Folder] = []
@@ -57,10 +57,10 @@ class LibpffStore:
             raise _error("its folders cannot be read", e) from e
 
     def close(self) -> None:
-        """libpff's file and ours."""
+        """Close libpff's file and ours."""
         try:
             self._file.close()
-        except _FAILURES:  # of a damaged store
+        except _FAILURES:  # if the store is damaged
             self.damage = self.damage or "it could not be closed in good order"
         self._reader.close()
 
@@ -91,7 +91,7 @@ class LibpffStore:
                         waiting.append((child, () if child.identifier == subtree else named))
 
     def recovered(self) -> Folder:
-        """Messages whose folder is gone."""
+        """Return messages whose folder is missing."""
         try:
             orphans = [item for item in self._file.orphan_items if (item.identifier or 0) & 0x1F == _MESSAGE]
         except _FAILURES as e:
@@ -101,7 +101,7 @@ class LibpffStore:
         return Folder((RECOVERED,), array("I", range(self._count, self._count + len(orphans))))
 
     def message(self, nid: int) -> MapiMessage:
-        """One message; DocumentError when it cannot be read."""
+        """Return one message. Raises DocumentError if it cannot be read."""
         try:
             if nid >= self._count:
                 item = self._orphans[nid - self._count]
@@ -124,7 +124,7 @@ def _message(item: Any) -> MapiMessage:
 
 
 def _attachments(item: Any, codec: str) -> Iterator[MapiAttachment]:
-    """In order; what libpff cannot read raises when it is asked for."""
+    """Yield attachments in order; what libpff cannot read raises when it is requested."""
     for index in range(getattr(item, "number_of_attachments", 0)):
         try:
             attachment = item.get_attachment(index)

@@ -1,4 +1,4 @@
-"""The upper half of a PST ([MS-PST] 2.4): folders, messages, recipients, attachments."""
+"""The upper layer of a PST ([MS-PST] 2.4): folders, messages, recipients, attachments."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ from readers.outlook.pst.heap import Heap, TableContext, properties
 from readers.records import Limits
 
 _STORE, _ROOT_FOLDER = 0x21, 0x122  # node ids (2.4.1)
-# Node types: search folders hold nothing themselves, 8 is what Outlook hides
+# Node types: search folders contain nothing themselves, 8 is hidden in Outlook
 _FOLDER, _SEARCH, _MESSAGE = 0x02, 0x03, 0x04
 _HIERARCHY, _CONTENTS = 0x0D, 0x0E
 _ATTACHMENTS, _RECIPIENTS = 0x671, 0x692
 _IPM_SUBTREE, _PASSWORD = 0x35E0, 0x67FF
-_NAMES, _NAME_LISTS = 0x61, (0x0002, 0x0003)  # the node with the names of properties: their sets, and they themselves
+_NAMES, _NAME_LISTS = (
+    0x61,
+    (0x0002, 0x0003),
+)  # the node with the names of properties: the lists of their sets and of the names
 _ENTRY = 32  # bytes of a node in the store's index
 _MAX_FOLDERS = 100_000
 _MAX_FOLDER_DEPTH = 200
 _MAX_ROWS = 20_000  # recipients of a message
-_SMALL = 4_000_000  # bytes of what is not content: names, identifiers
+_SMALL = 4_000_000  # bytes of names, identifiers and other data that is not content
 RECOVERED = "recovered"
 
 
@@ -50,16 +53,16 @@ class Folder:
 
 
 class PstStore:
-    """An open store: folders first, messages as they are asked for."""
+    """An open store: folders first, messages when they are requested."""
 
     def __init__(self, file: PstFile, limits: Limits) -> None:
         self._file, self._limits = file, limits
-        self.damage: str | None = None  # of folders; their messages are found as recovered ones
+        self.damage: str | None = None  # of folders, whose messages are recovered
         self.password = False
         self.aside: list[tuple[str, ...]] = []
         self._subtree = self._about()
         self._folders: list[Folder] | None = None
-        # No store has more rows than fit into its index (twice: each folder is in a row and has a table itself); tables
+        # No store has more rows than fit into its index (twice: each folder is in a row and has its own table); tables
         # of damaged ones may be the same for all folders.
         self._rows_left = 2 * file.size // _ENTRY
 
@@ -74,13 +77,13 @@ class PstStore:
 
     @property
     def folders(self) -> list[Folder]:
-        """All folders with messages or without. DocumentError when the store's index cannot be read at all."""
+        """All folders with messages or without. Raises DocumentError if the store's index cannot be read at all."""
         if self._folders is None:
             self._folders = self._walk()
         return self._folders
 
     def _about(self) -> int:
-        """Looks at the store's own properties; returns the id of the folder that users see as the top."""
+        """Read the store's own properties; return the id of the folder that users see as the top."""
         try:
             node = self._node(_STORE)
             own, _ = properties(Heap(self._file, node, _SMALL), (_IPM_SUBTREE, _PASSWORD))
@@ -101,7 +104,7 @@ class PstStore:
         return node
 
     def _walk(self) -> list[Folder]:
-        """Depth first, a folder before those inside it. The top folder of the users' folders is not in their paths."""
+        """Return the folders depth first, parents first. The users' top folder is not in paths."""
         self._node(_ROOT_FOLDER)
         out: list[Folder] = []
         seen = {_ROOT_FOLDER}
@@ -126,8 +129,8 @@ class PstStore:
         return out
 
     def _rows(self, nid: int, table: int, *kinds: int) -> list[int]:
-        """Ids of these types in one of a folder's tables, as far as it can be read; a folder without the table has
-        nothing in it."""
+        """Return ids of these types in one of a folder's tables, as far as it can be read; a folder without the table
+        is empty."""
         out: list[int] = []
         try:
             node = self._file.node(nid & ~0x1F | table)
@@ -146,19 +149,19 @@ class PstStore:
         try:
             own, _ = properties(Heap(self._file, self._node(nid), _SMALL), (mapi.DISPLAY_NAME,))
         except DocumentError as e:
-            if nid & 0x1F == _FOLDER:  # others hold nothing
+            if nid & 0x1F == _FOLDER:  # others contain nothing
                 self._note(e)
             return f"folder-{nid:x}"
         return own.text(mapi.DISPLAY_NAME) or ""
 
     def recovered(self) -> Folder:
-        """Messages that are in the store but in none of its folders."""
+        """Return messages that are in the store but in none of its folders."""
         known = {nid for folder in self.folders for nid in folder.messages}
         messages = (node.nid for node in self._file.nodes(_MESSAGE) if node.nid not in known)
         return Folder((RECOVERED,), array("I", messages))
 
     def message(self, nid: int) -> MapiMessage:
-        """One message; DocumentError when it has no properties."""
+        """Return one message. Raises DocumentError if it has no properties."""
         return self._message(self._node(nid))
 
     def _message(self, node: Node) -> MapiMessage:
@@ -173,7 +176,7 @@ class PstStore:
 
     @cached_property
     def _names(self) -> dict[int, int]:
-        """Our ids of properties that have names, by those of this store (2.4.7); none where these cannot be read."""
+        """Our ids of named properties by those of this store (2.4.7); none if they cannot be read."""
         if (node := self._file.node(_NAMES)) is None:
             return {}
         try:
@@ -194,7 +197,7 @@ class PstStore:
             return []
 
     def _attachments(self, heap: Heap, codec: str) -> Iterator[MapiAttachment]:
-        """In the order of the message's table of them."""
+        """Yield attachments in the order of the message's table."""
         node = heap.subnodes.get(_ATTACHMENTS)
         if node is None:
             return
@@ -240,5 +243,5 @@ def _missing(detail: str, file: PstFile) -> MapiAttachment:
 
 
 def _unwrapped(data: bytes) -> tuple[bytes, bytes]:
-    """An OLE object: the file in it, else the object as it is."""
+    """Return the content of an OLE object: the file in it, else the object unchanged."""
     return ole_objects.unwrapped(data) or (b"", data)

@@ -1,4 +1,4 @@
-"""Access databases: the tables with their rows, what queries are made of, the names of everything else; the files in them."""
+"""Access databases: tables with their rows, definitions of queries, names of other objects; files in columns."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from readers.tables.access.table import (
     result_kinds,
 )
 
-# Files that columns of an Access database hold: objects of other programs, attachments, and bytes that are a file.
+# Files in columns of an Access database: objects of other programs, attachments, and bytes that are a file.
 
-_OBJECT = b"\x15\x1c"  # begins what Access puts before an OLE 1.0 object; how long that is follows
-_FEWEST = 16  # bytes of what may be a file by itself
-_ATTACHED_HEAD = struct.Struct("<II")  # whether it is deflated, and how long it is
+_OBJECT = b"\x15\x1c"  # start of Access's header of an OLE 1.0 object, followed by its length
+_FEWEST = 16  # least bytes of a bare file
+_ATTACHED_HEAD = struct.Struct("<II")  # whether it is deflated, and its length
 _DEFLATED = 1
 
-Carried = tuple[bytes, bytes]  # name, where it has one, and bytes
+Carried = tuple[bytes, bytes]  # name, if it has one, and bytes
 
 
 def of_object(value: bytes) -> Carried | None:
-    """The file in an object's value; None for a link, and for bytes that are no file. DocumentError where it is damaged."""
+    """Return the file in an object's value; None for a link, and other bytes. Raises DocumentError."""
     if not value.startswith(_OBJECT):
         known = len(value) >= _FEWEST and identify(MemorySource(b"", value)) != UNKNOWN
         return (b"", value) if known else None
@@ -63,8 +63,8 @@ def of_object(value: bytes) -> Carried | None:
 
 
 def of_attachment(value: bytes, most: int) -> bytes:
-    """An attachment's bytes, after a head with its length. DocumentError where they are damaged, or more than
-    `most`."""
+    """Return an attachment's bytes, after a head with its length. Raises DocumentError if they are damaged, or more
+    than `most`."""
     if len(value) < _ATTACHED_HEAD.size:
         raise DocumentError(ExceptionCode.TRUNCATED, "the attachment ends in its head")
     packed, content = _ATTACHED_HEAD.unpack_from(value)[0] == _DEFLATED, value[_ATTACHED_HEAD.size :]
@@ -82,7 +82,7 @@ def of_attachment(value: bytes, most: int) -> bytes:
 
 
 _QUERY_ROWS, _WORDS = "MSysQueries", ("Expression", "Name1", "Name2")
-_ABOUT = "SummaryInfo"  # the object whose properties are the database's
+_ABOUT = "SummaryInfo"  # the object with the properties of the database
 _KEYS = {
     "Title": "title",
     "Subject": "doc_subject",
@@ -97,7 +97,7 @@ _BREAKS = str.maketrans("\t\r\n", "   ")
 
 
 class AccessHandler(LeafHandler):
-    """A database of any size, a page at a time."""
+    """A database of any size, read a page at a time."""
 
     name = "access"
     media_types: tuple[str, ...] = ("application/x-msaccess",)
@@ -118,7 +118,7 @@ class AccessHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Files in its columns. A database that cannot be opened has none: `text` reports why."""
+        """Yield files in its columns. A database that cannot be opened has none: `text` reports why."""
         with scattered(source.open()) as file:
             try:
                 reading = _Reading(file, source.size, limits.parse_bytes)
@@ -136,8 +136,9 @@ class AccessHandler(LeafHandler):
             yield from rest(file, end, source.size, AFTER_CONTENT, "database", kind=Kind.EMBEDDED_OBJECT)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """All of it, and where rows are missing an `error`; DocumentError where not even the list of tables can be read.
-        `charset` and its like are of databases of Access 97 whose code page is doubtful; newer ones have one charset."""
+        """Return all of its text, and an `error` if rows are missing. Raises DocumentError if not even the list of
+        tables can be read. `charset` and related keys are only for databases of Access 97 with a doubtful code page;
+        newer ones have one charset."""
         collector = clean.Collector(limits.text_characters)
         with scattered(source.open()) as file:
             reading = _Reading(file, source.size, limits.parse_bytes)
@@ -153,8 +154,8 @@ class AccessHandler(LeafHandler):
 
 
 class _Reading:
-    """The text of a database, line by line, and the files it holds, none of more than `most` bytes. DocumentError where
-    it has no readable catalog."""
+    """The text of a database, line by line, and the files in it, none of more than `most` bytes. Raises DocumentError
+    if it has no readable catalog."""
 
     def __init__(self, file: BinaryIO, size: int, most: int) -> None:
         self._database, self._most = Database(file, size, most), most
@@ -183,19 +184,19 @@ class _Reading:
         return self._database.layout.page
 
     def about(self) -> Iterator[tuple[str, str]]:
-        """What its own properties say, by our keys."""
+        """Yield its own properties, by our keys."""
         for one in self._objects:
             if one.name == _ABOUT:
                 yield from ((_KEYS[name], value) for name, value in self._told(one, tuple(_KEYS)))
 
     def _told(self, one: Object, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-        """Properties of these names that are text."""
+        """Yield the text properties with these names."""
         for told in properties(one, self._database, self._strings):
             if told.name in names and told.kind in TEXTS:
                 yield told.name, self._strings.text(told.value)
 
     def lines(self) -> Iterator[str]:
-        """In the order of its catalog: tables first."""
+        """Yield lines in the order of the catalog: tables first."""
         for one in self._tables:
             owner = self._owners.get(one.page)
             yield f"{owner.name}: {one.shown}" if owner else one.name
@@ -208,7 +209,7 @@ class _Reading:
             yield from self._words(page)
 
     def _rows(self, one: Object) -> Iterator[str]:
-        """A table: what it and its columns are described as and called, its rows."""
+        """Yield the lines of a table: descriptions and names of the table and its columns, its rows."""
         table = self._table(one.page, one)
         if table is None:
             return
@@ -218,7 +219,6 @@ class _Reading:
         yield from self._values(table, range(len(table.columns)))
 
     def _words(self, page: int) -> Iterator[str]:
-        """What queries are made of."""
         if (table := self._table(page)) is not None:
             yield from self._values(table, [at for at, column in enumerate(table.columns) if column.name in _WORDS])
 
@@ -229,7 +229,7 @@ class _Reading:
         self._note(table.lacks)
 
     def files(self) -> Iterator[tuple[bytes, bytes, DocumentError | None]]:
-        """Name, bytes, and what is wrong with them, of each file in its tables."""
+        """Yield name, bytes and damage of each file in its tables."""
         for one in self._tables:
             table = self._table(one.page, one)
             columns = [(at, c) for at, c in enumerate(table.columns) if c.kind == OBJECT] if table else []
@@ -259,7 +259,7 @@ class _Reading:
             yield called, b"", error or failed
 
     def _table(self, page: int, one: Object | None = None) -> Table | None:
-        """That of an object, or one of the program's own."""
+        """Return the table of an object, or one of the program's own."""
         kinds = {} if one is None else result_kinds(one, self._database, self._strings)
         try:
             return Table(self._database, page, self._strings, kinds)

@@ -1,7 +1,8 @@
-"""The pages of an Access database (Jet 3 and 4, ACE) and the rows on them, as HACKING of mdbtools describes them.
+"""The pages of an Access database (Jet 3 and 4, ACE) and the rows on them, as the file HACKING of mdbtools describes
+them.
 
-Only what is asked for is read, so a database of any size needs little memory. Nothing in it is trusted: long values may turn
-back or be shared, and maps may name every page, so what is followed is counted against the size of the file.
+Only requested parts are read, so a database of any size needs little memory. Nothing in it is trusted: long values may
+loop or be shared, and maps may name every page, so everything that is followed is counted against the size of the file.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ from readers.errors import DocumentError, ExceptionCode
 
 DATA, DEFINITION, MAP = 1, 2, 5  # kinds of pages, in their first byte
 _ACE = b"Standard ACE DB"
-_VERSION = 0x14  # place of it: 0 is that of Access 97
-# RC4's stream under the key that hides the first page of every database. It holds the code page and the database's key.
+_VERSION = 0x14  # offset of the version, 0 for Access 97
+# RC4 stream that hides the first page of every database, which contains the code page and the database's key.
 _HIDDEN, _STREAM = slice(0x3C, 0x42), bytes.fromhex("7b42fb8abc4e")
-_DELETED, _MOVED, _PLACE = 0x8000, 0x4000, 0x1FFF  # of a row's place on its page
+_DELETED, _MOVED, _PLACE = 0x8000, 0x4000, 0x1FFF  # flags and mask of a row's place on its page
 _KEPT = 256  # pages
-_ROOM, _EACH = 16, 64  # times the file may be followed, and the cost of each step in addition to its bytes
-_INLINE, _ONE_ROW, _LENGTH = 0x80000000, 0x40000000, 0x3FFFFFFF  # of a long value's length
-_LONG = struct.Struct("<II4x")  # its length and kind, and where it begins
-_HOPS = 4  # of a row that was moved
+_ROOM, _EACH = (
+    16,
+    64,
+)  # how often the file's size may be read in all, and the cost of each step in addition to its bytes
+_INLINE, _ONE_ROW, _LENGTH = 0x80000000, 0x40000000, 0x3FFFFFFF  # flags and mask of a long value's length
+_LONG = struct.Struct("<II4x")  # its length and kind, and its position
+_HOPS = 4  # the most moves of one row
 _MOST_PAGES = 100  # of a definition, which has at most 255 columns and 32 indexes
 
 
@@ -31,15 +35,15 @@ class Layout(NamedTuple):
     """Offsets and sizes of fields in the pages of a version."""
 
     page: int  # bytes
-    rows: int  # of a data page: how many rows it has; their places follow
-    wide: int  # of a row: bytes of its number of columns, and of a place
-    told: int  # of a table's definition: how many rows the table has …
-    columns: int  # … how many variable columns, then how many in all, two bytes each …
-    indexes: int  # … how many indexes …
+    rows: int  # in a data page: number of rows; their places follow
+    wide: int  # in a row: bytes of its number of columns, and of a place
+    told: int  # in a table's definition: number of rows of the table …
+    columns: int  # … number of variable columns, then of all columns, two bytes each …
+    indexes: int  # … number of indexes …
     map: int  # … the map of its pages …
-    first: int  # … and where its columns begin, without indexes, each of which takes so many bytes before them
+    first: int  # … and start of its columns without indexes; each index takes `each` bytes before them
     each: int
-    # Kind, number, place among variable ones, two bytes more, flags, further ones (not of Access 97), place, length
+    # Kind, number, place among variable ones, two bytes more, flags, further flags (not in Access 97), place, length
     column: struct.Struct
     name: str  # how the length of a column's name is stored
 
@@ -49,12 +53,12 @@ JET4 = Layout(4096, 12, 2, 16, 43, 51, 55, 63, 12, struct.Struct("<B4xHH2x2s2xBs
 
 
 def damaged(what: str) -> DocumentError:
-    """To be raised."""
+    """Return the error for damaged content."""
     return DocumentError(ExceptionCode.CORRUPT, what)
 
 
 class Database:
-    """An open database, of which no long value of more than `most` bytes is read. DocumentError `encrypted` where a password
+    """An open database; no long value of more than `most` bytes is read. Raises DocumentError `encrypted` if a password
     is needed."""
 
     def __init__(self, file: BinaryIO, size: int, most: int) -> None:
@@ -70,13 +74,13 @@ class Database:
         self._kept: dict[int, bytes] = {}
 
     def count(self, size: int) -> None:
-        """So many bytes are followed. DocumentError once they are more than a database of this size can hold."""
+        """Count bytes that are followed. Raises DocumentError if they exceed what this file can contain."""
         self._room -= size + _EACH
         if self._room < 0:
             raise damaged("its pages refer to themselves")
 
     def page(self, number: int, kind: int = DATA) -> bytes:
-        """A page of that kind, as it was before it was encoded."""
+        """Return a page of that kind, decoded."""
         page = self._kept.get(number)
         if page is None:
             size = self.layout.page
@@ -84,7 +88,7 @@ class Database:
             page = self._file.read(size)
             if len(page) < size:
                 raise DocumentError(ExceptionCode.TRUNCATED, f"the database ends before its page {number:,}")
-            if self._key and number:  # the key twice is the same key, and long enough for the library
+            if self._key and number:  # repeated, because the library requires a longer key; the result is the same
                 page = ciphers.rc4(2 * struct.pack("<I", self._key ^ number)).update(page)
             if len(self._kept) >= _KEPT:
                 del self._kept[next(iter(self._kept))]
@@ -94,7 +98,7 @@ class Database:
         return page
 
     def definition(self, number: int) -> bytes:
-        """All of a table's definition: a page and those that follow it, without their heads."""
+        """Return the whole definition of a table: a page and those that follow it, without their heads."""
         pieces, seen = list[bytes](), set[int]()
         while number and number not in seen and len(seen) < _MOST_PAGES:
             seen.add(number)
@@ -105,7 +109,7 @@ class Database:
         return b"".join(pieces)
 
     def rows(self, page: bytes) -> Iterator[tuple[bytes, bool]]:
-        """The existing rows, and which of them only point to where they were moved. They cannot overlap."""
+        """Yield the existing rows, and whether each was moved elsewhere. They cannot overlap."""
         count, end = self._rows(page), len(page)
         for place in struct.unpack_from(f"<{count}H", page, self.layout.rows + 2):
             start = place & _PLACE
@@ -132,7 +136,7 @@ class Database:
         raise damaged("a row was moved to nowhere")
 
     def row(self, pointer: int) -> bytes:
-        """A row by its number (the lowest byte) and the number of its page."""
+        """Return a row by its number (the lowest byte) and the number of its page."""
         return self._row(pointer)[0]
 
     def _row(self, pointer: int) -> tuple[bytes, bool]:
@@ -147,8 +151,8 @@ class Database:
         return row, place & (_DELETED | _MOVED) == _MOVED
 
     def long_value(self, field: bytes) -> tuple[bytes, DocumentError | None]:
-        """What a memo or object holds, in its own row, in another, or in a chain of them, and why that is not all of it:
-        nothing of one that is too long."""
+        """Return the content of a memo or object, from its own row, another, or a chain of them, and the error if it is
+        incomplete; nothing if it is too long."""
         if len(field) < _LONG.size:
             return b"", damaged("a long value has no room for its length")
         told, pointer = _LONG.unpack_from(field)
@@ -173,7 +177,7 @@ class Database:
         return b"".join(pieces), error
 
     def owned(self, pointer: int) -> Iterator[int]:
-        """Numbers of the pages that a map names, which is a row, or leads to pages of its own."""
+        """Yield the numbers of the pages in a map, which is a row, or refers to pages of its own."""
         found = self.row(pointer)
         if len(found) >= 5 and found[0] == 0:
             yield from _bits(int.from_bytes(found[1:5], "little"), found[5:])
@@ -188,7 +192,7 @@ class Database:
 
 
 def _bits(first: int, data: bytes) -> Iterator[int]:
-    """The numbers of the set bits, the lowest bit of a byte first."""
+    """Yield the numbers of the set bits, the lowest bit of a byte first."""
     for at, byte in enumerate(data):
         if byte:
             yield from (first + 8 * at + bit for bit in range(8) if byte >> bit & 1)

@@ -14,67 +14,67 @@ from readers.charset import CodePage
 from readers.errors import DocumentError, ExceptionCode
 from readers.tables.access.pages import Database, damaged
 
-# What a database holds: tables, queries, forms and their like, by its catalog; and the properties that it keeps of
+# The objects of a database: tables, queries, forms and the like, by its catalog; and the properties of
 # each.
 
 _PAGE = 2  # of the catalog's definition
 _MOST = 100_000  # objects; a database may have 32,768
 _SYSTEM = 0x80000002  # flags of the program's own tables
-_OWN = ("~", "MSys")  # begin names that the program made
-# Tables in which Access 2007 and newer keep columns of several values, and attachments; the name of the column is its end.
+_OWN = ("~", "MSys")  # prefixes of names that the program generated
+# Tables with multi-valued columns and attachments of Access 2007 and newer; the name ends with that of the column.
 _SEVERAL = re.compile(r"f_[0-9A-F]{32}_(?P<column>.*)", re.DOTALL)
 _TABLE, _QUERY, _LINKED = 1, 5, (4, 6)
 _FORMS = (-32768, -32766, -32764, -32761)  # forms, macros, reports, modules
 _PROPERTIES = (b"MR2\0", b"KKD\0")
-_NAMES, _MOST_NAMES = 0x80, 1 << 16  # the most that a property's number of its name can express
+_NAMES, _MOST_NAMES = 0x80, 1 << 16  # the largest number of a property's name
 # A value's length, mark, kind, number of its name, bytes
 _BLOCK, _VALUE = struct.Struct("<IH"), struct.Struct("<HBBHH")
 
 
 class Object(NamedTuple):
-    """One of its catalog."""
+    """An object of the catalog."""
 
     name: str
     kind: int
     flags: int
     page: int  # of a table's definition
-    linked: tuple[str, ...]  # of a linked table: what it is called elsewhere, where, and how that is reached
-    kept: bytes  # a long value with its properties, read where they are asked for: thousands may share one
+    linked: tuple[str, ...]  # of a linked table: its name elsewhere, the location, and the connection
+    kept: bytes  # a long value with its properties, read when they are requested: thousands may share one
 
     @property
     def table(self) -> bool:
-        """Whether it is a table with what people keep in it."""
+        """Whether it is a table with data of users."""
         return self.kind == _TABLE and (not self.flags & _SYSTEM or bool(_SEVERAL.fullmatch(self.name)))
 
     @property
     def named(self) -> bool:
-        """Whether it is something else that people gave a name."""
+        """Whether it is another object that a user named."""
         return self.kind in (_QUERY, *_LINKED, *_FORMS) and not self.name.startswith(_OWN)
 
     @property
     def shown(self) -> str:
-        """Its name to people."""
+        """The name that users see."""
         match = _SEVERAL.fullmatch(self.name)
         return match["column"] if match else self.name
 
 
 class Property(NamedTuple):
-    """One of an object's."""
+    """A property of an object."""
 
-    of: str  # the column that it is of; "" for the object itself
+    of: str  # the column; "" for the object itself
     name: str
     kind: int
     value: bytes
 
 
 def result_kinds(one: Object, database: Database, strings: Strings) -> dict[str, int]:
-    """Of a table's columns that expressions make: what these give."""
+    """Return the kinds of the results of calculated columns, by column."""
     told = properties(one, database, strings)
     return {p.of: p.value[0] for p in told if p.name == "ResultType" and p.value[:1] > b"\0"}
 
 
 def owners(objects_: list[Object], database: Database, strings: Strings) -> dict[int, Object]:
-    """Of tables that hold several values of a column: the table that this column is in, by the pages of their definitions."""
+    """Return the tables of multi-valued columns by the definition pages of the tables with their values."""
     by_page = {one.page: one for one in objects_ if one.kind == _TABLE}
     out = dict[int, Object]()
     for page in pages_of("MSysComplexColumns", objects_):
@@ -88,12 +88,12 @@ def owners(objects_: list[Object], database: Database, strings: Strings) -> dict
 
 
 def pages_of(name: str, objects_: list[Object]) -> list[int]:
-    """The definitions of the program's own table of this name, each once, however often the catalog lists it."""
+    """Return the definitions of the program's own table of this name, each once, however often the catalog lists it."""
     return list({one.page: None for one in objects_ if one.name == name and one.kind == _TABLE})
 
 
 def objects(database: Database, strings: Strings) -> tuple[list[Object], DocumentError | None]:
-    """All of the catalog, and why that is not all; DocumentError where it cannot be read."""
+    """Return all objects of the catalog, and why some are missing. Raises DocumentError if it cannot be read."""
     catalog = Table(database, _PAGE, strings)
     names = [column.name for column in catalog.columns]
     out = list[Object]()
@@ -118,7 +118,7 @@ def objects(database: Database, strings: Strings) -> tuple[list[Object], Documen
 
 
 def _integer(one: dict[str, str], key: str) -> int:
-    """A number of a catalog's row; 0 where it has none."""
+    """Return a number of a catalog's row; 0 if it has none."""
     try:
         return int(one.get(key) or 0)
     except ValueError:
@@ -126,7 +126,7 @@ def _integer(one: dict[str, str], key: str) -> int:
 
 
 def properties(one: Object, database: Database, strings: Strings) -> Iterator[Property]:
-    """An object's properties, those of its columns too; what is damaged ends them."""
+    """Yield an object's properties, including those of its columns, up to damage."""
     raw = database.long_value(one.kept)[0] if one.kept else b""
     if not raw.startswith(_PROPERTIES):
         return
@@ -165,17 +165,17 @@ def _values(of: str, block: bytes, names: list[str]) -> Iterator[Property]:
 
 
 _MOST_COLUMNS = 1_000  # a table may have 255
-_FIXED, _RECKONED = 1, 0xC0  # flags of a column whose values are at a fixed offset, and of a calculated one
-_RESULT = struct.Struct("<16xI")  # before what it made: how long that is
+_FIXED, _RECKONED = 1, 0xC0  # flags of a column with a fixed offset, and of a calculated one
+_RESULT = struct.Struct("<16xI")  # length of the result, which follows
 _TRUTH, _TEXT, _MEMO, _MONEY, _DATE, _NUMERIC, _IDENTIFIER = 1, 0x0A, 0x0C, 5, 8, 0x10, 0x0F
 TEXTS = (_TEXT, _MEMO)
-OBJECT = 0x0B  # kind of a column that holds a file, or whatever bytes
+OBJECT = 0x0B  # kind of a column with a file, or any bytes
 _NUMBERS = {
     kind: struct.Struct(form) for kind, form in {2: "<B", 3: "<h", 4: "<i", 6: "<f", 7: "<d", 0x13: "<q"}.items()
 }
 _QUAD, _REAL, _WORDS, _DECIMAL = (struct.Struct(form) for form in ("<q", "<d", "<B4I", "<HBBIQ"))
 _OLE_DECIMAL = 14
-# A moment in letters: days since the first of the year 1, seconds of the day, their parts of ten millions.
+# A moment as text: days since the first of the year 1, seconds of the day, their ten-millionths.
 _MOMENT, _EXTENDED = 0x14, re.compile(rb"0{12}(\d{7}):0{7}(\d{5})(\d{7}):7")
 _FIRST_DAY = datetime(1899, 12, 30)
 _DAYS = (-657_434, 2_958_465.9999)  # dates are in the years from 100 to 9999
@@ -183,20 +183,20 @@ _COMPRESSED = b"\xff\xfe"
 
 
 class Strings:
-    """Text as the database keeps it: in the code page of Access 97, or in two bytes a character, half of which may be left out."""
+    """Decoder of the database's text: in Access 97's code page, or in UTF-16 whose upper bytes may be omitted."""
 
     def __init__(self, code_page: CodePage | None) -> None:
         self.code_page = code_page
 
     def text(self, raw: bytes) -> str:
-        """A string; what is no character becomes U+FFFD."""
+        """Decode a string; invalid characters become U+FFFD."""
         if self.code_page is not None:
             return self.code_page.text(raw)
         return _expanded(raw[2:]) if raw.startswith(_COMPRESSED) else raw.decode("utf-16-le", "replace")
 
 
 def _expanded(raw: bytes) -> str:
-    """Bytes whose upper halves are left out, from one zero byte to the next those whose are not, and so on."""
+    """Expand text in which each zero byte switches between omitted and present upper bytes."""
     out, at, narrow = list[str](), 0, True
     while at < len(raw):
         if narrow:
@@ -212,7 +212,7 @@ def _expanded(raw: bytes) -> str:
     return "".join(out)
 
 
-Values = list[bytes | None]  # of a row, as they are stored; None: there is none
+Values = list[bytes | None]  # of a row, as stored; None: no value
 
 
 class Column(NamedTuple):
@@ -224,16 +224,16 @@ class Column(NamedTuple):
     variable: int  # its place among the variable ones
     scale: int
     fixed: bool
-    place: int  # of a fixed one, behind the number of columns
+    place: int  # offset of a fixed one, after the number of columns
     length: int
     reckoned: bool
 
 
 class Table:
-    """A table's definition. DocumentError where it cannot be read."""
+    """A table's definition. Raises DocumentError if it cannot be read."""
 
     def __init__(self, database: Database, page: int, strings: Strings, kinds: Mapping[str, int] | None = None) -> None:
-        """`kinds` are those of what expressions make, by the names of their columns."""
+        """Read the definition; `kinds` are those of calculated values, by the names of their columns."""
         self.page, self._database, self._strings, self._kinds = page, database, strings, kinds or {}
         layout, data = database.layout, database.definition(page)
         try:
@@ -247,7 +247,7 @@ class Table:
         except struct.error as cut:
             raise damaged("a table's definition breaks off") from cut
         self._in_order = sorted(enumerate(self.columns), key=lambda one: one[1].number)
-        self.lacks: DocumentError | None = None  # why not all of its values were read
+        self.lacks: DocumentError | None = None  # the reason why values are missing
 
     def _columns(self, data: bytes, at: int, count: int) -> Iterator[Column]:
         layout = self._database.layout
@@ -263,7 +263,7 @@ class Table:
             at, names = at + layout.column.size, names + size + name
 
     def rows(self) -> Iterator[Values]:
-        """The stored values of each row. What cannot be read is noted, and reported in `lacks`."""
+        """Yield the stored values of each row. Errors are recorded in `lacks`."""
         found = 0
         for page in self._pages():
             for values in self._on(page):
@@ -280,13 +280,13 @@ class Table:
                 if not row:
                     return
                 values = self._values(self._database.moved(row) if moved else row)
-            except DocumentError as error:  # of the page's places, after which nothing comes, or of one row
+            except DocumentError as error:  # in the page's places, which ends it, or in one row
                 self._note(error)
                 continue
             yield values
 
     def _pages(self) -> Iterator[bytes]:
-        """Those of its data that the map names, as far as they are there."""
+        """Yield the pages of its data in the map, as far as they exist."""
         numbers = self._database.owned(self._map)
         while True:
             try:
@@ -305,7 +305,7 @@ class Table:
         self.lacks = self.lacks or error
 
     def _values(self, row: bytes) -> Values:
-        """Of all columns, in their order. A row of two bytes in a table of a thousand columns costs no thousand looks."""
+        """Return the values of all columns, in order. The cost depends on the row, not on the number of columns."""
         count, start = self._count(row)
         tail = len(row) - (count + 7) // 8
         if tail < start:
@@ -330,14 +330,14 @@ class Table:
         return out
 
     def _count(self, row: bytes) -> tuple[int, int]:
-        """How many columns it has, and where the fixed ones begin."""
+        """Return the number of its columns, and the start of the fixed ones."""
         size = self._database.layout.wide
         if len(row) < size:
             raise damaged("a row is shorter than its number of columns")
         return int.from_bytes(row[:size], "little"), size
 
     def _places(self, row: bytes, tail: int) -> tuple[int, ...]:
-        """Where the variable columns begin, and where the last of them ends."""
+        """Return the starts of the variable columns, and the end of the last."""
         if self._database.layout.wide == 2:
             at = tail - 2
             count = int.from_bytes(row[max(0, at) : tail], "little")
@@ -348,7 +348,7 @@ class Table:
         return tuple(_short_places(row, tail))
 
     def text(self, column: Column, raw: bytes | None) -> str:
-        """A value; "" for kinds that are no text, date, number or truth value."""
+        """Return a value as text; "" for kinds other than text, date, number or truth value."""
         kind = column.kind
         if not raw:
             return ""
@@ -368,17 +368,17 @@ class Table:
             return ""
 
     def texts(self, row: Values) -> list[str]:
-        """All values of a row."""
+        """Return all values of a row as text."""
         return [self.text(column, raw) for column, raw in zip(self.columns, row, strict=True)]
 
 
 def _short_places(row: bytes, tail: int) -> Iterator[int]:
-    """Of a row of Access 97, in one byte each; before them the columns at which the next 256 bytes begin."""
+    """Yield the same of Access 97: one byte each, after the columns at which the next 256 bytes begin."""
     if tail < 2:
         raise damaged("a row has more columns than it has room for")
     count, jumps = row[tail - 1], (len(row) - 1) // 256
     last = tail - 2 - jumps
-    if (last - count) // 256 < jumps:  # the last jump stands for nothing
+    if (last - count) // 256 < jumps:  # the last jump is unused
         jumps -= 1
     if last < count:
         raise damaged("a row has more columns than it has room for")
@@ -390,7 +390,7 @@ def _short_places(row: bytes, tail: int) -> Iterator[int]:
 
 
 def _number(kind: int, raw: bytes, scale: int) -> str:
-    """A number, date, truth value or identifier; "" for other kinds."""
+    """Return a number, date, truth value or identifier; "" for other kinds."""
     if (form := _NUMBERS.get(kind)) is not None:
         (value,) = form.unpack_from(raw)
         return f"{value:.7g}" if kind == 6 else f"{value:.15g}" if kind == 7 else str(value)
@@ -414,22 +414,21 @@ def _number(kind: int, raw: bytes, scale: int) -> str:
 
 
 def _reckoned(raw: bytes) -> str:
-    """A decimal that an expression made, where it is one of OLE's: its kind, digits behind the point, its sign, four bytes that
-    are the highest, then eight."""
+    """Return a calculated decimal of OLE: its kind, decimal digits, its sign, four highest bytes, then eight."""
     kind, digits, minus, high, low = _DECIMAL.unpack_from(raw)
     value = high << 64 | low
     return _scaled(-value if minus else value, min(digits, 28)) if kind == _OLE_DECIMAL else ""
 
 
 def _scaled(value: int, digits: int) -> str:
-    """A number with so many digits behind its point, without zeros at its end."""
+    """Return a number with so many decimal digits, without zeros at its end."""
     whole, part = divmod(abs(value), 10**digits)
     behind = f"{part:0{digits}d}".rstrip("0") if digits else ""
     return f"{'-' if value < 0 else ''}{whole}{'.' if behind else ''}{behind}"
 
 
 def _moment(raw: bytes) -> str:
-    """A date of Access 2019 and newer, its time in full where it has one; "" for one after the year 9999."""
+    """Return a date of Access 2019 and newer, with its full time if it has one; "" for one after the year 9999."""
     if (match := _EXTENDED.match(raw)) is None:
         return ""
     days, seconds, parts = map(int, match.groups())
@@ -445,8 +444,8 @@ def _moment(raw: bytes) -> str:
 
 
 def _date(value: float) -> str:
-    """Days since the end of 1899, the time of day behind the point whatever the sign; without a time where it is midnight, and
-    without a day where that is the first."""
+    """Return days since the end of 1899, the time of day in the fraction regardless of the sign; without a time at
+    midnight, and without a day if that is the first."""
     if not _DAYS[0] <= value < _DAYS[1]:
         return ""
     days = int(value)

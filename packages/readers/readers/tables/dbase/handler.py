@@ -1,4 +1,4 @@
-"""Tables of dBase, Clipper and FoxPro (.dbf), and the memos in a file next to them (.dbt, .fpt)."""
+"""Tables of dBase, Clipper and FoxPro (.dbf), and the memos in a separate file (.dbt, .fpt)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from readers.tables.dbase.table import Table, table_of
 _DBASE_BLOCK = 512
 _IV_MEMO = b"\xff\xff\x08\x00"
 _FOXPRO_TEXT = b"\0\0\0\x01"
-_HEAD = 8  # of a memo of dBase IV and FoxPro: what it is, and its length
+_HEAD = 8  # of a memo of dBase IV and FoxPro: its type and its length
 _NOT_IN_TEXT = bytes(c for c in range(32) if c not in b"\t\n\f\r")
 
 
 def texts(data: bytes) -> Iterator[bytes]:
-    """The memos in order, without the control characters that formatted ones hold."""
+    """Yield the memos in order, without the control characters of formatted ones."""
     memos = _dbase_4(data) if _IV_MEMO in data[: 1 << 16] else _foxpro(data) if is_foxpro(data) else _dbase_3(data)
     for memo in memos:
         # Soft line ends of dBase's editor are 0x8D 0x0A.
@@ -32,7 +32,7 @@ def texts(data: bytes) -> Iterator[bytes]:
 
 
 def is_foxpro(head: bytes) -> bool:
-    """Whether these first bytes are of a FoxPro memo file: the first memo's type and length follow the header."""
+    """Return whether a FoxPro memo file begins so: the first memo's type and length follow the header."""
     if len(head) < _DBASE_BLOCK + _HEAD:
         return False
     block = int.from_bytes(head[6:8], "big")
@@ -42,7 +42,7 @@ def is_foxpro(head: bytes) -> bool:
 
 
 def _first(block: int) -> int:
-    """Where the first block behind the header begins."""
+    """Return the start of the first block after the header."""
     return -(-_DBASE_BLOCK // block) * block if block else _DBASE_BLOCK
 
 
@@ -72,7 +72,7 @@ def _dbase_4(data: bytes) -> Iterator[bytes]:
 
 
 def _dbase_3(data: bytes) -> Iterator[bytes]:
-    """Each begins a block and ends with 0x1A; anything after that in its last block is older."""
+    """Yield memos: each begins a block and ends with 0x1A; anything after that in its last block is older."""
     at = _DBASE_BLOCK
     while at < len(data):
         end = data.find(b"\x1a", at)
@@ -82,16 +82,16 @@ def _dbase_3(data: bytes) -> Iterator[bytes]:
         at = (end // _DBASE_BLOCK + 1) * _DBASE_BLOCK
 
 
-_MOST_HEADER = 1 << 17  # 2,048 fields, and what Visual FoxPro and dBase 7 put behind them
+_MOST_HEADER = 1 << 17  # 2,048 fields, and the data of Visual FoxPro and dBase 7 after them
 _RECORDS_BYTES = 1 << 18  # read at once
 _MOST_BEHIND = 1 << 20  # bytes after the last record that are counted
 _FILLING = b"\x1a\0\r\n "
-_SAMPLE_BYTES = 1 << 16  # of characters, from which the charset is detected
-_MARKS = b" *"  # before each record: there, and deleted
+_SAMPLE_BYTES = 1 << 16  # of text, from which the charset is detected
+_MARKS = b" *"  # before each record: present, and deleted
 
 
 class TableHandler(LeafHandler):
-    """A table of any size, a record at a time."""
+    """A table of any size, read a record at a time."""
 
     name = "dbase"
     media_types: tuple[str, ...] = ("application/x-dbf",)
@@ -109,8 +109,8 @@ class TableHandler(LeafHandler):
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """The table; `charset`, `rows` (existing records) and `columns` as metadata. `truncated` as well as the text
-        where there are fewer records than the header announces."""
+        """Return the table; `charset`, `rows` (existing records) and `columns` as metadata. `truncated` in addition to
+        the text if there are fewer records than the header announces."""
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
             table = table_of(file.read(_MOST_HEADER))
@@ -141,8 +141,8 @@ class TableHandler(LeafHandler):
 
 
 def _records(table: Table, file: BinaryIO) -> Iterator[bytes]:
-    """Every record with its mark; those behind the announced ones too while they are marked as records are, because
-    the number in the header is only written when a program ends well."""
+    """Yield every record with its mark, beyond the announced ones too while they are marked as records, because the
+    number in the header is only written when a program ends properly."""
     file.seek(table.start)
     announced = table.records
     at_once = max(1, _RECORDS_BYTES // table.record_length) * table.record_length
@@ -156,7 +156,7 @@ def _records(table: Table, file: BinaryIO) -> Iterator[bytes]:
 
 
 def _charset(table: Table, file: BinaryIO) -> Detected:
-    """UTF-8 where that is what the characters are (it has no language driver); else the driver's, else a guess."""
+    """Return UTF-8 if the characters are that (it has no language driver); else the driver's charset, else a guess."""
     sample = bytearray()
     wanted, layout = table.text_fields(), table.layout
     for record in _records(table, file) if wanted else ():
@@ -170,7 +170,7 @@ def _charset(table: Table, file: BinaryIO) -> Detected:
         return detected
     if table.codec:
         return of_code_page(bytes(sample), table.codec)
-    if detected.charset.startswith(("utf-16", "utf-32")):  # fields are of bytes, not of units
+    if detected.charset.startswith(("utf-16", "utf-32")):  # fields are bytes, not code units
         return Detected("cp1252", CharsetSource.DEFAULT, 0, guessed=True)
     return detected
 
@@ -189,7 +189,7 @@ class MemoHandler(LeafHandler):
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """All memos in the charset that they are likely to be in: the table knows it, this file does not."""
+        """Return all memos in their likely charset: the table declares it, this file does not."""
         memos = b"\n".join(texts(source.whole(limits.parse_bytes)))
         text, detected = decode(memos)
         collector = clean.Collector(limits.text_characters)

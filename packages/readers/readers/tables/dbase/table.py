@@ -20,11 +20,11 @@ _FOXPRO = frozenset(b"\x30\x31\x32")
 _TYPES = frozenset(b"CNFDLMITB@O+YVQGPW0")
 _TEXT = frozenset(b"CV")
 _II_HEADER, _II_FIELDS = 521, 8
-_SYSTEM = ord("0")  # which values are null, in Visual FoxPro
-_END = 0x0D  # behind the last field
+_SYSTEM = ord("0")  # the field of null flags, in Visual FoxPro
+_END = 0x0D  # after the last field
 _MOST_FIELDS = 2048
 
-# Language drivers, and what Visual FoxPro and dBase for Windows write there, as codecs.
+# Codecs by language drivers, including those of Visual FoxPro and dBase for Windows.
 _CODECS = {
     codec: bytes.fromhex(drivers)
     for codec, drivers in {
@@ -67,7 +67,7 @@ class Field(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """A descriptor: its size, that of the name at its start, and the offsets of type and length."""
+    """Layout of a descriptor: its size, that of the name at its start, and the offsets of type and length."""
 
     width: int
     name: int
@@ -84,21 +84,21 @@ class Table(NamedTuple):
     version: int
     records: int  # as announced
     start: int  # offset of the first record
-    record_length: int  # with the mark of deletion in front
+    record_length: int  # including the deletion mark at its start
     fields: tuple[Field, ...]
-    codec: str  # of the language driver; "" when it is none we know
+    codec: str  # of the language driver; "" if it is unknown
 
     @property
     def layout(self) -> struct.Struct:
-        """A record as its fields."""
+        """Layout of a record by its fields."""
         return struct.Struct("x" + "".join(f"{field.length}s" for field in self.fields))
 
     def shown(self, codec: str) -> list[tuple[int, Callable[[bytes], str]]]:
-        """The fields that people see, and what makes text of the bytes of each."""
+        """Return the visible fields, and the function that converts each to text."""
         return [(i, self._reader(field, codec)) for i, field in enumerate(self.fields) if field.kind != _SYSTEM]
 
     def text_fields(self) -> list[int]:
-        """Which fields hold characters."""
+        """Return the indexes of the character fields."""
         return [i for i, field in enumerate(self.fields) if field.kind in _TEXT]
 
     def _reader(self, field: Field, codec: str) -> Callable[[bytes], str]:
@@ -113,8 +113,8 @@ class Table(NamedTuple):
 
 
 def table_of(header: bytes) -> Table:
-    """Parse the header of a table; DocumentError(corrupt) when these are not its first bytes, (truncated) when it is
-    longer."""
+    """Parse the header of a table. Raises DocumentError `corrupt` if these are not its first bytes, `truncated` if it
+    is longer."""
     if len(header) < 12 or header[0] not in _VERSIONS:
         raise DocumentError(ExceptionCode.CORRUPT, "no header of a dBase table")
     if header[0] == _DBASE_II:
@@ -132,7 +132,7 @@ def table_of(header: bytes) -> Table:
 
 
 def _fields(header: bytes, at: int, end: int, record: int, form: _Form) -> tuple[Field, ...]:
-    """Descriptors from `at` on, of a record of that length."""
+    """Return the fields of the descriptors from `at` on, for records of `record` bytes."""
     width, name, kind, length = form
     out: list[Field] = []
     more: dict[int, int] = {}
@@ -148,13 +148,13 @@ def _fields(header: bytes, at: int, end: int, record: int, form: _Form) -> tuple
 
 
 def _longer(fields: list[Field], more: dict[int, int]) -> tuple[Field, ...]:
-    """Clipper and FoxPro use the byte of decimal places for texts of more than 255 bytes."""
+    """Add the high byte of lengths: Clipper and FoxPro use the byte of decimal places for texts over 255 bytes."""
     return tuple(field._replace(length=field.length + more.get(i, 0)) for i, field in enumerate(fields))
 
 
 def is_table(head: bytes) -> bool:
-    """Whether these first bytes (4 KiB, or all of a smaller file) are a table's: it has a date, and the fields make up
-    its record. (Some versions are letters and digits, with which a text begins.)"""
+    """Return whether these first bytes (4 KiB, or all of a smaller file) are a table's: it has a date, and the fields
+    add up to its record. (Some versions are letters and digits, with which a text may begin.)"""
     if len(head) < 5 or head[0] not in _VERSIONS:
         return False
     month, day = head[3:5] if head[0] == _DBASE_II else head[2:4]
@@ -171,12 +171,12 @@ def is_table(head: bytes) -> bool:
 
 
 def _within(raw: bytes) -> bytes:
-    """A text of variable length: where it does not fill its field, the last byte is its length."""
+    """Return a text of variable length: if it does not fill its field, the last byte is its length."""
     return raw[: raw[-1]] if raw and not raw[raw[-1] : -1].strip(b" \0") else raw
 
 
 def _plain(raw: bytes) -> str:
-    """Numbers are digits."""
+    """Return a number that is stored as digits."""
     return raw.decode("latin-1").strip(" \0")
 
 
@@ -185,7 +185,7 @@ def _mark(raw: bytes) -> str:
 
 
 def _date(raw: bytes) -> str:
-    """A day of the calendar as ISO 8601 has it; what is none, as it is."""
+    """Return a day in ISO 8601; any other value unchanged."""
     day = _plain(raw)
     try:
         return datetime.date.fromisoformat(f"{day[:4]}-{day[4:6]}-{day[6:]}").isoformat()
@@ -194,12 +194,12 @@ def _date(raw: bytes) -> str:
 
 
 def _nothing(_raw: bytes) -> str:
-    """Memos are in a file of their own, which this one only refers to; objects are no text."""
+    """Return "": memos are in a separate file, to which this one only refers; objects are not text."""
     return ""
 
 
 def _number(form: str, *, scale: int = 0, flipped: bool = False) -> Callable[[bytes], str]:
-    """Binary numbers; dBase 7 turns their first bit over (all bits of negative doubles), so that they sort as bytes."""
+    """Return a reader of binary numbers; dBase 7 inverts the first bit (all of negative doubles)."""
     layout = struct.Struct(form)
 
     def read(raw: bytes) -> str:
@@ -218,7 +218,7 @@ _JULIAN_YEAR_1 = 1_721_426  # day of 0001-01-01
 
 
 def _moment(raw: bytes) -> str:
-    """Day and milliseconds; "" for none, and for what no calendar has."""
+    """Return day and time from milliseconds; "" for none, and for an invalid one."""
     day, milliseconds = struct.unpack("<II", raw)
     try:
         midnight = datetime.datetime.fromordinal(day - _JULIAN_YEAR_1 + 1)
@@ -228,7 +228,7 @@ def _moment(raw: bytes) -> str:
 
 
 _SHOWN: dict[str, Callable[[bytes], str]] = {"N": _plain, "F": _plain, "D": _date, "L": _mark}
-# By type, length, and whether it is dBase 7.
+# Readers by type, length, and whether it is dBase 7.
 _BINARY: dict[tuple[str, int, bool], Callable[[bytes], str]] = {
     ("I", 4, False): _number("<i"),
     ("I", 4, True): _number(">i", flipped=True),
