@@ -1,8 +1,8 @@
-"""`make results`: measure a mounted storage with the commands of `edbench`, and check or recompute the packages in docs/dev/results.
+"""`make results`: measure a mounted storage with the commands of `edbench`, and check or recompute the packages in
+docs/dev/results.
 
 `--mount DIR --name NAME` runs a discovery and the storage tests there and writes docs/dev/results/packages/NAME. `--check` compares
-each published package with what is computed from its observations; `--retell` writes results, reports and manifests again.
-"""
+each published package with what is computed from its observations; `--retell` writes results, reports and manifests again."""
 
 from __future__ import annotations
 

@@ -134,8 +134,8 @@ def compared(filer: str, model: Model, result: Mapping[str, Any]) -> list[float]
 
 def real(name: str, calibration: Calibration) -> None:
     """Predict 4 workers on a file system from its runs with 1 and 2. The file system is simulated as one server, with a
-    time for each filer op, and waits that do not depend on the load; the values that fit the known runs best are used.
-    """
+    time for each filer op, and waits that do not depend on the load; the values that fit the known runs best are
+    used."""
     known, more = (_packaged(_PACKAGES / name / f"{part}.tar.xz") for part in ("discovery-1-2", "discovery-4"))
     corpus = known["conditions"]["corpus"]
     plan = plan_of(corpus["profile"], corpus["scale"], corpus["seed"], contents_of_plain(calibration.contents))

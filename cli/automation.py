@@ -53,8 +53,7 @@ class Automation(Order):
     ) -> None:
         """Write both files. `title`: the command, such as `bench scale-up`; `first`: the first line of the result.
 
-        Raises BoundsBroken when a bound was broken, RunFailed when a file cannot be written.
-        """
+        Raises BoundsBroken when a bound was broken, RunFailed when a file cannot be written."""
         self._write_junit(junit(title, outcomes, seconds))
         summary = self.summary or (Path(env[_SUMMARY]) if env.get(_SUMMARY) else None)
         if summary is not None:

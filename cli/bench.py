@@ -97,8 +97,7 @@ def scale_up(
     """Discover a corpus with more and more workers and compare.
 
     --axis and --mount-options vary other things as well: every combination is measured with each number of workers. Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
-    or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
-    """
+    or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report."""
     from experiments.kinds import in_stages, sweep
     from experiments.workloads.discovery.result import PointSpec
 
@@ -118,9 +117,8 @@ def scale_out(
 ) -> None:
     """Discover a corpus with more and more databases and compare.
 
-    With several databases, each has a job over the whole corpus, all at the same time, as in report R1; --shard distributes one
-    corpus over them instead. The last line is the path of the report.
-    """
+    With several databases, each has a job over the whole corpus, all at the same time, as in report R1; --shard
+    distributes one corpus over them instead. The last line is the path of the report."""
     from experiments.kinds import sweep
     from experiments.workloads.discovery.result import PointSpec
 
@@ -139,8 +137,7 @@ def tune(ctx: typer.Context, corpus: opt.Corpus, points: TunePoints, study: Stud
 
     The command tries settings of batch and split sizes, window, order and index streams by successive halving: each round runs those
     that are left twice as often as the round before, and the better half stays. Then it runs the last one and the default
-    --repeats times again, and reports the gain with its interval from these runs alone; use 5 repeats or more.
-    """
+    --repeats times again, and reports the gain with its interval from these runs alone; use 5 repeats or more."""
     from controller.jobs.distribution import DEFAULT
     from experiments.kinds import planned
     from experiments.workloads.discovery.result import PointSpec
@@ -157,9 +154,9 @@ def tune(ctx: typer.Context, corpus: opt.Corpus, points: TunePoints, study: Stud
 def sweep(ctx: typer.Context, corpus: opt.Corpus, points: SweepPoints, study: Study, order: DiscoveryOrder) -> None:
     """Compare settings: every combination of the axes.
 
-    An axis is an option of the job (fsync, layout, single-pass, batch-mb and the others that distribute tasks), or a mount: the name of
-    mount options that each worker's host configures for itself (EDBENCH_REMOUNT). The last line is the path of the report.
-    """
+    An axis is an option of the job (fsync, layout, single-pass, batch-mb and the others that distribute tasks), or a
+    mount: the name of mount options that each worker's host configures for itself (EDBENCH_REMOUNT). The last line is
+    the path of the report."""
     from experiments.kinds import planned
     from experiments.workloads.discovery.result import PointSpec
     from experiments.workloads.discovery.setting import crossed
@@ -177,9 +174,8 @@ def r1(ctx: typer.Context, corpus: opt.Corpus, points: R1Points, study: Study, o
 
     --axis and --mount-options vary other things as well: every combination has the three rows.
 
-    With --workers N,M these are N and M workers on one database, and M on two databases with two simultaneous jobs. R1 had 10 and
-    30 workers. The last line is the path of the report.
-    """
+    With --workers N,M these are N and M workers on one database, and M on two databases with two simultaneous jobs. R1
+    had 10 and 30 workers. The last line is the path of the report."""
     from experiments.kinds import planned
     from experiments.workloads.discovery.result import PointSpec
     from monitoring.machine import processors
@@ -210,9 +206,9 @@ def knee(ctx: typer.Context, corpus: opt.Corpus, points: KneePoints, study: Stud
 
     --axis and --mount-options vary other things as well: every combination is searched.
 
-    The command adds workers until a bound is exceeded and throughput no longer grows. It reports the peak, the knee (the highest
-    load within all bounds) and the latency at each load. Latencies are closed-loop. The last line is the path of the report.
-    """
+    The command adds workers until a bound is exceeded and throughput no longer grows. It reports the peak, the knee
+    (the highest load within all bounds) and the latency at each load. Latencies are closed-loop. The last line is the
+    path of the report."""
     from experiments.kinds import knee as kind
     from experiments.kinds import parse_bounds
     from experiments.workloads.discovery.result import PointSpec

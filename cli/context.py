@@ -43,8 +43,7 @@ class CommandContext:
     ) -> Settings:
         """Settings from the environment; options of the command line replace them.
 
-        Raises UsageError with the variable's name for an invalid value, an unknown engine or filer.
-        """
+        Raises UsageError with the variable's name for an invalid value, an unknown engine or filer."""
         changes: dict[str, Any] = {"storage": storage and storage.absolute(), "slots": slots, "index_engine": engine}
         if engine not in (None, *INDEX_ENGINES):
             raise UsageError(f"--index-engine is {engine!r}; it must be {' or '.join(INDEX_ENGINES)}")
@@ -71,8 +70,7 @@ class CommandContext:
         """Print a record, or records, in the format of -o; return False for a table, which the command prints itself.
 
         `rows`: printed by jsonl and csv in place of `value`; `fields`: those of each record, if records are printed as
-        they come.
-        """
+        they come."""
         if self.output == "table":
             return False
         print_document(value if rows is None or self.output == "json" else rows, self.output, fields, raw=self.csv_raw)

@@ -47,8 +47,7 @@ def generate(
     """Generate a corpus with its manifest and dataset.json.
 
     The same profile, scale and seed give the same bytes on every host. Run the same command again to continue after an
-    interruption. DIR/data is the source for a job; DIR/manifest.parquet is the ground truth for `edbench verify`.
-    """
+    interruption. DIR/data is the source for a job; DIR/manifest.parquet is the ground truth for `edbench verify`."""
     from controller.observe.place_kind import refuse_off_storage
     from core.settings import read_settings
     from dataset_gen.corpus import generate_corpus  # imports every writer of formats
@@ -83,9 +82,8 @@ def check(
 ) -> None:
     """Hash every file of a corpus and compare it with the manifest.
 
-    The exit status is 0 only if no file is missing, extra or changed, dataset.json agrees with the manifest, and the hash is
-    the published one where one is published.
-    """
+    The exit status is 0 only if no file is missing, extra or changed, dataset.json agrees with the manifest, and the
+    hash is the published one where one is published."""
     from dataset_gen.truth.check import check_corpus  # slow to import
 
     context = shared(ctx)
@@ -123,8 +121,7 @@ def describe(
 ) -> None:
     """Print the totals and distributions of a corpus.
 
-    They are shown next to those that the profile specifies.
-    """
+    They are shown next to those that the profile specifies."""
     from dataset_gen.corpus import DESCRIPTION, read_json  # slow to import
 
     if not (directory / DESCRIPTION).is_file():

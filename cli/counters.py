@@ -53,8 +53,8 @@ def collect_counters(
 ) -> None:
     """Store the counters that a filer's command prints, regularly.
 
-    Start it before the job and stop it after the job. FILE must be new and gets one line for each sample. Times are of this host's clock (docs/filer-counters.md).
-    """
+    Start it before the job and stop it after the job. FILE must be new and gets one line for each sample. Times are of
+    this host's clock (docs/filer-counters.md)."""
     from controller.arrays.collectors import COLLECTORS
     from controller.arrays.mapping import array_name, collect
 
@@ -122,9 +122,8 @@ def import_counters(
 ) -> None:
     """Import a filer's counters from a file or Prometheus.
 
-    docs/filer-counters.md has maps to start from. Importing again under the same name replaces the earlier counters; --remove
-    removes those of --array-name.
-    """
+    docs/filer-counters.md has maps to start from. Importing again under the same name replaces the earlier counters;
+    --remove removes those of --array-name."""
     from controller.arrays.importing import forget_array, import_array
     from controller.arrays.mapping import is_collected
 

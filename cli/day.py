@@ -57,8 +57,7 @@ def day(
     extraction, page images and an export of the tagged items. The command raises the arrival rate until 95 % of discoveries no
     longer end within the bound. With --from and a result of `bench day --matters 0`, it first prints what the simulator predicts.
     --axis varies options of the discovery, --mount-options the mount of all jobs: every combination is searched, and has a score.
-    The last line is the path of the report.
-    """
+    The last line is the path of the report."""
     context = shared(ctx)
     settings = context.settings(storage=storage, slots=order.slots, filer=order.filer)
     loads = day_loads(order.matters)
@@ -102,10 +101,10 @@ def job_types(
 
     These are discovery, extraction, processing and export.
 
-    The command runs a job of each type over the same data, one after another, for each number of workers: a business day with one matter at
-    a time, whose later jobs take all items. It reports calls and bytes per second, CPU time per item, and the storage share. --axis
-    varies options of the discovery, --mount-options the mount of all jobs. The last line is the path of the report.
-    """
+    The command runs a job of each type over the same data, one after another, for each number of workers: a business
+    day with one matter at a time, whose later jobs take all items. It reports calls and bytes per second, CPU time per
+    item, and the storage share. --axis varies options of the discovery, --mount-options the mount of all jobs. The last
+    line is the path of the report."""
     from experiments.kinds import along, planned
     from experiments.workloads.day.result import DayLoad
     from experiments.workloads.day.schedule import Schedule

@@ -46,9 +46,9 @@ def discover(
     exit status is 1 when another command cancels the job, 0 when another command pauses it, 3 when a figure is beyond a bound of
     --fail-if.
 
-    The last line of the table is the job's id. With --databases 2 and more it is the id of the group of simultaneous jobs,
-    which every command accepts as JOB; the GB/hour of a group is the sum of its jobs over the elapsed time of the longest.
-    """
+    The last line of the table is the job's id. With --databases 2 and more it is the id of the group of simultaneous
+    jobs, which every command accepts as JOB; the GB/hour of a group is the sum of its jobs over the elapsed time of the
+    longest."""
     from core.passwords import read_bank
     from worker.ocr.tesseract import refuse_no_ocr
 
@@ -128,9 +128,8 @@ def follow(
 ) -> None:
     """Wait for a job or group, then print its summary with the id as the last line, or its document.
 
-    Raises RunFailed when a job is suspended, cancelled, failed or does not add up, BoundsBroken for a bound of --fail-if;
-    Interrupted after Ctrl-C or SIGTERM.
-    """
+    Raises RunFailed when a job is suspended, cancelled, failed or does not add up, BoundsBroken for a bound of
+    --fail-if; Interrupted after Ctrl-C or SIGTERM."""
     from cli.progress import progress_display
     from cli.summary import show_result
     from controller.filer import watched_filer

@@ -61,10 +61,9 @@ def inspect(
     ocr_languages: OcrLanguages = None,
     time_zone: TimeZone = DEFAULT_ZONE,
 ) -> None:
-    """Children come before their container. A file that cannot be read has an exception with the reason. The summary at the end
-    lists items, bytes, text states and exceptions by format (on standard error unless it is a table). The exit status is 0 whatever
-    the files contain.
-    """
+    """Children come before their container. A file that cannot be read has an exception with the reason. The summary at
+    the end lists items, bytes, text states and exceptions by format (on standard error unless it is a table). The exit
+    status is 0 whatever the files contain."""
     context = shared(ctx)
     settings = read_settings(os.environ)
     load_plugins(settings.plugins)  # here too: names of their formats may be needed

@@ -63,8 +63,7 @@ def installation(
 
     `slots`: used over all workers; `databases`: embedded databases that are needed; `broker`: False for a command that only
     reads the databases; `work`: modules that the command needs next, imported while services start; `looks`: whether the
-    command reads the storage root, which has to answer then. Raises UsageError and SystemFaults.
-    """
+    command reads the storage root, which has to answer then. Raises UsageError and SystemFaults."""
     if looks:
         await_answer(settings.storage)
     names = [f"db{number}" for number in range(1, databases + 1)]

@@ -77,8 +77,7 @@ def jobs_table(
 ) -> Table:
     """The list of jobs, newest first; the jobs of a group are below its line, which has their sums.
 
-    `done`: of each job, by its id.
-    """
+    `done`: of each job, by its id."""
     from controller.jobs.groups import group_state
     from controller.labels.rules import storage_text
 
@@ -133,11 +132,10 @@ def _time(moment: datetime) -> str:
 def show(ctx: typer.Context, job: opt.JobArgument) -> None:
     """Show a job: phases, items, exceptions, children, bounds.
 
-    Items are counted by kind, media type and text state, exceptions by code. Each bound of --fail-if is shown with the measured value
-    once the job has ended.
+    Items are counted by kind, media type and text state, exceptions by code. Each bound of --fail-if is shown with the
+    measured value once the job has ended.
 
-    For a group, the sum and every job of it are shown.
-    """
+    For a group, the sum and every job of it are shown."""
     context = shared(ctx)
     with installation(context.settings(), broker=False, work=("controller.browse.counts", "rich.table")) as installed:
         from controller.browse.counts import count_job
@@ -293,8 +291,8 @@ def resume(
 
     The job is paused or suspended, or its command was killed.
 
-    With EDBENCH_DATABASES set, the workers belong to a system that runs by itself: the job is set running and the command ends.
-    """
+    With EDBENCH_DATABASES set, the workers belong to a system that runs by itself: the job is set running and the
+    command ends."""
     from controller.jobs.create import resume_all
     from controller.jobs.jobs import wait_for_orphan
     from core.settings import filer_source
@@ -344,8 +342,7 @@ def requeue(
 
     Every loose file that has an exception, or contains an item that has one, is unpacked and indexed again with everything
     inside it; the job's result records this. The passwords of --passwords are added to those of the job:
-    `edbench job requeue last --code encrypted --passwords found.txt` opens what could not be opened before.
-    """
+    `edbench job requeue last --code encrypted --passwords found.txt` opens what could not be opened before."""
     from controller.jobs.jobs import requeue_exceptions
     from core.passwords import read_bank
 
@@ -406,8 +403,8 @@ def delete(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
 
     The job must not be running. The source stays.
 
-    Files that other programs put into the output directory of an extraction, processing or export stay and are listed.
-    """
+    Files that other programs put into the output directory of an extraction, processing or export stay and are
+    listed."""
     from controller.jobs.create import delete_all, refuse_member
     from core.operations import NullRecorder
     from core.storage.layer import Storage
@@ -444,10 +441,10 @@ def custody(
 
     The table shows the operator actions. The other formats have them, then every item with its hashes, parser and task.
 
-    Each action has a hash over itself and the action before it. An action that was changed, or whose predecessor was removed,
-    is marked `broken`, and the exit status is 1. Note the last action's `chain`: with it, --check detects later whether the
-    end of a list was cut off. `last` is the newest discovery. --check reports changed and missing actions of a printed list.
-    """
+    Each action has a hash over itself and the action before it. An action that was changed, or whose predecessor was
+    removed, is marked `broken`, and the exit status is 1. Note the last action's `chain`: with it, --check detects
+    later whether the end of a list was cut off. `last` is the newest discovery. --check reports changed and missing
+    actions of a printed list."""
     context = shared(ctx)
     if check is not None:
         if job or actions:

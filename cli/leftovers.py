@@ -28,9 +28,9 @@ def clean(
 ) -> None:
     """List the directories of jobs that no database knows, and remove them.
 
-    They remain when databases are removed and the filer is not, as by `docker compose down -v`. Directories that changed within
-    the last hour are listed, not removed. If another installation uses the same storage root, its jobs are listed too.
-    """
+    They remain when databases are removed and the filer is not, as by `docker compose down -v`. Directories that
+    changed within the last hour are listed, not removed. If another installation uses the same storage root, its jobs
+    are listed too."""
     context = shared(ctx)
     settings = context.settings(storage=storage)
     with installation(settings, broker=False, work=("controller.jobs.leftovers", "rich.table")) as installed:

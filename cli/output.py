@@ -83,11 +83,10 @@ _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def print_document(value: Any, output: str, fields: Sequence[str] = (), *, raw: bool = False) -> None:
-    """Print a record or records on standard output. `output` is json: one document; jsonl: a line for each record; csv: a row for
-    each record, or the name and the value of each field of the one record.
+    """Print a record or records on standard output. `output` is json: one document; jsonl: a line for each record; csv:
+    a row for each record, or the name and the value of each field of the one record.
 
-    Records of an iterator are printed as they come; as CSV they need their `fields`.
-    """
+    Records of an iterator are printed as they come; as CSV they need their `fields`."""
     plain = _plain(value)
     if output == "json" and isinstance(plain, dict):
         _line(plain, indent=2)
@@ -151,8 +150,7 @@ def table(
 ) -> Table:
     """A plain table; `right` are columns of numbers, `whole` columns that are never wrapped.
 
-    Values are shown as they are, without markup. Raises ValueError for a row with more cells than columns.
-    """
+    Values are shown as they are, without markup. Raises ValueError for a row with more cells than columns."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

@@ -63,9 +63,9 @@ class PlanOrder(Order):
 def plan(ctx: typer.Context, *, order: PlanOrder) -> None:
     """Plan a measurement: corpus, workers, repeats, time, commands.
 
-    The corpus is large enough that no point is labelled CACHED or SHORT. The rates come from a result (--from), or from a short
-    scale-up on the storage. A plan that does not fit into the time is refused in one line (docs/afternoon.md).
-    """
+    The corpus is large enough that no point is labelled CACHED or SHORT. The rates come from a result (--from), or from
+    a short scale-up on the storage. A plan that does not fit into the time is refused in one line
+    (docs/afternoon.md)."""
     context = shared(ctx)
     settings = context.settings(storage=order.storage, slots=order.slots)
     cache = opt.declared_cache(order.filer_cache, settings)

@@ -37,8 +37,7 @@ def check(
 ) -> None:
     """Recompute a result from its raw observations and compare.
 
-    Each difference is one line, and the exit status is 1. What cannot be recomputed is listed as taken on trust.
-    """
+    Each difference is one line, and the exit status is 1. What cannot be recomputed is listed as taken on trust."""
     from experiments.summary import check as check_package  # slow to import
 
     context = shared(ctx)
@@ -75,9 +74,8 @@ def describe(
 ) -> None:
     """Add a description and the price of the measured filer.
 
-    Without --sheet, the package's sheet is printed, or an empty one. The report and the manifest are written again; an existing
-    signature is removed.
-    """
+    Without --sheet, the package's sheet is printed, or an empty one. The report and the manifest are written again; an
+    existing signature is removed."""
     from experiments.package.check import describe as describe_package  # slow to import
     from experiments.report.sheet import FILE as SHEET
     from experiments.report.sheet import TEMPLATE
@@ -111,8 +109,7 @@ def sign(
 ) -> None:
     """Sign a package with an SSH key.
 
-    The package must pass its check. The signature is of ssh-keygen -Y sign, namespace edbench-result.
-    """
+    The package must pass its check. The signature is of ssh-keygen -Y sign, namespace edbench-result."""
     from experiments.package.manifest import sign as sign_package
     from experiments.summary import check as check_package  # slow to import
 
@@ -143,10 +140,9 @@ def compare(
 ) -> None:
     """Compare results of experiments or replays with their intervals.
 
-    The first result is the baseline. Results of another workload, or with another configuration, corpus, expansion or trace, are
-    refused, and so is what `edbench result check` refuses. Results with other mount options, another placement of the databases
-    or another state of caches require --allow.
-    """
+    The first result is the baseline. Results of another workload, or with another configuration, corpus, expansion or
+    trace, are refused, and so is what `edbench result check` refuses. Results with other mount options, another
+    placement of the databases or another state of caches require --allow."""
     from experiments.package.check import take
     from experiments.result.compare import compare as compare_results
 

@@ -64,10 +64,9 @@ def search(
 ) -> None:
     """Search the text and fields of items, best match first.
 
-    Without QUERY, list the saved searches. docs/search.md describes the query language. Fields of the index: body custodian
-    type kind name path subject sender recipients title author; of the database: size text_state exception custodian_is type_is
-    tag saved and the metadata of docs/formats.md, such as date and page_count.
-    """
+    Without QUERY, list the saved searches. docs/search.md describes the query language. Fields of the index: body
+    custodian type kind name path subject sender recipients title author; of the database: size text_state exception
+    custodian_is type_is tag saved and the metadata of docs/formats.md, such as date and page_count."""
     if not query.strip() and (save or families or custodian):
         raise UsageError("QUERY is missing: give it in quotes after JOB")
     if query.strip() and forget:
@@ -204,13 +203,12 @@ def items(
 ) -> None:
     """List items with their path, hash, text state and exceptions.
 
-    The table shows the first 50, the other formats all of them. For a group, the items of one job follow those of another, each
-    with its database.
+    The table shows the first 50, the other formats all of them. For a group, the items of one job follow those of
+    another, each with its database.
 
     CONDITIONS are KEY OPERATOR VALUE joined by `and`, with the operators = != < <= > >= and ~ (contains):
-    'date>=2001-06 and author~smith and page_count>10'. A date is compared as far as it is given. An item without the key does
-    not match. docs/formats.md lists the keys.
-    """
+    'date>=2001-06 and author~smith and page_count>10'. A date is compared as far as it is given. An item without the
+    key does not match. docs/formats.md lists the keys."""
     if exception not in (None, ANY_EXCEPTION, *ExceptionCode):
         raise UsageError(f"--exception is {exception!r}; it must be {ANY_EXCEPTION}, {', '.join(ExceptionCode)}")
     conditions = _conditions(where, language)
@@ -294,8 +292,8 @@ def item(
 ) -> None:
     """Show an item with its family, duplicates and thread; or its text.
 
-    Duplicates, near-duplicates and thread are from the latest `edbench review dedupe`, `near-dup` and `threads` of the job.
-    """
+    Duplicates, near-duplicates and thread are from the latest `edbench review dedupe`, `near-dup` and `threads` of the
+    job."""
     context = shared(ctx)
     if text and context.output != "table":
         raise UsageError(f"--text-only prints plain text: remove it, or -o {context.output}")
@@ -423,8 +421,7 @@ def terms(
 ) -> None:
     """Report the hits of each search term of a list.
 
-    Hits are items, items with their families, families, and hits of this term alone.
-    """
+    Hits are items, items with their families, families, and hits of this term alone."""
     from controller.search.report import read_terms
 
     listed = read_terms(file, charset)
@@ -488,8 +485,7 @@ def tag(
     """Tag the items that a query finds, or list the tags.
 
     `tag:NAME` in a query finds tagged items. Without TAG, list the tags; `edbench job custody JOB --actions` lists all
-    changes to them.
-    """
+    changes to them."""
     if items and query.strip():
         raise UsageError("--item and QUERY exclude each other; give one")
     if bool(name) != bool(items or query.strip()):

@@ -21,8 +21,8 @@ def scale(
 ) -> None:
     """Run this on the host of the containers: it needs the socket of the Docker engine.
 
-    DOCKER_HOST and COMPOSE_PROJECT_NAME select the engine and the project. Workers that are no longer wanted finish their tasks first.
-    """
+    DOCKER_HOST and COMPOSE_PROJECT_NAME select the engine and the project. Workers that are no longer wanted finish
+    their tasks first."""
     context = shared(ctx)
 
     from controller.cluster.containers import scale as scale_containers  # imports the engine's client

@@ -43,12 +43,12 @@ def serve(
     ] = None,
     storage: opt.StorageRoot = None,
 ) -> None:
-    """Ctrl-C pauses the jobs created here. The command starts PostgreSQL, the broker and the workers unless EDBENCH_DATABASES is
-    set.
+    """Ctrl-C pauses the jobs created here. The command starts PostgreSQL, the broker and the workers unless
+    EDBENCH_DATABASES is set.
 
-    Sources must be below the storage root or a directory of EDBENCH_CORPORA. The web UI requires the token of EDBENCH_TOKEN;
-    without it, a token is generated, stored in scratch readable by its owner only, and printed with the address.
-    """
+    Sources must be below the storage root or a directory of EDBENCH_CORPORA. The web UI requires the token of
+    EDBENCH_TOKEN; without it, a token is generated, stored in scratch readable by its owner only, and printed with the
+    address."""
     context = shared(ctx)
     settings = context.settings(storage=storage)
 
@@ -97,8 +97,7 @@ def serve(
 def page_during(context: CommandContext, settings: Settings, port: int | None) -> AbstractContextManager[None]:
     """Serve the web UI over `settings` with services attached, while the block lasts; not where `port` is None.
 
-    Raises UsageError when the port is taken, DatabaseFault.
-    """
+    Raises UsageError when the port is taken, DatabaseFault."""
     if port is None:
         return nullcontext()
     from web.installed import job_page

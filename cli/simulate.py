@@ -76,11 +76,11 @@ def simulate(
 ) -> None:
     """Simulate a discovery on a site in virtual time.
 
-    No job runs and no storage is touched: the command plans the data set, takes what the pipeline demands from a calibration,
-    and simulates hosts, databases, network and filer. Two runs give the same bytes. `edbench simulate r1` simulates the three rows
-    of report R1 and prints its tables and facts next to the simulated ones (docs/simulate.md). `edbench simulate day --from RESULT`
-    predicts how many matters a day a filer carries, on another filer with --filer.
-    """
+    No job runs and no storage is touched: the command plans the data set, takes what the pipeline demands from a
+    calibration, and simulates hosts, databases, network and filer. Two runs give the same bytes. `edbench simulate r1`
+    simulates the three rows of report R1 and prints its tables and facts next to the simulated ones (docs/simulate.md).
+    `edbench simulate day --from RESULT` predicts how many matters a day a filer carries, on another filer with
+    --filer."""
     context = shared(ctx)
     if site == "day":
         _day(context, order)

@@ -27,9 +27,8 @@ def token(
     ] = False,
     grafana: Annotated[bool, typer.Option("--grafana", help="Print Grafana's address, user and password.")] = False,
 ) -> None:
-    """The link is valid once, for 15 minutes, and only while the port is bound to loopback. Run the command in the controller's
-    container. `edbench serve` prints its own link.
-    """
+    """The link is valid once, for 15 minutes, and only while the port is bound to loopback. Run the command in the
+    controller's container. `edbench serve` prints its own link."""
     from web.api.system import SignIn  # imports the web application
     from web.token import COMMAND, FILE_VARIABLE, GRAFANA, WEB, given_token, headless_line, published, read_secret
 

@@ -23,8 +23,7 @@ commands = Commands()
 def record(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = None) -> None:
     """Write the trace of a job that was created with --trace.
 
-    `discover` and `job resume` write it themselves when they wait for the job. It can be written again at any time.
-    """
+    `discover` and `job resume` write it themselves when they wait for the job. It can be written again at any time."""
     from cli.installation import installation  # the other commands here need no database
     from cli.summary import trace_text
     from controller.jobs.results import job_result

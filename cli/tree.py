@@ -1,8 +1,9 @@
-"""The mechanism of the command line: groups whose modules are imported when they are used, and options made from records.
+"""The mechanism of the command line: groups whose modules are imported when they are used, and options made from
+records.
 
-A module of commands has a `Commands`; `cli.main.ROOT` lists the modules. The help of a group and of a top-level command is in
-that list, because the root's help imports no module; all other help is the docstring of the command's function.
-"""
+A module of commands has a `Commands`; `cli.main.ROOT` lists the modules. The help of a group and of a top-level command
+is in that list, because the root's help imports no module; all other help is the docstring of the command's
+function."""
 
 from __future__ import annotations
 

@@ -47,9 +47,8 @@ def verify(
     export, it reads every file again, compares it with its row, and compares the load files with each other as `edbench
     produce check` does.
 
-    Each of the simultaneous jobs of a group is compared with the whole manifest, the jobs of a shard together. The exit status
-    is 0 only if nothing is missing, extra or wrong, else 1.
-    """
+    Each of the simultaneous jobs of a group is compared with the whole manifest, the jobs of a shard together. The exit
+    status is 0 only if nothing is missing, extra or wrong, else 1."""
     from cli.installation import installation
     from controller.verify.group import GroupVerification, note_verified, verification
     from core.job_types import types_of

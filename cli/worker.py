@@ -47,9 +47,8 @@ def worker(
 ) -> None:
     """Jobs and experiments of the system use these workers until Ctrl-C.
 
-    EDBENCH_DATABASES names the databases of the system, EDBENCH_LOGIN_FILE a file with the worker's user:password. The storage root
-    must be the controller's storage; EDBENCH_SCRATCH must be a local directory.
-    """
+    EDBENCH_DATABASES names the databases of the system, EDBENCH_LOGIN_FILE a file with the worker's user:password. The
+    storage root must be the controller's storage; EDBENCH_SCRATCH must be a local directory."""
     env = dict(os.environ) | dict(shared(ctx).env)
     if join is not None:
         env |= joined(join)

@@ -1,8 +1,7 @@
 """`python -m controller`: a container's controller. It brings the databases to this version and waits to be stopped.
 
 Commands are run in it (`docker compose exec controller edbench …`). Its container is healthy once the file READY
-exists, and everything that needs the schema waits for that.
-"""
+exists, and everything that needs the schema waits for that."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Chain of custody (docs/custody.md): the operator actions on a job, the tasks and parsers that read each item, and the
-check of an exported list.
-An operator action is written in the transaction that does it, with a hash over itself and the hash of the one before.
-"""
+check of an exported list. An operator action is written in the transaction that does it, with a hash over itself and
+the hash of the one before."""
 
 from __future__ import annotations
 

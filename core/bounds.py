@@ -1,8 +1,7 @@
 """Bounds on figures of a result, for automation: a job or an experiment that breaks one ends with exit status 3.
 
-A bound is written as the condition that fails the run: `p99.read>20ms`, `gb_per_hour<400`. Names are those of the result's JSON,
-which end in their unit; `p99.read` is the 99th percentile of op `read` in microseconds.
-"""
+A bound is written as the condition that fails the run: `p99.read>20ms`, `gb_per_hour<400`. Names are those of the
+result's JSON, which end in their unit; `p99.read` is the 99th percentile of op `read` in microseconds."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """The Celery application that the queue manager sends with and the workers consume with: one configuration.
 
-The broker only carries messages and may lose them all: what is to be done again is the ledger's business. So
-messages are acknowledged before the work (early), one is taken at a time, and no results, events or remote
-control exist.
-"""
+The broker only carries messages and may lose them all: what is to be done again is the ledger's business. So messages
+are acknowledged before the work (early), one is taken at a time, and no results, events or remote control exist."""
 
 from __future__ import annotations
 
@@ -80,8 +78,7 @@ class _App(Celery):  # type: ignore[misc]
 def make_app(broker_url: str) -> Celery:
     """A Celery application on that broker. Messages: task `edbench.run`, args [database name, job id, task id].
 
-    Publishing without a broker fails within about two seconds; a consumer reconnects for ever.
-    """
+    Publishing without a broker fails within about two seconds; a consumer reconnects for ever."""
     app = _App("edbench", broker=broker_url, set_as_current=False)
     app.conf.update(
         task_ignore_result=True,

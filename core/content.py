@@ -1,10 +1,9 @@
 """Contents of a replay's files: bytes of the recorded compressibility, no two blocks alike, the same each time.
 
 A pool for each class of compressibility is made of blocks of 4 KiB: random bytes first, filler after. A piece of a file
-is a stretch of its pool's blocks, with a number of its own stamped on each block in place, so that neither compression over
-many blocks nor a filer that keeps equal blocks once finds more to save than there was in the recorded files. Only class 0,
-all zeros, is left as it is.
-"""
+is a stretch of its pool's blocks, with a number of its own stamped on each block in place, so that neither compression
+over many blocks nor a filer that keeps equal blocks once finds more to save than there was in the recorded files. Only
+class 0, all zeros, is left as it is."""
 
 from __future__ import annotations
 

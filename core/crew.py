@@ -4,8 +4,7 @@ A member keeps a key alive that identifies it. Orders wait in a list of the memb
 its order. The members' broker is permanent, so an order holds a run, counts, and paths below the roots that the member
 itself was configured with: no address, environment, command or credential. An order with any other field is refused,
 and so is a path that leads elsewhere (`core.crew`). Only the controller's login may push orders
-(`core.services.keyring`).
-"""
+(`core.services.keyring`)."""
 
 from __future__ import annotations
 

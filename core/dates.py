@@ -1,8 +1,7 @@
 """Conversion of dates to UTC, and the zone of a time that states none.
 
 Zones are those of package `tzdata` at the version that is locked, not of the machine: a job's dates are the same on
-every host.
-"""
+every host."""
 
 from __future__ import annotations
 
@@ -87,8 +86,7 @@ def in_utc(date: str, zone: tzinfo) -> str:
     a zone that is known (`2024-03-31T10:00:00[Europe/Berlin]`).
 
     A time that a zone's clocks skipped is converted with the offset from before the gap; of one that they showed twice
-    the first is meant (PEP 495's fold of 0). Days without a time, and what is no date, stay as they are.
-    """
+    the first is meant (PEP 495's fold of 0). Days without a time, and what is no date, stay as they are."""
     match = _TIME.match(date)
     if match is None or match[3] == "Z":
         return date

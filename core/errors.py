@@ -1,9 +1,8 @@
 """Errors, by who has to act on them.
 
-A *document* error is recorded against one item and the job continues; a *fault* means that the
-system under the job is broken, so the job is suspended and nothing done is lost; a *usage* error
-goes straight back to the person who typed the command.
-"""
+A *document* error is recorded against one item and the job continues; a *fault* means that the system under the job is
+broken, so the job is suspended and nothing done is lost; a *usage* error goes straight back to the person who typed the
+command."""
 
 from __future__ import annotations
 
@@ -53,8 +52,7 @@ class DatabaseFault(SystemFault):
     """The database cannot be reached or refused to store.
 
     `transient`: the same request may succeed in a moment (connection lost, server starting up, deadlock). False if a
-    person has to act first (disk full, read-only, wrong password).
-    """
+    person has to act first (disk full, read-only, wrong password)."""
 
     def __init__(self, message: str, *, transient: bool = False) -> None:
         super().__init__(message)
@@ -70,12 +68,12 @@ class TaskLost(EdbenchError):
 
 
 class SourceFileError(EdbenchError, DocumentError):
-    """A loose file could not be listed, opened or read; only meaningful while the source root is there. A worker records it as
-    a document error; a command or the web server that reads the file itself reports it in one line, as any error of ours.
+    """A loose file could not be listed, opened or read; only meaningful while the source root is there. A worker
+    records it as a document error; a command or the web server that reads the file itself reports it in one line, as
+    any error of ours.
 
     `errno` is the system's reason, 0 where there is none. EIO is ambiguous (this file or the whole filer):
-    the caller looks at the source root before it blames the item.
-    """
+    the caller looks at the source root before it blames the item."""
 
     def __init__(self, code: ExceptionCode, detail: str, *, missing: int | None = None, errno: int = 0) -> None:
         super().__init__(code, detail, missing=missing)

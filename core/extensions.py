@@ -6,8 +6,7 @@ A package registers what it adds under a group: `edbench.commands` (the name is 
 (core.job_types) and `edbench.members` (a module with `Clients`, see worker.member.agent). Nothing of a package is imported before it
 is used.
 
-`importlib.metadata` gives the same and takes 40 ms to import, most of the time of `edbench --help`.
-"""
+`importlib.metadata` gives the same and takes 40 ms to import, most of the time of `edbench --help`."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
 """Latency histograms with fixed log-linear buckets: 16 to the octave, 1 µs (2¹⁰ ns) to 2.4 hours (2⁴³ ns).
 
-Fixed buckets merge by addition, over seconds, slots and hosts, so that a percentile is always taken from all
-calls and never averaged. A bucket is 1/16 of its lower bound wide; a percentile is given as the middle of its
-bucket, so it is off by at most 3.2 %. (The scheme is that of HdrHistogram, http://hdrhistogram.org, with one
-significant hexadecimal digit.) The exact largest value is kept with the histogram.
+Fixed buckets merge by addition, over seconds, slots and hosts, so that a percentile is always taken from all calls and
+never averaged. A bucket is 1/16 of its lower bound wide; a percentile is given as the middle of its bucket, so it is
+off by at most 3.2 %. (The scheme is that of HdrHistogram, http://hdrhistogram.org, with one significant hexadecimal
+digit.) The exact largest value is kept with the histogram.
 
 Calls of different sizes (core.operations) are counted apart in the same histogram: it has the buckets once for each
 class of size, and a bucket of a class is a *cell*. Histograms from before there were classes have all calls in the
-first class, which is that of calls of unknown size; so they merge with later ones and report no wrong size.
-"""
+first class, which is that of calls of unknown size; so they merge with later ones and report no wrong size."""
 
 from __future__ import annotations
 
@@ -128,8 +127,7 @@ class Histogram:
         calls.
 
         `max_ns`, the exact largest value, bounds the answers and is the answer for 100. In the last bucket the answer is
-        LIMIT_NS, to be shown as "over" it: the largest value is no percentile.
-        """
+        LIMIT_NS, to be shown as "over" it: the largest value is no percentile."""
         total = self.total
         ranks = [max(1, -int(-(percent * total) // 100)) for percent in percents]
         out: list[int] = []

@@ -1,12 +1,12 @@
 """Job types: discovery is built in, packages register the others.
 
-A package names a module under the entry-point group `edbench.job_types`. The name is the key of its options in a job's row; the
-module has `JOB_TYPES`, an object of a subclass of `JobTypes`, and imports nothing else at its top that takes long: every process
-that reads jobs imports it. `core.records.JobOptions.of_type` has the options, `sql.findings.OwnFindings` what a task found.
+A package names a module under the entry-point group `edbench.job_types`. The name is the key of its options in a job's
+row; the module has `JOB_TYPES`, an object of a subclass of `JobTypes`, and imports nothing else at its top that takes
+long: every process that reads jobs imports it. `core.records.JobOptions.of_type` has the options,
+`sql.findings.OwnFindings` what a task found.
 
-The names of types and phases are listed here, because the database, metrics and reports list them whether or not their package
-is installed.
-"""
+The names of types and phases are listed here, because the database, metrics and reports list them whether or not their
+package is installed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A hook at the points of the work where a failure is most dangerous: before and after claim, finish, commit, publish, barrier.
+"""A hook at the points of the work where a failure is most dangerous: before and after claim, finish, commit, publish,
+barrier.
 
 The fault campaign (tests/chaos) sets it to kill a process, or take something away from it, at exactly such a point.
-Anywhere else it costs one comparison.
-"""
+Anywhere else it costs one comparison."""
 
 from __future__ import annotations
 

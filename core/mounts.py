@@ -146,8 +146,7 @@ def mount_of(directory: Path) -> MountEntry | None:
 def storage_label(path: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> str:
     """The name of the storage in a result: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`.
 
-    A type that is known neither as local nor as network storage is labelled unknown: a FUSE program may be anything.
-    """
+    A type that is known neither as local nor as network storage is labelled unknown: a FUSE program may be anything."""
     mount = mounted_at(path, mounts)
     if mount is None:
         return f"{Reach.UNKNOWN} (not in the mount table)"

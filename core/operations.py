@@ -4,8 +4,7 @@ A *call* is not a wire op and not a filer op; nothing here may be added to eithe
 
 Calls that move bytes are classified by size: a read of 4 KiB and one of a whole file are two things. A call is in the
 class of the bytes that it moved, not of those that it requested: a read at the end of a file, which moves none, and a
-call that failed are in the first class, NOTHING, with all calls that never move any.
-"""
+call that failed are in the first class, NOTHING, with all calls that never move any."""
 
 from __future__ import annotations
 

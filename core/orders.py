@@ -21,8 +21,7 @@ class OrderTaker:
     """Takes orders and answers them.
 
     `client`: of the broker; `receiver`: whose orders they are; `do`: carries out an order of type `kind` and returns
-    the content of the answer. Its EdbenchError, OSError and `refusals` refuse the order.
-    """
+    the content of the answer. Its EdbenchError, OSError and `refusals` refuse the order."""
 
     def __init__(
         self,

@@ -1,8 +1,7 @@
 """The password bank of a job: passwords that a person collected, one a line, to be tried on encrypted items.
 
 The passwords themselves are in the person's file and in one file in the job's folder, which only its owner may read.
-Everything else (options, results, reports, pages) has the number of passwords and the bank's digest.
-"""
+Everything else (options, results, reports, pages) has the number of passwords and the bank's digest."""
 
 from __future__ import annotations
 

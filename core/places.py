@@ -16,8 +16,7 @@ def item_id(job: uuid.UUID, parent: uuid.UUID | None, ordinal: bytes) -> uuid.UU
     """128 bits of a hash over job, parent and ordinal.
 
     `ordinal` identifies the item inside its parent: for a loose file the bytes of the path relative to the source, for
-    children see `number`.
-    """
+    children see `number`."""
     above = _NO_PARENT if parent is None else parent.bytes
     return uuid.UUID(bytes=hashlib.blake2b(job.bytes + above + ordinal, digest_size=16).digest())
 

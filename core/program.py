@@ -38,8 +38,7 @@ class Stop:
 
     A handler runs in the main thread between two of its instructions. If that thread is inside `Event.wait` it may hold
     the event's lock; `Event.set` would wait for it for ever, and the process would not end. `SimpleQueue.put` may be
-    called at any point (Python's documentation of `queue`), so an entry in a queue ends the wait.
-    """
+    called at any point (Python's documentation of `queue`), so an entry in a queue ends the wait."""
 
     def __init__(self) -> None:
         self._entries: queue.SimpleQueue[None] = queue.SimpleQueue()

@@ -72,8 +72,7 @@ def drop_pages(paths: Sequence[Path], *, everything: bool) -> Dropped:
 def resident_bytes(path: Path) -> int | None:
     """Bytes of a file in the page cache, in whole pages; None when it cannot be determined.
 
-    The kernel answers only to a user who owns the file or may write it (Linux 5.2 and later).
-    """
+    The kernel answers only to a user who owns the file or may write it (Linux 5.2 and later)."""
     if not os.access(path, os.W_OK):
         return None
     with path.open("rb") as file:

@@ -1,8 +1,7 @@
 """The roles of processes, and the login with which each role connects to the databases and to the broker.
 
 A role's login has the same name and password at all servers of an installation. What a login may do is defined in
-`sql.migrate` (databases) and in `core.services.keyring` (broker).
-"""
+`sql.migrate` (databases) and in `core.services.keyring` (broker)."""
 
 from __future__ import annotations
 

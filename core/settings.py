@@ -104,9 +104,8 @@ def _by_socket(url: str) -> bool:
 def _guarded(url: str, what: str, login: str | None) -> str:
     """The URL, with the login from the file if it has none. Raises UsageError if it has no password then.
 
-    Over a network a database may also require a certificate or keep its passwords in a file of libpq's, if the URL
-    has `sslcert=` or `passfile=`.
-    """
+    Over a network a database may also require a certificate or keep its passwords in a file of libpq's, if the URL has
+    `sslcert=` or `passfile=`."""
     if login is not None and not has_login(url):
         return with_login(url, login)
     if has_password(url) or _by_socket(url) or {"sslcert", "passfile"} & parse_qs(urlsplit(url).query).keys():

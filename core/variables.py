@@ -1,7 +1,6 @@
 """The environment variables that our programs read, each described once: docs/settings.md is generated from them.
 
-Those that only containers use (ports, images, users) are in .env.example.
-"""
+Those that only containers use (ports, images, users) are in .env.example."""
 
 from __future__ import annotations
 

@@ -78,8 +78,7 @@ def generate_corpus(
 
     The profile is the name of a shipped one or a TOML file. `DIR/data`, the list of system files, the manifest and
     `dataset.json` appear in this order and only whole. Raises UsageError when DIR holds something else or the disk is
-    too small.
-    """
+    too small."""
     profile = load_profile(profile_name)
     wanted = _request(profile, scale, seed)
     work = directory / _WORK

@@ -1,7 +1,6 @@
 """A profile as it is used: everything that decides about a corpus except seed and scale.
 
-Bounds and choices of what a profile's file may say are in the annotations (`core.toml_table.TomlTable.record`).
-"""
+Bounds and choices of what a profile's file may say are in the annotations (`core.toml_table.TomlTable.record`)."""
 
 from __future__ import annotations
 

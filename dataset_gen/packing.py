@@ -1,9 +1,8 @@
 """Writers of compressed bytes: deflate, zip (PKWARE APPNOTE 6.3) and 7z (7zFormat.txt of the LZMA SDK).
 
-zip: deflate and stored members, directories, traditional encryption, zip64 for archives over 4 GB or 65,534 members (a member
-itself stays below 4 GB). 7z: solid blocks under Copy, Deflate or AES-256, a packed header; LZMA is left out on purpose: xz's
-output depends on its version, libdeflate's is pinned (see `deflated`).
-"""
+zip: deflate and stored members, directories, traditional encryption, zip64 for archives over 4 GB or 65,534 members (a
+member itself stays below 4 GB). 7z: solid blocks under Copy, Deflate or AES-256, a packed header; LZMA is left out on
+purpose: xz's output depends on its version, libdeflate's is pinned (see `deflated`)."""
 
 from __future__ import annotations
 
@@ -102,8 +101,7 @@ class ZipWriter:
     ) -> int:
         """Put one member, deflated where that is shorter; returns its packed bytes.
 
-        `utf8` None marks the name as UTF-8 when it is and needs to be; `encryption` is (password, dice).
-        """
+        `utf8` None marks the name as UTF-8 when it is and needs to be; `encryption` is (password, dice)."""
         packed = data if store else deflated(data)
         if len(packed) >= len(data):
             packed, store = data, True

@@ -1,8 +1,7 @@
 """Builds every pool that documents are made of, when it is imported.
 
 Sentences, rows of pictures and records do not depend on a corpus (2 s of CPU time, 40 MB). The processes that write one
-are forked from a server that has imported this: they share the pools, and none of them waits for its own.
-"""
+are forked from a server that has imported this: they share the pools, and none of them waits for its own."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Chance that is the same on every machine.
 
-Only `random.Random.random` and `getrandbits` are used: their output for a given seed is documented to stay.
-Everything else here is additions, multiplications, divisions and square roots, which IEEE 754 rounds the same
-way everywhere; `math.exp`, `log` and `cos` are left out, because C libraries differ in their last digit.
-"""
+Only `random.Random.random` and `getrandbits` are used: their output for a given seed is documented to stay. Everything
+else here is additions, multiplications, divisions and square roots, which IEEE 754 rounds the same way everywhere;
+`math.exp`, `log` and `cos` are left out, because C libraries differ in their last digit."""
 
 from __future__ import annotations
 
@@ -103,8 +102,7 @@ _GOLDEN = 0.6180339887498949  # fractional part of the golden ratio: its multipl
 class Even:
     """Numbers in 0 … 1 that fill it evenly: any stretch of n of them has n·w ± 2 or so in a part of width w.
 
-    Shares and sizes drawn with these hold in small corpora, where independent draws would not.
-    """
+    Shares and sizes drawn with these hold in small corpora, where independent draws would not."""
 
     __slots__ = ("_at",)
 

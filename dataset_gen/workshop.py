@@ -104,8 +104,7 @@ class Workshop:
     def order(self, fmt: str, key: str, size: int, level: int = 0) -> Order:
         """An order with its own dice and the terms that are to be planted.
 
-        A key `X~N` is that of near-duplicate N of the document with key X. System files are the same in all corpora.
-        """
+        A key `X~N` is that of near-duplicate N of the document with key X. System files are the same in all corpora."""
         base, _, variant = key.partition(NEAR)
         variant, inside, rest = variant.partition("/")
         if key.startswith(SYSTEM):

@@ -1,6 +1,5 @@
-"""The disclosure of design §7: everything under which a result was found, and the hash of what must not differ; what was dropped of
-caches, and which part of an emulated filer was the limit.
-"""
+"""The disclosure of design §7: everything under which a result was found, and the hash of what must not differ; what
+was dropped of caches, and which part of an emulated filer was the limit."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ def configuration_hash(config: Mapping[str, Any]) -> str:
 def database_places(directories: Mapping[str, Path], storage: Path, *, emulated: bool = False) -> list[dict[str, Any]]:
     """Where the databases' files are, and whether that is the storage under test; None where this process may not look.
 
-    An emulated filer is no file system: it neither delays nor counts what databases do, wherever their files are.
-    """
+    An emulated filer is no file system: it neither delays nor counts what databases do, wherever their files are."""
     under_test = os.stat(storage).st_dev
     out: list[dict[str, Any]] = []
     for name, directory in directories.items():
@@ -151,8 +149,7 @@ Stations = Mapping[str, Mapping[str, float]]  # by name: {"utilisation": 0 to 1,
 def busiest(series: Iterable[tuple[float, Stations]]) -> tuple[str, float] | None:
     """The station that was busiest in the median second of work, and how busy; None where there were too few seconds.
 
-    The first and the last second of work are cut: calls began or ended within them.
-    """
+    The first and the last second of work are cut: calls began or ended within them."""
     worked = [stations for _, stations in series if any(use["utilisation"] > 0 for use in stations.values())][1:-1]
     if not worked:
         return None

@@ -116,8 +116,7 @@ def shuffled(points: Sequence[A], repeats: int, seed: int) -> list[tuple[A, int]
     """Every point `repeats` times, the same order for the same seed.
 
     Each repeat is a block that holds every point once in random order, so that a drift of the machine over the hours
-    falls on all points alike.
-    """
+    falls on all points alike."""
     dice = random.Random(seed)
     out = []
     for repeat in range(repeats):
@@ -218,8 +217,8 @@ def highest(
 ) -> tuple[int, int | None]:
     """The highest load that `kept` says is within a bound (0: none), and the least that is not, if any.
 
-    The load is doubled until it is not kept and `enough`, then the gap is halved until it is 1, or this part of the load.
-    """
+    The load is doubled until it is not kept and `enough`, then the gap is halved until it is 1, or this part of the
+    load."""
     good, bad, load = 0, None, least
     while True:
         if not kept(load):
@@ -406,11 +405,12 @@ def in_stages(base: At, axis: str, stages: tuple[Stage, ...]) -> Plan:
 
 
 class Stages(Kind):
-    """Load that changes by time: so much on one axis for at least so long, then the next; everything else of the base stays.
+    """Load that changes by time: so much on one axis for at least so long, then the next; everything else of the base
+    stays.
 
-    A workload's runs end by themselves, so a stage repeats its run until their elapsed times add up to its duration; the last run is
-    finished. Stages keep their order: the state that one leaves in caches and on the storage is what the next begins with.
-    """
+    A workload's runs end by themselves, so a stage repeats its run until their elapsed times add up to its duration;
+    the last run is finished. Stages keep their order: the state that one leaves in caches and on the storage is what
+    the next begins with."""
 
     order = "that of the stages; a stage repeats its run until its time is over"
     needs = ("stages",)
@@ -434,10 +434,10 @@ class Stages(Kind):
 class Halving(Kind):
     """The best of several settings by successive halving, and what it gains over the default, the first of the points.
 
-    Each round measures every setting that is left, and twice as often as the round before; the better half by the median of the
-    workload's rate stays (K. Jamieson and A. Talwalkar, AISTATS 2016, with repeats as the resource). A setting that won by chance
-    would look better than it is, so that the last one and the default are run again, `repeats` times, and only these are compared.
-    """
+    Each round measures every setting that is left, and twice as often as the round before; the better half by the
+    median of the workload's rate stays (K. Jamieson and A. Talwalkar, AISTATS 2016, with repeats as the resource). A
+    setting that won by chance would look better than it is, so that the last one and the default are run again,
+    `repeats` times, and only these are compared."""
 
     def __init__(self, plan: Plan, about: About) -> None:
         super().__init__(plan, about)

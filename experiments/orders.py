@@ -1,8 +1,8 @@
-"""What a person may ask for of a measurement. As `controller.jobs.orders` for a discovery: options of the commands, bodies of
-the API and the page's forms are made from these fields, so that each is named, bounded and explained here alone.
+"""What a person may ask for of a measurement. As `controller.jobs.orders` for a discovery: options of the commands,
+bodies of the API and the page's forms are made from these fields, so that each is named, bounded and explained here
+alone.
 
-Nothing here measures, and nothing that does is imported: the commands' help is made from it.
-"""
+Nothing here measures, and nothing that does is imported: the commands' help is made from it."""
 
 from __future__ import annotations
 

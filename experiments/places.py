@@ -1,8 +1,8 @@
 """An emptied, quiet storage root for every single run, and scratch for an experiment, removed afterwards.
 
-A run gets a directory of its own on the storage under test as storage root, so its jobs tree begins empty. What was written to that
-file system before is synced first; a sync of the whole machine would wait for what other programs write elsewhere.
-"""
+A run gets a directory of its own on the storage under test as storage root, so its jobs tree begins empty. What was
+written to that file system before is synced first; a sync of the whole machine would wait for what other programs write
+elsewhere."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 It knows no workload: the `Workload` determines what is run and what is measured, the plan's `Kind` which points are measured.
 `evaluated` is the one function that makes every figure, label and verdict of `result.json` out of what was observed: `conduct`
 calls it when everything is measured, `edbench result check` calls it again. Observations of an experiment that takes a night
-are on scratch until it ends, so that it can be resumed.
-"""
+are on scratch until it ends, so that it can be resumed."""
 
 from __future__ import annotations
 
@@ -156,8 +155,7 @@ def begun(below: Path, what: Mapping[str, Any], *, run_id: str, seed: int, now: 
     """The experiment with these settings, alone in its directory below scratch during the block; removed on success.
 
     `what`: everything that must be the same to resume; `run_id`, `seed`: of a new one. Raises UsageError where there is
-    nothing to resume or another command works on it, RunFailed.
-    """
+    nothing to resume or another command works on it, RunFailed."""
     directory = _directory(below, what)
     try:
         below.mkdir(parents=True, exist_ok=True)
@@ -238,8 +236,8 @@ def conduct(
     Meanwhile observations are in a temporary directory of this host, or in that of `begun`, whose runs are not
     repeated: nothing is written to the storage under test.
 
-    Raises UsageError when it cannot be done as requested, SystemFault, RunFailed, Interrupted; nothing is written then.
-    """
+    Raises UsageError when it cannot be done as requested, SystemFault, RunFailed, Interrupted; nothing is written
+    then."""
     kind = kind_of(plan, workload.about)
     parse_bounds(fail_if, names_of(workload.about))  # refused before anything is started
     run_id = new_id(workload.about.titled(plan.kind), workload.clock.now()) if begun is None else begun.run_id

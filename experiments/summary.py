@@ -1,7 +1,6 @@
 """The summary of `edbench bench storage all`: one page over the packages of all tests that were run, a package itself.
 
-`summary.json` lists the tests; every word in the page is computed from the packages below `packages/`.
-"""
+`summary.json` lists the tests; every word in the page is computed from the packages below `packages/`."""
 
 from __future__ import annotations
 
@@ -247,8 +246,7 @@ def _advice(results: Mapping[str, Result]) -> Html:
 def finish(summary: Summary, directory: Path) -> Path:
     """Write its page over the packages in the directory, and the manifest over all; the page's path.
 
-    Raises RunFailed, UsageError.
-    """
+    Raises RunFailed, UsageError."""
     write_summary(summary, directory)
     page = directory / REPORT
     try:

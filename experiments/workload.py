@@ -3,8 +3,7 @@
 `About` is what is known of it without running it: reports, `compare` and the web UI need only that. `Workload` runs it:
 `prepared` prepares and cleans up around a whole experiment, `started` starts and stops around one run, and what
 `started` yields is called to observe the run to its end. Observations are kept as they are; everything else is computed
-from them (`About.run_of`, `Telling`), in a measurement and in a check alike.
-"""
+from them (`About.run_of`, `Telling`), in a measurement and in a check alike."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Rates and percentiles of a job's storage calls, all derived from table `call_second`.
 
-Latencies are closed-loop: a slot makes its next call only after the last has returned.
-"""
+Latencies are closed-loop: a slot makes its next call only after the last has returned."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ class DiskCounts:
     """One device since the host started; `*_ms` are sums over requests, `busy_ms` is wall time with any in flight.
 
     `in_flight` is the queue depth at this instant; `weighted_ms` grows by it every millisecond, so that its growth
-    over a time, divided by that time, is the mean queue depth.
-    """
+    over a time, divided by that time, is the mean queue depth."""
 
     reads: int
     read_bytes: int
@@ -92,8 +91,7 @@ def device_under(path: str | os.PathLike[str], entries: Sequence[MountEntry], sy
     """Name of the whole disk (`sda`, `nvme0n1`, `dm-0`) that stores a path; None for NFS, tmpfs, overlay and the like.
 
     A partition gives its disk, because that is where the queue is. File systems over several devices (btrfs) have no
-    device number of their own kind, so their mount's source counts.
-    """
+    device number of their own kind, so their mount's source counts."""
     mount = holding(os.path.realpath(path), entries)
     if mount is None:
         return None

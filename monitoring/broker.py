@@ -1,7 +1,6 @@
 """A connection to the broker for monitoring: short timeouts, no retries of its own.
 
-Sends frames to the broker's stream. Monitoring must never hold up work: nothing here raises or waits long.
-"""
+Sends frames to the broker's stream. Monitoring must never hold up work: nothing here raises or waits long."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ redis.utils.get_lib_version = cache(redis.utils.get_lib_version)
 def client_url(url: str) -> str:
     """The broker's address as the client library wants it; raises UsageError.
 
-    Celery writes a socket as `redis+socket://:password@/path?virtual_host=0`, the client `unix://…?db=0`.
-    """
+    Celery writes a socket as `redis+socket://:password@/path?virtual_host=0`, the client `unix://…?db=0`."""
     parts = urlsplit(url)
     if parts.scheme in ("redis", "rediss", "unix"):
         return url
@@ -47,8 +45,7 @@ def client_url(url: str) -> str:
 def connect(url: str, *, block_seconds: float = 0.0) -> redis.Redis:
     """A client that connects on first use and fails within about TIMEOUT_SECONDS (+ `block_seconds` of waiting).
 
-    Its errors are `redis.RedisError`.
-    """
+    Its errors are `redis.RedisError`."""
     return redis.Redis.from_url(
         client_url(url),
         socket_connect_timeout=TIMEOUT_SECONDS,

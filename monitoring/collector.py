@@ -1,10 +1,9 @@
-"""Takes frames from the broker's stream: calls into table `call_second` of the database that has the job, and what
-else was observed into every database, so that each has the whole timeline of its jobs.
+"""Takes frames from the broker's stream: calls into table `call_second` of the database that has the job, and what else
+was observed into every database, so that each has the whole timeline of its jobs.
 
-A frame is deleted from the stream only after every database has committed it, and storing one twice changes
-nothing, so broker, databases and collector may each die at any moment. While one database is away, frames
-wait in the stream for it. Collectors of one installation may run side by side; all must know all databases.
-"""
+A frame is deleted from the stream only after every database has committed it, and storing one twice changes nothing, so
+broker, databases and collector may each die at any moment. While one database is away, frames wait in the stream for
+it. Collectors of one installation may run side by side; all must know all databases."""
 
 from __future__ import annotations
 
@@ -151,8 +150,7 @@ class Collector:
     def step(self, *, block: bool = True) -> int:
         """Store one batch; returns how many entries it took from the stream, waiting a little for the first.
 
-        Raises redis.RedisError, DatabaseFault, psycopg2.Error; the batch is still in the stream then.
-        """
+        Raises redis.RedisError, DatabaseFault, psycopg2.Error; the batch is still in the stream then."""
         reply = self._client.xread({self._stream: "0"}, count=_BATCH, block=self._block_ms if block else None)
         entries = _entries(reply)
         if not entries:

@@ -1,9 +1,9 @@
 """The control groups of this process, cgroups(7): which directories hold their files, and what memory they leave.
 
-Linux has two versions. In version 1 each controller has a hierarchy of its own below /sys/fs/cgroup; in version 2 all controllers
-share one. A limit holds for a group and every group inside it, so the lowest limit from the group up to the root counts. In a
-container the root of what is mounted is the container's own group, whatever the path in /proc/self/cgroup is.
-"""
+Linux has two versions. In version 1 each controller has a hierarchy of its own below /sys/fs/cgroup; in version 2 all
+controllers share one. A limit holds for a group and every group inside it, so the lowest limit from the group up to the
+root counts. In a container the root of what is mounted is the container's own group, whatever the path in
+/proc/self/cgroup is."""
 
 from __future__ import annotations
 

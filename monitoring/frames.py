@@ -90,9 +90,8 @@ class FrameMaker:
     ) -> Frame | None:
         """The frame for what was collected at `now`, or None while its second has a frame already.
 
-        Calls held back then go into the next one, observations do not: they are cumulative. `last` gives a frame in
-        any case. After a clock was set back, each frame gets the next second.
-        """
+        Calls held back then go into the next one, observations do not: they are cumulative. `last` gives a frame in any
+        case. After a clock was set back, each frame gets the next second."""
         self._held = merge_deltas([*self._held, *deltas])
         if int(now) == self._second and not last:
             return None

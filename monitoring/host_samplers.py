@@ -141,8 +141,7 @@ class OncePerHost:
 class StationSampler:
     """Cumulative counters of each station that has served a call; nothing without an emulated filer.
 
-    The arbiter is attached at the first look, so after the fork of the process that looks. Raises StorageFault.
-    """
+    The arbiter is attached at the first look, so after the fork of the process that looks. Raises StorageFault."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

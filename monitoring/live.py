@@ -1,21 +1,18 @@
 """The live recorder: call counters in memory shared between a slot and its worker's parent process.
 
-The slot is the only writer of a region's counters, the parent the only reader, and there is no lock between
-them. A counter is one aligned 8-byte store, so it is never torn itself; the counters of one call are several
-stores, so the reader may see a call half recorded: its next collect has the rest. Calls are not counted
-apart, they are the sum of the histogram. A slot that is killed loses at most the call it was just recording,
-because the memory is the parent's too.
+The slot is the only writer of a region's counters, the parent the only reader, and there is no lock between them. A
+counter is one aligned 8-byte store, so it is never torn itself; the counters of one call are several stores, so the
+reader may see a call half recorded: its next collect has the rest. Calls are not counted apart, they are the sum of the
+histogram. A slot that is killed loses at most the call it was just recording, because the memory is the parent's too.
 
-A region has several pages, each for one (job, phase), so that counts never mix when a slot changes task:
-the slot opens a page for each key it meets and keeps it; when pages run out it closes the one unused longest,
-and a closed page is reused only after the reader has acknowledged its final state.
+A region has several pages, each for one (job, phase), so that counts never mix when a slot changes task: the slot opens
+a page for each key it meets and keeps it; when pages run out it closes the one unused longest, and a closed page is
+reused only after the reader has acknowledged its final state.
 
 READ and WRITE have a histogram for each class of size (core.operations); the other ops move no bytes and have one.
 
-The largest duration is exact in the interval in which it is the page's largest so far; otherwise it is
-the upper bound of its bucket (at most 6.25 % above), never more than the exact largest. So the largest of a
-whole job is exact.
-"""
+The largest duration is exact in the interval in which it is the page's largest so far; otherwise it is the upper bound
+of its bucket (at most 6.25 % above), never more than the exact largest. So the largest of a whole job is exact."""
 
 from __future__ import annotations
 
@@ -76,8 +73,7 @@ def _words(buffer: memoryview) -> memoryview:
 class LiveRecorder:
     """The slot's side. A new incarnation of the slot continues with the pages that its predecessor left open.
 
-    Call `select` before the first call of each task. Calls recorded outside any page are counted as lost.
-    """
+    Call `select` before the first call of each task. Calls recorded outside any page are counted as lost."""
 
     def __init__(
         self,
@@ -139,8 +135,7 @@ class LiveRecorder:
     def select(self, job: uuid.UUID, phase: Phase) -> None:
         """Count calls for this job and phase from now on.
 
-        May wait, at most `wait_seconds`, for the reader to free a page; without one, calls are counted as lost.
-        """
+        May wait, at most `wait_seconds`, for the reader to free a page; without one, calls are counted as lost."""
         self._count_lost()
         key = (job, phase)
         number = self._open.pop(key, None)

@@ -41,8 +41,7 @@ def capacities(parts: Iterable[Mapping[str, Any]], what: str, machine: str) -> d
     """Return how much of each machine its processes may use together: no more than it has.
 
     `what`: processors, memory_bytes. Each part has its own share under that name, its machine's under the name with
-    `machine_` in front if a limit may apply, and the machine's id under `machine`.
-    """
+    `machine_` in front if a limit may apply, and the machine's id under `machine`."""
     usable: dict[str, float] = {}
     whole: dict[str, float] = {}
     for part in parts:

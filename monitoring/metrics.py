@@ -1,8 +1,7 @@
 """Prometheus metrics: the catalogue of all that edbench exposes, and the endpoint at which a process answers
 `/metrics`.
 
-docs/metrics.md, rules and dashboards are checked against the catalogue.
-"""
+docs/metrics.md, rules and dashboards are checked against the catalogue."""
 
 from __future__ import annotations
 

@@ -100,10 +100,10 @@ class EmulatedSampler:
             self._series.append((at, _between(before, after)))
 
     def to_json(self) -> dict[str, Any]:
-        """`stations` over the time in which there were calls, `misses`, what clients' caches answered, `series` by sample.
+        """`stations` over the time in which there were calls, `misses`, what clients' caches answered, `series` by
+        sample.
 
-        utilisation is 0…1 (more than 1 only while bookings reach beyond the sample), times are microseconds.
-        """
+        utilisation is 0…1 (more than 1 only while bookings reach beyond the sample), times are microseconds."""
         self.sample()
         with self._lock:
             begin, end = self._quiet, self._busy_until
@@ -164,8 +164,7 @@ VALUES_BYTES = 32_768  # as JSON; a mount with thirty ops over sixteen transport
 class Observation:
     """One source's report of its state now; `values` is plain JSON data, times and bytes as its kind defines.
 
-    Raises ValueError for an unknown kind, an empty or too long source, values that are no JSON or too many.
-    """
+    Raises ValueError for an unknown kind, an empty or too long source, values that are no JSON or too many."""
 
     kind: str
     source: str

@@ -115,8 +115,7 @@ def cpu_time(cpus: Collection[int], stat: Path = Path(_PROC, "stat")) -> CpuTime
 class RunQueueMeter:
     """Seconds that the threads of some processes waited for a CPU (schedstat's second number).
 
-    Processes and threads come and go; what one waited between the last look and its end is not counted.
-    """
+    Processes and threads come and go; what one waited between the last look and its end is not counted."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -144,8 +143,7 @@ class RunQueueMeter:
 class WorkerMeter:
     """Adds up what all worker processes below one process have used, those included that have ended since.
 
-    What a process used after the last look before its end is missed, and so is what a thread waited after that.
-    """
+    What a process used after the last look before its end is missed, and so is what a thread waited after that."""
 
     def __init__(self, parent: int, but: Collection[int] = ()) -> None:
         """`but`: processes below it that are no workers."""
@@ -181,8 +179,7 @@ def below(parent: int, *, direct: bool = False) -> list[int]:
     """Return the descendants of a process, or its children alone, of all its threads.
 
     psutil is not used: it reads every process of the machine for this, a twentieth of a second where there are some
-    hundred, and this is called every second while they work.
-    """
+    hundred, and this is called every second while they work."""
     found: list[int] = []
     parents = [parent]
     while parents:

@@ -1,13 +1,12 @@
 """The tally: counts of a slot's tasks, in memory that the slot shares with its worker's reporter.
 
-The slot adds to it once for each task, after the commit, and once for each transaction; the reporter reads it only
-when it is scraped. As in `monitoring.live` there is no lock: a counter is one aligned 8-byte store by one writer, and
-a scrape may see a task half counted. The memory outlives the slot, so nothing is lost when a slot is killed, and the
+The slot adds to it once for each task, after the commit, and once for each transaction; the reporter reads it only when
+it is scraped. As in `monitoring.live` there is no lock: a counter is one aligned 8-byte store by one writer, and a
+scrape may see a task half counted. The memory outlives the slot, so nothing is lost when a slot is killed, and the
 counters do not restart with a new slot or reporter.
 
 A phase's busy word holds the nanoseconds so far or, while a task runs, those less the monotonic time of its beginning:
-a negative number, to which the reader adds its own time. One word, so that it never goes back.
-"""
+a negative number, to which the reader adds its own time. One word, so that it never goes back."""
 
 from __future__ import annotations
 

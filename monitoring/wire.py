@@ -5,8 +5,7 @@ places, all read the same numbers, and even the export's path is not the same wh
 So the source's name is made of the boot id, the server and the superblock's device number, which the kernel gives to
 one live superblock at a time and shows alike in every namespace: whichever process reads the counters, it is the same
 source, and a second of it is stored once. Mounted with `nosharecache`, one export has several superblocks with counters
-of their own, and several sources. Reading touches /proc alone, so a filer that does not answer holds up nothing.
-"""
+of their own, and several sources. Reading touches /proc alone, so a filer that does not answer holds up nothing."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ from monitoring.observations import WIRE, Observation
 class OpCounts:
     """One op of the protocol since the mount; times are sums of milliseconds over all its requests.
 
-    A request waits for its turn (`queue_ms`), is answered (`rtt_ms`), and all in all takes `execute_ms`.
-    """
+    A request waits for its turn (`queue_ms`), is answered (`rtt_ms`), and all in all takes `execute_ms`."""
 
     ops: int
     transmissions: int  # more than `ops` where a request was sent again
@@ -100,9 +98,8 @@ _TRANSPORTS: dict[str, tuple[str, ...]] = {
 def numbers(text: str) -> list[int]:
     """The integers of a line. Raises LineError.
 
-    Counters are unsigned in 64 bits; a sum of differences that went below zero comes as a huge one and is given as
-    the negative number that it is, so that growth over time is right.
-    """
+    Counters are unsigned in 64 bits; a sum of differences that went below zero comes as a huge one and is given as the
+    negative number that it is, so that growth over time is right."""
     words = text.split()
     try:
         if not _NUMBERS.fullmatch(text):  # int() takes more than the kernel writes
@@ -193,8 +190,7 @@ class NfsMount:
     """One NFS mount of this mount namespace; all counters are since it was mounted.
 
     Two mount points of one superblock (bind mounts, containers' volumes) show the same counters, and mounts of one
-    server may share `transports`: neither may be added up.
-    """
+    server may share `transports`: neither may be added up."""
 
     export: str  # server:path
     point: str

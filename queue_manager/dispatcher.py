@@ -151,8 +151,7 @@ class Commons:
     """Shares among the dispatchers of one queue manager, each in a thread, how many tasks each wants out.
 
     Several active queue managers, each for another database, do not know of one another. Then the window of each
-    database is as large as it would be alone, and more messages wait at the broker, which the slots empty in turn.
-    """
+    database is as large as it would be alone, and more messages wait at the broker, which the slots empty in turn."""
 
     def __init__(self) -> None:
         self._wants: dict[str, int] = {}
@@ -316,8 +315,7 @@ class Dispatcher:
     ) -> None:
         """`commons`: shared with the dispatchers of the other databases; None: there are no others.
 
-        `numbers`: receive what was done. `apart`: tasks may name a host that must not do them.
-        """
+        `numbers`: receive what was done. `apart`: tasks may name a host that must not do them."""
         self._apart = apart
         self._held = held
         self._numbers = numbers or DatabaseNumbers()

@@ -1,8 +1,7 @@
 """`python -m queue_manager.health`: exit status 0 when a queue manager is connected to every database.
 
 For the health check of a container. It asks the databases rather than the process, because a manager that lives but
-reaches no database is no use.
-"""
+reaches no database is no use."""
 
 from __future__ import annotations
 

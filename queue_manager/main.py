@@ -1,8 +1,7 @@
 """`python -m queue_manager`: one manager for each database of the environment, until SIGTERM or SIGINT.
 
-It also collects the call records that workers send to the broker, because it runs for every database whenever
-workers do.
-"""
+It also collects the call records that workers send to the broker, because it runs for every database whenever workers
+do."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ def manage_all(
 ) -> None:
     """Manage every database of the settings until `stop` is set. Raises UsageError for unusable settings.
 
-    `endpoint`: where to answer Prometheus; `metrics`: of a run, those of the system's own databases.
-    """
+    `endpoint`: where to answer Prometheus; `metrics`: of a run, those of the system's own databases."""
     if not settings.databases:
         raise UsageError("EDBENCH_DATABASES is not set; write db1=postgresql+psycopg2://user@host/db")
     if settings.broker is None:

@@ -147,8 +147,7 @@ _TIMEOUT_MS = 20_000
 class Paced:
     """Something that is done once a second, or less often when it has much to count.
 
-    It is paced by rows and not by time: where all CPUs are busy, even a look that costs nothing takes long.
-    """
+    It is paced by rows and not by time: where all CPUs are busy, even a look that costs nothing takes long."""
 
     def __init__(
         self,
@@ -185,8 +184,7 @@ class Observer:
     def look(self) -> None:
         """Observe once if a job is not at rest, or has only just come to rest: its last state is observed too.
 
-        A fault of the database is logged once, and the look is retried next time.
-        """
+        A fault of the database is logged once, and the look is retried next time."""
         try:
             with self._database.transaction() as conn:
                 conn.execute(f"SET LOCAL statement_timeout = {_TIMEOUT_MS}")
@@ -287,13 +285,12 @@ IDLE_SECONDS = 0.5
 
 
 def pause_after(look: Look, before: float, since: float = 0.0) -> float:
-    """Seconds until the next look, unless a notification comes; `before` is the pause before this look, `since` the seconds
-    since a look last sent something.
+    """Seconds until the next look, unless a notification comes; `before` is the pause before this look, `since` the
+    seconds since a look last sent something.
 
-    While looks find nothing to do the pauses double, so that waiting for long tasks costs no CPU time. While all slots work
-    and more is pending than may be sent, half of what waits at the broker is let go first: as many tasks as were sent have
-    ended since.
-    """
+    While looks find nothing to do the pauses double, so that waiting for long tasks costs no CPU time. While all slots
+    work and more is pending than may be sent, half of what waits at the broker is let go first: as many tasks as were
+    sent have ended since."""
     if look.changed:
         return 0.0
     if look.sent:
@@ -326,8 +323,7 @@ class Manager:
         """`commons`: shared with the managers of the other databases; None: there are no others.
 
         `numbers`: receive what was done. `observe`: as the settings say. `apart`: tasks may name a host that must not
-        do them. `run`: as `core.settings.Settings.run`.
-        """
+        do them. `run`: as `core.settings.Settings.run`."""
         self._apart = apart
         self._run_id = run
         self._observe = observe

@@ -1,7 +1,6 @@
 """Metrics of a queue manager for Prometheus.
 
-Each database's manager writes its own numbers from its own thread; a scrape only reads, and asks no database.
-"""
+Each database's manager writes its own numbers from its own thread; a scrape only reads, and asks no database."""
 
 from __future__ import annotations
 

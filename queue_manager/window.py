@@ -19,9 +19,8 @@ WEIGHTS = {Priority.LOW: 1, Priority.NORMAL: 4, Priority.HIGH: 16}  # tasks out 
 class Window:
     """The number of tasks that may be dispatched or running: slots × a factor.
 
-    The factor is 2 for tasks that take long; for short ones it grows so that about 0.1 s of them are ready, and
-    a slot does not wait for the queue manager's next look.
-    """
+    The factor is 2 for tasks that take long; for short ones it grows so that about 0.1 s of them are ready, and a slot
+    does not wait for the queue manager's next look."""
 
     def __init__(self) -> None:
         self._rate = 0.0  # tasks a second
@@ -50,8 +49,7 @@ def shares(window: int, demands: Sequence[Demand], slots: int = 0) -> dict[uuid.
     priority, so that none waits for ever.
 
     Jobs that want nothing, or have out what they may have at most, are absent; the sum with what is out stays within
-    `window`. Of `slots` live ones, those that are reserved stay free of all other jobs' tasks.
-    """
+    `window`. Of `slots` live ones, those that are reserved stay free of all other jobs' tasks."""
     free = window - sum(d.dispatched + d.running for d in demands)
     wanted = [_wanted(d, slots) for d in demands]
     kept = [_Reserved(d, slots, demands) for d in demands if d.reserve_slots]

@@ -1,9 +1,9 @@
-"""Run the demo of `make demo`: a corpus, a discovery job, its verification, a small scale-up and a simulation of report R1; print
-in ten lines what they showed.
+"""Run the demo of `make demo`: a corpus, a discovery job, its verification, a small scale-up and a simulation of report
+R1; print in ten lines what they showed.
 
-Everything runs through the `edbench` command, as a user would run it. The scale-up runs on the emulated filer `cloud-nas`,
-which is bound by latency: workers wait for it and not for this machine's CPU, so more workers gain on any machine.
-"""
+Everything runs through the `edbench` command, as a user would run it. The scale-up runs on the emulated filer
+`cloud-nas`, which is bound by latency: workers wait for it and not for this machine's CPU, so more workers gain on any
+machine."""
 
 from __future__ import annotations
 

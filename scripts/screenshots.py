@@ -1,9 +1,8 @@
-"""Write docs/images/*.png: the web UI before, during and after a real job, a job that fails, the list of both, a result, and a
-chart of a real scale-up: `make screenshots`.
+"""Write docs/images/*.png: the web UI before, during and after a real job, a job that fails, the list of both, a
+result, and a chart of a real scale-up: `make screenshots`.
 
-Runs the commands of this checkout in /tmp/edbench, which must not exist, and takes pictures with headless Chromium. Exit status 1 with
-one line on standard error if Chromium is missing or a command fails.
-"""
+Runs the commands of this checkout in /tmp/edbench, which must not exist, and takes pictures with headless Chromium.
+Exit status 1 with one line on standard error if Chromium is missing or a command fails."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The common interface of the index engines.
 
 An engine builds in a local directory; `search.publisher` copies the files that `finish` names to the filer, so that
-these writes are recorded calls. Published files are immutable and stay; the meta file is published last.
-"""
+these writes are recorded calls. Published files are immutable and stay; the meta file is published last."""
 
 from __future__ import annotations
 
@@ -193,8 +192,7 @@ def open_reader(engine: str, directory: Path, view: Path) -> IndexReader:
 
     A slot may publish the shard again at the same time (the job runs, or the slot does not know yet that it was taken
     over). The files of the state before stay, but another host may see a directory or a meta file as it was, so what
-    cannot be opened is opened again if the meta file has changed. Raises StorageFault.
-    """
+    cannot be opened is opened again if the meta file has changed. Raises StorageFault."""
     make = _engine(engine)[1]
     meta = directory / META
     for attempt in range(_TRIES):

@@ -1,6 +1,6 @@
 """The query language: a query read into its meaning (`search.query`), or refused at the place where it goes wrong.
 
-    query     = all { "OR" all }
+query     = all { "OR" all }
     all       = one { [ "AND" ] one }                         side by side is AND, which binds closer than OR
     one       = { "NOT" | "-" | "+" } near
     near      = part [ ( "w/" | "pre/" ) number part ]
@@ -10,8 +10,7 @@
     word      = what has no blank, quote or bracket; `*` (letters or none) and `?` (a letter) after its first letter
 
 A recursive descent parser: luqum, which parsed the queries of one engine before, knows no `w/5` and reports no places.
-docs/search.md defines the meaning of the words.
-"""
+docs/search.md defines the meaning of the words."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 A process incarnation opens a new shard for each job. Each task's documents are written on scratch by a writer of their
 own, and its files copied through the storage layer, so these writes are recorded calls; the meta file goes last.
-Published segments are never merged, rewritten or removed: only the meta file is replaced by one that names more.
-"""
+Published segments are never merged, rewritten or removed: only the meta file is replaced by one that names more."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 Limits: a token over 40 bytes is not indexed (the engine's default tokenizer); words are split at anything that is not a
 letter or digit, and lower-cased. A writer makes a segment of what fits into HEAP_BYTES; eight of them are merged in its
 own directory before anything is published. Other `readings` of a text are further values of a field, so far apart that
-no phrase reaches from one into the next.
-"""
+no phrase reaches from one into the next."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Index engine on Whoosh: the same fields, words, language and limits as `tantivy_engine`, its index in pure Python.
 
 A writer makes one segment in one file that never changes. The meta file is JSON of ours, because Whoosh's own table of
-contents is a pickle (see `whoosh_pickle`).
-"""
+contents is a pickle (see `whoosh_pickle`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The words of a text, as every index has them and as a query is split into them.
 
 Tantivy's default tokenizer splits for both engines: runs of letters and digits, lower-cased; those of 40 bytes and more
-are left out (their place stays empty). Scripts without blanks are split into letters beforehand (`apart`).
-"""
+are left out (their place stays empty). Scripts without blanks are split into letters beforehand (`apart`)."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 Each of its jobs has a demand by phase: tasks with their shares, calls by op, bytes, CPU. The schedule's matters have
 the same demand, later steps in proportion to the share of items that they take. The time that a job alone took beyond
 that (its creation, barriers, waits of the queue manager) precedes it as a delay. The search for the load carried is the
-experiment's own.
-"""
+experiment's own."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A job's totals are sums over its items, by type a constant for each item and one for each byte, and over its tasks and
 slots: a task of phase index publishes files of its own, and a slot loads readers when it first needs them. `make
 calibration` measures jobs of one type each, and one job with few and many tasks and slots; the shipped calibration is
-the solution for all of them, and `of_result` scales it to a user's own job.
-"""
+the solution for all of them, and `of_result` scales it to a user's own job."""
 
 from __future__ import annotations
 
@@ -146,8 +145,7 @@ def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
     """The demands that explain the jobs' totals best, none of them negative, in relative error.
 
     The demand on the database is the same for every item, whatever its type and size; all others differ by kind. A job
-    counts only for the quantities that it has: one that was measured for its database has no CPU of workers.
-    """
+    counts only for the quantities that it has: one that was measured for its database has no CPU of workers."""
     phases: dict[str, dict[str, Any]] = {phase: {} for phase in PHASES}
     each_task: dict[str, dict[str, float]] = {phase: {} for phase in PHASES}
     each_slot: dict[str, dict[str, float]] = {phase: {} for phase in PHASES}
@@ -325,8 +323,7 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
 
     CPU seconds grow where slots share cores: the more of them a core has, the shorter is the time that its scheduler
     gives each, and the more often a slot finds another one's data in the caches. The growth is proportional to the
-    slots without a core; its size follows from results with several numbers of slots.
-    """
+    slots without a core; its size follows from results with several numbers of slots."""
     runs = [(phases_of(run), slots_of(point)) for point in result["points"] for run in point["repeats"]]
     of, cores = calibration.demands, cores_of(result["conditions"])
 
@@ -368,8 +365,7 @@ def others_of(used: Sequence[tuple[float, float, float]]) -> tuple[float, float]
     """CPU seconds of all processes except the workers, for each CPU second of the workers and for each second that
     passes.
 
-    `used`: of phases or jobs, CPU seconds of the workers, seconds, and CPU seconds of the others.
-    """
+    `used`: of phases or jobs, CPU seconds of the workers, seconds, and CPU seconds of the others."""
     seen = np.array(used, np.float64).reshape(-1, 3)
     share, rate = _nonnegative(seen[:, :2], seen[:, 2], np.zeros(2), np.zeros(2))
     return float(share), float(rate)

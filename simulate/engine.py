@@ -4,8 +4,7 @@ machine.
 A slot works on its task in chunks of items: it computes (a core of its worker, which shares its host's cores), then
 waits for the filer's unit FSA, then for FSB and the network together, then, if the site commits each item, for its
 database server. Units and servers are FIFO queues of equal servers; a host's cores are shared equally by all that run
-on them. Queue manager and barrier are the product's own functions.
-"""
+on them. Queue manager and barrier are the product's own functions."""
 
 from __future__ import annotations
 
@@ -478,8 +477,7 @@ def _parts(task: Task, wanted: int, total: int, least: int, most: int) -> list[T
     """Cut the task into parts, its entries dealt out in turn; the first keeps its id and the tasks that follow it.
 
     All tasks, of this `total` weight, become about `wanted` tasks of the product, simulated as at most `most`: a part
-    represents several.
-    """
+    represents several."""
     entries, weight = task.entries, task.weight * task.stands_for
     real = cut_into(task.items if entries is None else len(entries), -(-wanted * weight // total), least)
     real = max(real, task.stands_for)

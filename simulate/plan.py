@@ -2,8 +2,7 @@
 
 Loose files are those that `corpus generate` plans for the profile, scale and seed. Their contents are drawn: a number
 of children for each file or byte, of kinds and sizes as in generated corpora of the same formats (`Contents`). The
-generator levels its corpus with what it has written; here the prediction of `Contents` takes its place.
-"""
+generator levels its corpus with what it has written; here the prediction of `Contents` takes its place."""
 
 from __future__ import annotations
 

@@ -99,8 +99,7 @@ def emulated_site(model: FilerModel, *, cores: int, slots: int, others: tuple[fl
     with real runs.
 
     `others`: CPU seconds of databases, queue manager, broker and command on the same cores, for each of the workers'
-    and for each second.
-    """
+    and for each second."""
     at = load_site("cluster")
     units = {
         name: dataclasses.replace(getattr(at, name), servers=station.servers)
@@ -239,8 +238,7 @@ def _unit(table: TomlTable) -> Unit:
 def placed(site: Site, workers: int) -> list[int]:
     """The host of each worker: always the one with the least load, the faster one of equals.
 
-    Raises UsageError if the hosts do not have enough memory.
-    """
+    Raises UsageError if the hosts do not have enough memory."""
     room = [int(host.memory_gb // site.worker_memory_gb) if host.memory_gb and site.worker_memory_gb else workers for host in site.hosts]  # fmt: skip
     if sum(room) < workers:
         raise UsageError(

@@ -174,8 +174,7 @@ def insert_tasks(
 ) -> None:
     """Insert tasks, pending unless `state` is given; `origin` is the task that made them, if one did.
 
-    A payload must be JSON that `jsonb` can hold: no NUL, no lone surrogate (DataError).
-    """
+    A payload must be JSON that `jsonb` can hold: no NUL, no lone surrogate (DataError)."""
     rows = [{"phase": t.phase.value, "weight": t.weight, "payload": t.payload} for t in tasks]
     made_by = (None, None) if origin is None else (origin.id, origin.token)
     write_rows(conn, "insert_tasks", rows, job=job, state=state.value, origin=made_by[0], origin_token=made_by[1])

@@ -18,8 +18,7 @@ class Plans:
     """Statements that a session prepares when it runs them again, so that the server parses and plans them once.
 
     After ten seconds they are prepared again: a plan that was made for a table of a few rows may read all of it when it
-    has grown, and the server makes another one only after its next ANALYZE.
-    """
+    has grown, and the server makes another one only after its next ANALYZE."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic

@@ -1,8 +1,7 @@
 """Deletes all rows of a job from a database, in short transactions, however many rows there are.
 
 From the first transaction on the job is `deleting`, a state that only a further deletion ends: a deletion that was
-interrupted continues where it stopped.
-"""
+interrupted continues where it stopped."""
 
 from __future__ import annotations
 

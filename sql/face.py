@@ -5,8 +5,7 @@ compares them); a dataclass holds several of them, each in a field of its name. 
 return type defines the result: a NamedTuple, dataclass, Struct or pydantic model is one row, by the names of its
 columns, with `| None` one or none; another type is one value; `list[…]` of either is all of them, `Iterator[…]` streams
 them; None is no result, and the number of a statement without rows is how many it changed. Values are converted to
-members of an enumeration, bytes, tuples, or by the `from_json` of a type, as declared.
-"""
+members of an enumeration, bytes, tuples, or by the `from_json` of a type, as declared."""
 
 from __future__ import annotations
 

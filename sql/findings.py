@@ -51,8 +51,7 @@ class ContainerCount(msgspec.Struct, frozen=True, kw_only=True):
     """The announced, emitted and failed children of one container; counts of several ranges add up.
 
     expected = announced if the format announces, else emitted + failed; a container that was cut short has one failed
-    child for the unknown remainder.
-    """
+    child for the unknown remainder."""
 
     item: uuid.UUID
     announced: int | None

@@ -78,8 +78,7 @@ def _meaning(error: psycopg2.Error, closed: bool) -> tuple[str, bool] | None:
 def fault_of(database: str, error: psycopg2.Error, *, closed: bool = False) -> DatabaseFault | None:
     """Return the fault that `error` indicates, or None if it is the statement's own (a bug, a constraint).
 
-    `closed`: the driver's connection is known to be lost, whatever the error is.
-    """
+    `closed`: the driver's connection is known to be lost, whatever the error is."""
     meaning = _meaning(error, closed)
     if meaning is None:
         return None

@@ -1,7 +1,6 @@
 """Creation, search and progress of jobs. Every function works in the caller's transaction.
 
-`sql.states` changes a job's state; its requests can also be imported from here, with the rest of a job's life.
-"""
+`sql.states` changes a job's state; its requests can also be imported from here, with the rest of a job's life."""
 
 from __future__ import annotations
 
@@ -225,8 +224,7 @@ def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
     """The job's progress. Raises UsageError if there is no such job.
 
     For a job that takes the items of another, the items are known from the start. Bytes that it has written count as
-    extracted bytes; it has no loose files.
-    """
+    extracted bytes; it has no loose files."""
     now = get_job(conn, job)
     phases, producing = _phases(conn, job), now.options.type.produces
     first = [] if producing else [p for p in phases.values() if p.phase in (Phase.WALK, Phase.EXPAND)]  # each item once

@@ -4,8 +4,7 @@ A claim's results may be written in portions, so that neither the slot nor one t
 (decision 0042). A portion begins with a fence of its own, as a finish does. The task's row counts the portions of all
 its claims; a claim knows the expected count, and the fence requires exactly that: a portion that a crash of the server
 undoes ends the rest of the claim. Portions of a claim that did not finish are removed before the next claim writes
-anything.
-"""
+anything."""
 
 from __future__ import annotations
 
@@ -109,8 +108,7 @@ def claim(
     not run.
 
     `token`: random, of this claim alone. A second call with it, after a lost connection, returns the claimed task.
-    `parsers`: the slot's parser set, which was stored before; None for a task that parses nothing.
-    """
+    `parsers`: the slot's parser set, which was stored before; None for a task that parses nothing."""
     asked = QUERIES["claim"].run(conn, job=job, task=task, token=token, worker=worker, slot=slot, parsers=parsers)
     row = asked.one_or_none()
     if row is None:
@@ -129,8 +127,7 @@ def claim(
 def finish(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
     """End the task and write all results, after its fence; a job that is pausing or cancelling allows it.
 
-    Raises TaskLost if the task no longer belongs to this claim: roll back and drop the work.
-    """
+    Raises TaskLost if the task no longer belongs to this claim: roll back and drop the work."""
     _end(conn, claimed, result)
     _write(conn, claimed, result)
 
@@ -189,8 +186,7 @@ def release(conn: Connection, task: uuid.UUID, token: uuid.UUID, *, failed: bool
 def fail(conn: Connection, task: uuid.UUID, token: uuid.UUID, reason: str, limit: int = FAILURES_LIMIT) -> bool:
     """Make a task pending again after an unforeseen error; at the `limit`-th its job is suspended with that reason.
 
-    Returns False if the task is no longer ours (nothing was changed).
-    """
+    Returns False if the task is no longer ours (nothing was changed)."""
     row = QUERIES["release"].run(conn, task=task, token=token, failed=1).one_or_none()
     if row is None:
         return False
@@ -242,8 +238,7 @@ def untouchable(conn: Connection, job: uuid.UUID) -> set[uuid.UUID]:
 def dispatch(conn: Connection, job: uuid.UUID, limit: int) -> list[uuid.UUID]:
     """Mark up to `limit` pending tasks of the job's phase dispatched; return their ids in the job's order of tasks.
 
-    Send the messages only after the commit: a slot that is faster finds nothing to claim.
-    """
+    Send the messages only after the commit: a slot that is faster finds nothing to claim."""
     rows = QUERIES["dispatch"].run(conn, job=job, limit=limit).all()
     return [row.id for row in sorted(rows, key=lambda row: (-row.weight, row.id))]
 
@@ -260,8 +255,7 @@ ITEMS_AT_ONCE = 10_000
 def write_portion(conn: Connection, claimed: ClaimedTask, number: int, task_result: TaskResult) -> None:
     """Write portion `number` (the first is `claimed.portions` + 1); tasks of the same phase are held until the finish.
 
-    Raises TaskLost if the task no longer belongs to this claim, or the previous portion is missing.
-    """
+    Raises TaskLost if the task no longer belongs to this claim, or the previous portion is missing."""
     _fence(conn, claimed, number)
     _write_rows(conn, claimed, task_result)
     for state in (TaskState.HELD, TaskState.PENDING):
@@ -278,8 +272,7 @@ def take_out(conn: Connection, claimed: ClaimedTask, number: int) -> bool:
     """Remove some of the rows that earlier claims of the task wrote in portions, as portion `number`; return whether
     there are more.
 
-    Raises TaskLost as `write_portion`.
-    """
+    Raises TaskLost as `write_portion`."""
     _fence(conn, claimed, number)
     key: dict[str, Any] = {"job": claimed.job, "task": claimed.id, "token": claimed.token}
     QUERIES["take_out_tasks"].run(conn, **key, limit=TASKS_AT_ONCE)

@@ -112,8 +112,7 @@ def migrate(database: Database) -> None:
     """Create the tables if there are none, and set the rights of the roles, in one durable transaction.
 
     Raises UsageError if the schema is not that of this code or the encoding is not UTF8, DatabaseFault if the database
-    cannot be reached, or something is missing and this login may not create it.
-    """
+    cannot be reached, or something is missing and this login may not create it."""
     with database.transaction(durable=True) as conn:
         encoding = conn.execute("SHOW server_encoding").scalar_one()
         if encoding != "UTF8":

@@ -1,7 +1,6 @@
 """The tables, as SQLAlchemy Core; `sql.migrate` creates them.
 
-A job is in one database. Times are the database's clock (`timestamptz`).
-"""
+A job is in one database. Times are the database's clock (`timestamptz`)."""
 
 from __future__ import annotations
 
@@ -515,7 +514,9 @@ worker = Table(
     Column("boot_id", Text, nullable=False, server_default=""),
     Column("slots", Integer, nullable=False),
     Column("version", Text, nullable=False),
-    Column("box", Text, nullable=False, server_default=""),  # features that its sandbox lacks (worker.sandbox); empty: none
+    Column(
+        "box", Text, nullable=False, server_default=""
+    ),  # features that its sandbox lacks (worker.sandbox); empty: none
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     _time("seen_at", nullable=False),
     _time("stopped_at"),  # set when it left in good order

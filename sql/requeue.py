@@ -26,8 +26,7 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
     everything inside it, and create tasks that process it again; return the number of loose files.
 
     The job is paused afterwards; resume it. Call it in a durable transaction. Raises UsageError if the job did not
-    complete with exceptions, another job takes its items, or no such exception can be requeued.
-    """
+    complete with exceptions, another job takes its items, or no such exception can be requeued."""
     if options.type is not JobType.DISCOVERY:
         raise UsageError(f"job {job} is of type {options.type}; requeue works on discovery jobs only")
     row = QUERIES["lock_job"].run(conn, job=job).one_or_none()

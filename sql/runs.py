@@ -1,8 +1,7 @@
 """The databases of an experiment's runs: names, marks, addresses, and the queries of the experiment.
 
 A mark permits the queue manager to dispatch. It is the database's comment, which every session of the server can read;
-only the owner, the controller, sets it.
-"""
+only the owner, the controller, sets it."""
 
 from __future__ import annotations
 

@@ -82,8 +82,7 @@ class Database:
 
     Nothing connects before the first transaction, and a forked child makes connections of its own, so one object may be
     created before a fork. Errors of the driver are raised as `DatabaseFault` if the system is at fault; others
-    propagate unchanged.
-    """
+    propagate unchanged."""
 
     def __init__(
         self,
@@ -102,8 +101,7 @@ class Database:
 
         `silent_seconds` is for a process that may be stopped at any moment, as in a paused container: its kernel keeps
         answering for it, and the locks of its open transaction would keep all others waiting for ever. The server
-        ends a session that has been silent inside a transaction for so long; its transaction is then rolled back.
-        """
+        ends a session that has been silent inside a transaction for so long; its transaction is then rolled back."""
         self.name = name
         self.url = url
         self._application = application
@@ -121,8 +119,8 @@ class Database:
     def transaction(self, *, durable: bool = False) -> Iterator[Connection]:
         """One transaction: committed at the end of the block, rolled back after an error.
 
-        durable=False: the commit does not wait for the log (a server crash may lose it, whole). Raises DatabaseFault.
-        """
+        durable=False: the commit does not wait for the log (a server crash may lose it, whole). Raises
+        DatabaseFault."""
         raw = None
         began = time.perf_counter_ns()
         try:
@@ -143,8 +141,7 @@ class Database:
     def listen(self) -> Iterator[HeldConnection]:
         """A connection of its own, for an advisory lock, LISTEN and transactions that need the lock.
 
-        Raises DatabaseFault; after one, the connection and its lock are lost: leave the block and begin again.
-        """
+        Raises DatabaseFault; after one, the connection and its lock are lost: leave the block and begin again."""
         try:
             raw = self._connected()
         except psycopg2.Error as error:

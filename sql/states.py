@@ -6,8 +6,7 @@ operator asked for. A suspension is charged: an outage of the system under test 
 When a phase begins, its tasks are cut finer if there are too few of them for the live slots, or joined. Batches are cut
 for large jobs, where every task that publishes index segments costs a writer of its own and files that a search opens
 (decisions 14, 50). A small job on a large crew would leave slots without work, or all waiting for one. The number of
-tasks is known only when the phase before is over.
-"""
+tasks is known only when the phase before is over."""
 
 from __future__ import annotations
 
@@ -66,8 +65,7 @@ def join(conn: Connection, job: uuid.UUID, phase: Phase, most: int) -> None:
     """Join pending tasks of the phase that has just begun until there are at most so many, about equally heavy.
 
     Only items of one parser set are joined, so that it is known for each item: there are at least as many tasks as
-    sets.
-    """
+    sets."""
     rows = QUERIES["pending_payloads"].run(conn, job=job, phase=phase.value, limit=_MOST_JOINED).all()
     rows = sorted((row for row in rows if "items" in row.payload), key=lambda row: -row.weight)
     if len(rows) <= most:
@@ -161,8 +159,7 @@ def hold_phase(conn: Connection, job: uuid.UUID) -> Phase | None:
 def suspend(conn: Connection, job: uuid.UUID, reason: str) -> bool:
     """Suspend the job after a fault of the system: dispatch nothing until `resume`; its clocks keep running.
 
-    Returns False if it was not running or pausing (then nothing is changed). Messages on their way claim nothing.
-    """
+    Returns False if it was not running or pausing (then nothing is changed). Messages on their way claim nothing."""
     state, _ = _lock(conn, job)
     if state not in (JobState.RUNNING, JobState.PAUSING, JobState.HELD):
         return False
@@ -208,8 +205,7 @@ def request_resume(conn: Connection, job: uuid.UUID) -> JobState:
 def settle(conn: Connection, job: uuid.UUID) -> JobState:
     """Change pausing to paused and cancelling to cancelled once nothing runs; return the state afterwards.
 
-    Dispatched tasks are pending again at once, and leases that ran out do not count as running.
-    """
+    Dispatched tasks are pending again at once, and leases that ran out do not count as running."""
     state, _ = _lock(conn, job)
     if state not in (JobState.PAUSING, JobState.CANCELLING):
         return state
@@ -249,8 +245,7 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
 
     Returns the phase entered (a phase without tasks is entered and left at once), the final state after finalise,
     `suspended` if the job's type refuses to leave the phase or its package is not installed, or None if there is
-    nothing to change: a task is open, or the job does not run.
-    """
+    nothing to change: a task is open, or the job does not run."""
     state, phase = _lock(conn, job)
     if state is not JobState.RUNNING or _open(conn, job, phase):
         return None

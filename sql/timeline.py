@@ -1,8 +1,8 @@
-"""Storage calls, stored by the collector and added up; a job over time, with observations and imported counters of arrays.
+"""Storage calls, stored by the collector and added up; a job over time, with observations and imported counters of
+arrays.
 
-Times are seconds since the epoch. Columns of several rows are array literals (monitoring.aggregate): frames arrive by the hundred a
-second.
-"""
+Times are seconds since the epoch. Columns of several rows are array literals (monitoring.aggregate): frames arrive by
+the hundred a second."""
 
 from __future__ import annotations
 

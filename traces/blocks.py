@@ -1,8 +1,7 @@
 """The blocks of a trace file: columns of numbers, packed and checked (docs/dev/trace-format.md).
 
 A column is stored with the fewest bytes a value that fit all its values; columns make runs of equal and small numbers,
-which compress well, and they are packed and unpacked at the speed of C.
-"""
+which compress well, and they are packed and unpacked at the speed of C."""
 
 from __future__ import annotations
 

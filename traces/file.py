@@ -74,8 +74,7 @@ class FileTrace:
     """A trace in a file; satisfies `Trace`. Its calls are read block by block as they are asked for, any number of
     streams at once, also by processes forked after it was opened; its nodes are held in memory, 19 bytes each.
 
-    Any damage of the file is a UsageError that names it.
-    """
+    Any damage of the file is a UsageError that names it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -181,8 +180,7 @@ class TraceWriter:
     finished, and one of that name is replaced only by a whole one.
 
     `add` the calls of each stream in order, streams in any order; then `finish`, once. Raises UsageError if the file
-    cannot be written.
-    """
+    cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -216,8 +214,7 @@ class TraceWriter:
     def finish(self, header: TraceHeader, nodes: Iterable[Node]) -> int:
         """Write the rest, give the file its name, and return its size in bytes.
 
-        Raises ValueError if the header's streams do not count the calls that were added.
-        """
+        Raises ValueError if the header's streams do not count the calls that were added."""
         for stream in list(self._held):
             self._write_calls(stream)
         counts = {stream: sum(place.count for place in places) for stream, places in self._places.items()}

@@ -33,8 +33,7 @@ _LONGEST_NAME = (1 << 15) - 1
 class NodeTree:
     """Paths that calls named, and those above them up to a root; some 300 bytes of memory each.
 
-    `roots` are absolute paths; a path below none of them is below "/".
-    """
+    `roots` are absolute paths; a path below none of them is below "/"."""
 
     def __init__(self, roots: Iterable[bytes]) -> None:
         self.numbers: dict[bytes, int] = {}  # node numbers of all paths, parents first
@@ -282,8 +281,7 @@ class _Part:
 def gather_trace(gathering: Gathering, storage: Storage, target: Path) -> Gathered:
     """Write the trace of these parts to `target`, replacing an existing one.
 
-    `storage` reads files for their kind and compressibility. Raises UsageError if the trace cannot be written.
-    """
+    `storage` reads files for their kind and compressibility. Raises UsageError if the trace cannot be written."""
     parts = _parts(gathering.parts)
     streams = _streams(parts)
     start = min((part.start_ns for part in parts), default=0)

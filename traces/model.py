@@ -2,8 +2,7 @@
 
 A *stream* is one slot of one worker (or one thread of an imported program): its calls follow each other. A *node* is
 one path; names are not recorded, only their lengths, because traces are passed on, and a custodian's file names must
-not be.
-"""
+not be."""
 
 from __future__ import annotations
 

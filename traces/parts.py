@@ -100,8 +100,7 @@ class SpoolWriter:
 def read_spool(path: Path) -> tuple[SpoolHead, Iterator[SpoolBlock]]:
     """Return the head, and block after block up to the end, or to where a slot died while it wrote.
 
-    Raises Damaged for a file without a head, OSError.
-    """
+    Raises Damaged for a file without a head, OSError."""
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise blocks.Damaged("this is not a file of calls")

@@ -1,8 +1,7 @@
 """`python -m web`: a container's controller (`controller.__main__`) with the web UI and the API at port 8080.
 
-It listens at every address of its container, so it requires a token. The Compose file publishes the port at an address of the
-host and passes that on in EDBENCH_WEB_ADDRESS.
-"""
+It listens at every address of its container, so it requires a token. The Compose file publishes the port at an address
+of the host and passes that on in EDBENCH_WEB_ADDRESS."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ PORT = 8080
 def page(settings: Settings, env: Mapping[str, str], port: int = PORT) -> Iterator[str]:
     """Serve the web UI during the block, and print how to sign in; other containers run the workers.
 
-    Raises UsageError, DatabaseFault, StorageFault.
-    """
+    Raises UsageError, DatabaseFault, StorageFault."""
     token = given_token(env)
     if token is None:  # a generated one could not be read outside of the container
         raise UsageError(

@@ -66,8 +66,7 @@ def web_context(
 def job_page(settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]) -> Iterator[None]:
     """Serve the web UI over an installation whose services are attached while the block lasts, and print its address.
 
-    Raises UsageError when the port is taken, DatabaseFault.
-    """
+    Raises UsageError when the port is taken, DatabaseFault."""
     with idle_page(settings, env, port, say) as (stage, door), _shown(stage, settings.storage, door, env, settings):
         yield
 

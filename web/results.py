@@ -108,9 +108,8 @@ def _inside(real: Path, root: Path) -> bool:
 def chosen_source(context: WebContext, corpus: str | None, source: str | None) -> Path:
     """The directory that one of the two fields names. Raises FieldErrors.
 
-    A `corpus` is looked up in the list and never used as a path. A `source` must be below one of the roots when its links are
-    resolved, and is used in its resolved form.
-    """
+    A `corpus` is looked up in the list and never used as a path. A `source` must be below one of the roots when its
+    links are resolved, and is used in its resolved form."""
     if (corpus is None) == (source is None):
         raise FieldErrors({"corpus": "choose a corpus or enter a directory"})
     if source is None:

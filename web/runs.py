@@ -66,9 +66,8 @@ class _Run:
 class EmbeddedRunner(Runner):
     """Starts workers for the jobs that it is given, and stops them when no job is left.
 
-    All jobs share the workers, so they use the same slots per worker and the same filer; the number of workers is the sum over
-    the jobs. `room` is the largest number of slots.
-    """
+    All jobs share the workers, so they use the same slots per worker and the same filer; the number of workers is the
+    sum over the jobs. `room` is the largest number of slots."""
 
     def __init__(
         self,

@@ -1,8 +1,7 @@
 """The Celery side of a slot: a solo consumer of the queues of all databases.
 
 A slot is its own process with its own supervisor, so of Celery's worker only the consumer is wanted: no pool of
-processes, no signal handlers, no gossip, no heartbeats, no remote control.
-"""
+processes, no signal handlers, no gossip, no heartbeats, no remote control."""
 
 from __future__ import annotations
 

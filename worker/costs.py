@@ -2,8 +2,7 @@
 
 Bytes, items and hand-ons are charged in the order of the children, so a re-run stops at the same place. No counter is
 shared between tasks: what a task has left is divided, by size, among all that it leaves to others, so that all tasks
-together never take more than one alone might. Seconds are a safety net of another kind, see worker.costs.
-"""
+together never take more than one alone might. Seconds are a safety net of another kind, see worker.costs."""
 
 from __future__ import annotations
 
@@ -312,8 +311,7 @@ class Budget:
         here.
 
         All that is left is divided or, if the task has `more` to find, as much as they are likely to need, and half at
-        most.
-        """
+        most."""
         left = Allowance(
             max(0, self.allowed - self.spent),
             max(0, self._allowance.children - self.children - self._given.children),

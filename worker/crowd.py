@@ -1,13 +1,12 @@
 """The workers of one member of a crew, forked from one process that has loaded everything.
 
 They share its memory and start at once. Each is a whole worker: a supervisor with slots, a reporter and leases of its
-own, which may die without the others. They order their sandboxes from one fork server. The process has no thread and
-no connection to anything, so that it can fork at any time; its workers die with it. When the fork server ends, the
-process ends too, and what keeps it running starts it again.
+own, which may die without the others. They order their sandboxes from one fork server. The process has no thread and no
+connection to anything, so that it can fork at any time; its workers die with it. When the fork server ends, the process
+ends too, and what keeps it running starts it again.
 
 The member's agent (worker.member.agent), another child of it, takes orders from the controller. It has the process end
-the present workers and fork others, for a run of an experiment and back.
-"""
+the present workers and fork others, for a run of an experiment and back."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The parsers of this process, as recorded for the tasks that they did (docs/custody.md).
 
 Where there are sandboxes, the fork server determines what it has loaded, and its sandboxes report it: an installation
-that is replaced while a worker runs does not change that worker's record of itself.
-"""
+that is replaced while a worker runs does not change that worker's record of itself."""
 
 from __future__ import annotations
 

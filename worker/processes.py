@@ -38,8 +38,7 @@ def give_memory_back() -> None:
     By itself glibc returns a large block only until the first one is freed: from then on it takes blocks of that size,
     up to 32 MB, from its heap, where a small object after each keeps it, and a process stays as large as the large
     items that it has met. And it has a heap for each of up to eight threads a core: writers of the index, a task's each
-    with threads of its own, would leave holes in all of them.
-    """
+    with threads of its own, would leave holes in all of them."""
     with contextlib.suppress(AttributeError):  # another libc than glibc
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK)

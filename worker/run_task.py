@@ -3,8 +3,7 @@
 The claim is fenced by a random token that the slot makes: everything found under it is written in the one transaction of
 `ledger.finish`, or dropped when the task is another claim's by then. A bad document never gets here (the
 task bodies book it as an exception); what does get here is a system that is broken: the job is suspended, or,
-when it is the database that went away for a moment, the finish is tried again until the lease runs out.
-"""
+when it is the database that went away for a moment, the finish is tried again until the lease runs out."""
 
 from __future__ import annotations
 

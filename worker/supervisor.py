@@ -1,8 +1,7 @@
 """The supervisor of one worker: forks the slots, enforces the deadlines of their work, reports why a slot died.
 
-It has one thread and no connection to anything, so that it can fork at any time; it writes to the databases through
-the reporter (worker.host.reporter). Slots and reporter die with it.
-"""
+It has one thread and no connection to anything, so that it can fork at any time; it writes to the databases through the
+reporter (worker.host.reporter). Slots and reporter die with it."""
 
 from __future__ import annotations
 

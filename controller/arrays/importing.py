@@ -131,8 +131,8 @@ _BYTES = 64_000_000
 
 def ask_prometheus(mapping: ArrayMap, start: float, finish: float, env: Mapping[str, str]) -> Readings:
     """Run the map's queries between two times of the array's clock; a query with several series gets a column for each.
-    Raises UsageError if the server refuses a query or the answer is unusable, SystemFault if the server is unreachable.
-    """
+    Raises UsageError if the server refuses a query or the answer is unusable, SystemFault if the server is
+    unreachable."""
     form = mapping.prometheus
     if form is None:
         raise UsageError("the map is for a CSV file; give the CSV file too")

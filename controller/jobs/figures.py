@@ -265,8 +265,8 @@ def rates(*, raw_bytes: int, discovered_bytes: int, items: int, seconds: float) 
 
 def merge(jobs: Sequence[JobFigures], **own: Any) -> GroupFigures:
     """Compute a group's figures from those of its jobs. `own` are the fields that do not follow from theirs: the
-    group's identity, its calls (whose histograms are merged), its wire reads, and the labels of all its jobs together.
-    """
+    group's identity, its calls (whose histograms are merged), its wire reads, and the labels of all its jobs
+    together."""
     total = {key: sum(getattr(job, key) for job in jobs) for key in _SUMMED}
     longest = max(job.elapsed_s for job in jobs)
     sizes = {key: total[key] for key in ("raw_bytes", "discovered_bytes", "items")}

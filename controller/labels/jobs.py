@@ -196,7 +196,7 @@ def _computed(handle: JobHandle, settings: Settings, *, calls_complete: bool) ->
         labels.append("storage calls were not recorded: EDBENCH_OBSERVE was off")
     elif not calls_complete or any(worker.frames_lost for worker in workers):
         labels.append("some call records are missing: the calls are a lower bound")
-    labels += sandbox_labels(worker.sandbox for worker in workers)
+    labels += sandbox_labels(worker.box for worker in workers)
     if handle.job.options.ocr.asked:
         labels.append("the time of phase ocr is in elapsed and GB/hour")
     if again:

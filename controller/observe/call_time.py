@@ -100,8 +100,8 @@ def _within_calls(wait: float, inside: float, busy: float) -> float:
 
 def _dominated(steps: Steps, over: Over) -> dict[str, list[str]]:
     """Return, for each op, the percentiles that waiting for a CPU dominates: most calls as long as it (by octave) or
-    longer are mostly waiting. Calls of real storage cannot show that: an fsync next to slots that waited did not wait.
-    """
+    longer are mostly waiting. Calls of real storage cannot show that: an fsync next to slots that waited did not
+    wait."""
     of: dict[str, list[CallSum]] = {}
     for by_op in steps.values():
         for op, sums in by_op.items():

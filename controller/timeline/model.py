@@ -109,8 +109,8 @@ class PhaseSpan:
 @dataclass(frozen=True, slots=True)
 class PauseSpan:
     """A time in which nothing ran, on the same axis: `state` is the job's state meanwhile (paused, suspended, or the
-    state in which it had ended before it was requeued), `reason` why it was suspended; `end_s` is None while it lasts.
-    """
+    state in which it had ended before it was requeued), `reason` why it was suspended; `end_s` is None while it
+    lasts."""
 
     state: str
     reason: str | None

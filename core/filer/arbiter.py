@@ -1,8 +1,7 @@
 """The arbiter of an emulated filer: the queues in shared memory that every slot of the host books its calls in.
 
-A call asks the filer's metadata unit, its data unit and the link for what its filer ops take, and ends when all of them would
-have had it, one after the other. Disk delays and the wire's round trips are added to it: they are no queues.
-"""
+A call asks the filer's metadata unit, its data unit and the link for what its filer ops take, and ends when all of them
+would have had it, one after the other. Disk delays and the wire's round trips are added to it: they are no queues."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ class StationCounts:
 class SharedQueues:
     """One process's access to the stations, which are created where no other process uses them. Not thread-safe.
 
-    The process must open it after its fork, and only once: record locks belong to the process. Raises StorageFault.
-    """
+    The process must open it after its fork, and only once: record locks belong to the process. Raises StorageFault."""
 
     def __init__(self, path: Path, servers: Sequence[int], more_words: int = 0) -> None:
         """Open the stations. `servers`: of each station; `more_words`: extra words from `more` on, initially zero."""
@@ -82,8 +80,7 @@ class SharedQueues:
 
         It is booked from the arrival, whatever else the work has to wait for: a gap before it that no work could use
         would take away from the station's ceiling. Times are monotonic nanoseconds, `ops` in thousandths. Only under
-        the lock.
-        """
+        the lock."""
         words, first = self.words, self._free[station]
         number = self.servers[station]
         if number == 1:
@@ -312,8 +309,7 @@ class ArbiterCounts:
 class Arbiter:
     """One process's access to the arbiter, which is created, empty, where no other process uses it. Not thread-safe.
 
-    The process must open it after its fork, and only once: record locks belong to the process. Raises StorageFault.
-    """
+    The process must open it after its fork, and only once: record locks belong to the process. Raises StorageFault."""
 
     def __init__(self, path: Path, model: FilerModel) -> None:
         self.path = path
@@ -352,8 +348,7 @@ class Arbiter:
         """Book a call that came at `arrived_ns` (monotonic); return when it ends, on the same clock.
 
         `path`, `argument`, `other` are those of its record: the offset of reads and writes, the entries found by a
-        scan.
-        """
+        scan."""
         self._queues.lock()
         try:
             wire = nbytes

@@ -85,8 +85,7 @@ class EmulatedFiler:
 
     `served`: `SERVED_WORDS` to which it adds the nanoseconds that calls waited in queues, and that they took longer
     than booked (their overshoot: until the process had a CPU again, and until the underlying storage had done the
-    call); then calls of which the overshoot is more than half, by op and `octave` of their duration.
-    """
+    call); then calls of which the overshoot is more than half, by op and `octave` of their duration."""
 
     def __init__(self, arbiter: Arbiter, pacer: Pacer, served: memoryview | None = None) -> None:
         self.digest = arbiter.digest

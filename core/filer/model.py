@@ -321,8 +321,7 @@ class FilerModel:
     def ceiling_calls_per_s(self) -> float:
         """Calls a second that the busier unit allows for calls of `mix`, scaled; infinite without service time.
 
-        The link is not included: it bounds bytes.
-        """
+        The link is not included: it bounds bytes."""
         demand = [sum(share * self._mean(op, unit) for op, share in self.mix.items()) / 1e9 for unit in _UNITS]
         busiest = max(demand[0] / self.metadata.servers, demand[1] / self.data.servers)
         return 1 / busiest if busiest else float("inf")

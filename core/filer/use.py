@@ -2,8 +2,7 @@
 
 Each user locks a byte of it (fcntl(2), shared). The kernel releases the lock when a process is killed, but the file
 stays: so a process that finds no other lock on it creates a new one, and nothing of an old run's queues and caches is
-in the next.
-"""
+in the next."""
 
 from __future__ import annotations
 
@@ -40,9 +39,8 @@ def arbiter_path(digest: str, home: Path | str, directory: Path | None = None) -
 def no_common_arbiter(database: str, hosts: Collection[tuple[str, str]], arbiter: str) -> str | None:
     """The reason why workers on these (host name, boot id) share no arbiter, and what to do; None if they share one.
 
-    Workers of one kernel share its memory; containers do not unless `arbiter` (EDBENCH_FILER_ARBITER) names a
-    directory that is the same for all of them.
-    """
+    Workers of one kernel share its memory; containers do not unless `arbiter` (EDBENCH_FILER_ARBITER) names a directory
+    that is the same for all of them."""
     if len({boot for _, boot in hosts}) > 1:
         return (
             f"the workers of {database} run on several hosts ({', '.join(sorted(host for host, _ in hosts))}),"

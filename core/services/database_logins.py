@@ -1,8 +1,7 @@
 """The roles' logins at a database server, created by the superuser, who does nothing else.
 
 The controller's login owns the database and its tables and so may change the schema; the others get the rights of
-`sql.migrate`. None is a superuser, creates databases or other logins, or runs programs on the server.
-"""
+`sql.migrate`. None is a superuser, creates databases or other logins, or runs programs on the server."""
 
 from __future__ import annotations
 
@@ -23,8 +22,7 @@ _WATCHING = (CONTROLLER, QUEUE_MANAGER)
 def make_logins(connection: Any, logins: Iterable[Login]) -> None:
     """Create the logins, or set the passwords of existing ones. `connection`: the superuser's, in a transaction.
 
-    Raises psycopg2.Error.
-    """
+    Raises psycopg2.Error."""
     with connection.cursor() as cursor:
         for login in logins:
             name = login_name(login.role)

@@ -58,8 +58,7 @@ def embedded_services(
     settings unless another command has one. `slots` is the number of slots, over all workers, that this command is
     going to use; the number of connections the database takes follows from it. `meanwhile` is called where services
     have to be started, while they start. Settings that name databases already are given back as they are. Raises
-    UsageError, StorageFault, DatabaseFault or BrokerFault with one line saying what to do.
-    """
+    UsageError, StorageFault, DatabaseFault or BrokerFault with one line saying what to do."""
     if not settings.embedded:
         if settings.broker is None:
             raise UsageError("EDBENCH_DATABASES is set but EDBENCH_BROKER is not; set it to redis://host:port/0")

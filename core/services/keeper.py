@@ -4,8 +4,7 @@
 PostgreSQL server for each database. LISTEN: an address of this host at which other hosts reach them; empty: none does.
 BROKER: empty where the command that starts it needs none; it is started when another command requires it. It prints one
 line of JSON on standard output: `{"ready": true}`, or `{"error": <class>, "text": <line>}`. It is the leader of its own
-session, so Ctrl-C in a terminal does not reach it, and the services ask the kernel to be ended when it dies.
-"""
+session, so Ctrl-C in a terminal does not reach it, and the services ask the kernel to be ended when it dies."""
 
 from __future__ import annotations
 

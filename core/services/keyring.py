@@ -1,17 +1,17 @@
 """`python -m core.services.keyring DIRECTORY [STORAGE]`: makes up the secrets of a system in containers, once.
 
-Below DIRECTORY each part has a directory (a volume that is mounted into this part and no other), and in it a file or two
-that only the part's user can read. What is there stays, so that it can be run at every start; a volume that was removed
-gets new secrets, but for the superuser's password, which the databases' files know. Needs root, to give the files away.
-STORAGE, a volume of the engine's that was just made and so is root's, is given to the user of controller and workers.
+Below DIRECTORY each part has a directory (a volume that is mounted into this part and no other), and in it a file or
+two that only the part's user can read. What is there stays, so that it can be run at every start; a volume that was
+removed gets new secrets, but for the superuser's password, which the databases' files know. Needs root, to give the
+files away. STORAGE, a volume of the engine's that was just made and so is root's, is given to the user of controller
+and workers.
 
-    controller, queue_manager, worker   `login`: user and password, at the databases and the broker
+controller, queue_manager, worker   `login`: user and password, at the databases and the broker
     provisioner                         `login`: at the broker
     controller                          `token` of the web UI, `grafana`: a copy of the password, for `edbench token`
     database                            `password`: of the superuser, for the server and for `core.services.admit`
     broker                              `users.acl`: who may do what there, and what their passwords are checked by
-    grafana                             `password`: of its user admin
-"""
+    grafana                             `password`: of its user admin"""
 
 from __future__ import annotations
 
@@ -123,8 +123,7 @@ def make_secrets(directory: Path, given: Given) -> None:
 def give_away(directory: Path, given: Given) -> None:
     """Give each part's directory and files to the user that the part runs as; only that user can read them. Needs root.
 
-    Raises StorageFault.
-    """
+    Raises StorageFault."""
     try:
         for part in (*_LOGINS, *SERVER_USERS):
             owner = SERVER_USERS.get(part)

@@ -3,8 +3,7 @@
 Run by path as `python -I -S launch.py PARENT SIGNAL UID GID LIMITS PROGRAM ARGUMENT…` so that it needs nothing but the
 standard library; LIMITS is `RESOURCE=VALUE,…` in the numbers of setrlimit(2), or empty. It is a program of its own, and
 not a `preexec_fn`, because code between fork and exec may deadlock in a process that has threads. It gives up the
-privileges first: the kernel forgets the parent-death signal on a change of user (prctl(2), PR_SET_PDEATHSIG).
-"""
+privileges first: the kernel forgets the parent-death signal on a change of user (prctl(2), PR_SET_PDEATHSIG)."""
 
 from __future__ import annotations
 

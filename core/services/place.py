@@ -4,8 +4,7 @@ scratch/services/            lock files, address file, keeper.log, broker/
 scratch/services/postgres/   the server of database db1: `data`, `password`; or, in a closed place, a pointer file
                              `postgres.place` to a private directory under /var/tmp that has them
 scratch/services/postgres-NAME/  the same for the server of every other database
-scratch/logs/                what the processes say
-"""
+scratch/logs/                what the processes say"""
 
 from __future__ import annotations
 
@@ -155,8 +154,7 @@ def give_to(path: Path, run_as: RunAs | None) -> None:
 def postgres_place(home: Home, database: str) -> Path:
     """The directory with `data` and `password` of the server of `database`; it is made if it does not exist.
 
-    Raises UsageError when the pointer leads nowhere, StorageFault when nothing can be made.
-    """
+    Raises UsageError when the pointer leads nowhere, StorageFault when nothing can be made."""
     pointer = home.pointer(database)
     if pointer.exists():
         place = Path(os.fsdecode(pointer.read_bytes().rstrip(b"\n")))
@@ -234,8 +232,7 @@ def _outside(pointer: Path) -> Path:
 def remove_data(home: Home) -> None:
     """Remove the databases of a scratch directory, wherever they are stored, and the services' other files; logs stay.
 
-    Nothing may be running for it.
-    """
+    Nothing may be running for it."""
     for database in home.databases():
         with contextlib.suppress(FileNotFoundError):
             place = Path(os.fsdecode(home.pointer(database).read_bytes().rstrip(b"\n")))

@@ -41,8 +41,7 @@ def server_arguments(socket_dir: Path, max_connections: int, afar: Mapping[str, 
     """The command-line settings of the server. `fsync`, `full_page_writes` and `synchronous_commit` keep their safe
     defaults: a crash loses nothing that was committed, except where a transaction chooses weaker settings.
 
-    `afar`: the result of `listening`, for a server that other hosts can reach.
-    """
+    `afar`: the result of `listening`, for a server that other hosts can reach."""
     settings = {
         "listen_addresses": "",
         "unix_socket_directories": str(socket_dir),

@@ -1,7 +1,7 @@
 """Child processes that do not outlive their parent: own session, parent-death signal, ended as a group.
 
-A `LineProcess` reads JSON lines and answers each with one (`answer`, or `answer_error`); its parent takes them with `answers`.
-"""
+A `LineProcess` reads JSON lines and answers each with one (`answer`, or `answer_error`); its parent takes them with
+`answers`."""
 
 from __future__ import annotations
 
@@ -92,8 +92,7 @@ def tied(
     value).
 
     The kernel sends it `death_signal` when the *thread* that starts it ends. Exit status `launch.CANNOT_START` when it
-    cannot be started.
-    """
+    cannot be started."""
     user = run_as or RunAs(launch.KEEP, launch.KEEP)
     limit_text = ",".join(f"{what}={most}" for what, most in (limits or {}).items())
     wrapper = (
@@ -122,8 +121,7 @@ def spawn(
     """Start `command` in a session of its own with its output appended to `log`.
 
     The kernel sends it `death_signal` when the *thread* that called this ends, so call it from a thread that lives as
-    long as the child has to. Raises OSError if it cannot be started.
-    """
+    long as the child has to. Raises OSError if it cannot be started."""
     with open_log(log) as output:
         return subprocess.Popen(
             tied(command, run_as=run_as, death_signal=death_signal),

@@ -1,10 +1,10 @@
-"""`python -m core.services.provisioner [DIRECTORY]`: makes and removes the databases of runs, on order of the controller.
+"""`python -m core.services.provisioner [DIRECTORY]`: makes and removes the databases of runs, on order of the
+controller.
 
 It alone of the system has the superuser's password after the start, it listens at no port, and it accepts two orders: make a
 database `edbench_run_<16 hexadecimal digits>_<number of the server>` from `template0`, to which no session can connect, and
 remove one of such a name. The other roles stay without the right to make databases. DIRECTORY is that of
-`core.services.keyring`; without it the login of EDBENCH_LOGIN_FILE is used, on servers whose superuser is not ours.
-"""
+`core.services.keyring`; without it the login of EDBENCH_LOGIN_FILE is used, on servers whose superuser is not ours."""
 
 from __future__ import annotations
 

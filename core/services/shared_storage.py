@@ -2,8 +2,7 @@
 
 It runs as the user that controller and workers run as, on the mount that they have. The file TOKEN on the storage
 distinguishes it from another storage that is mounted at the same path; controller and workers compare it, with the type
-and the source of the mount (`Identity`).
-"""
+and the source of the mount (`Identity`)."""
 
 from __future__ import annotations
 
@@ -37,8 +36,7 @@ class Identity:
         """The difference between `other` and this storage, as "it has …, not …"; None if they are the same.
 
         Network storage may be mounted from several addresses of one server, so of its source only the part after the
-        server is compared.
-        """
+        server is compared."""
         for what, ours, theirs in (
             ("type", self.kind, other.kind),
             ("source", _export(self.kind, self.source), _export(other.kind, other.source)),
@@ -94,8 +92,7 @@ def check(root: Path, env: Mapping[str, str]) -> str:
     """Check that the storage at `root` is writable and mounted as EDBENCH_SHARED, _TYPE and _OPTIONS say; return a line
     about it.
 
-    Raises StorageFault with the command that the user has to run.
-    """
+    Raises StorageFault with the command that the user has to run."""
     shared = env.get("EDBENCH_SHARED", "")
     entry = holding(os.path.realpath(root), read_mountinfo())
     wanted = env.get("EDBENCH_SHARED_TYPE") or "none"

@@ -1,8 +1,7 @@
 """System calls that name a file: anywhere, or only below given directories and never through a link.
 
 openat2(2) checks and uses a path in one step, so no process can put a link in its place in between. On a kernel without
-it, each component is opened by itself without following a link, which is as safe and slower.
-"""
+it, each component is opened by itself without following a link, which is as safe and slower."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ def entry_kind(entry: os.DirEntry[bytes] | os.DirEntry[str]) -> EntryKind:
     """The type of a directory entry from its own type field. Only a file system without one costs an lstat(2).
 
     An entry whose lstat(2) is refused counts as a file: the caller's own `stat` of it reports why, and the other
-    entries of the directory are read.
-    """
+    entries of the directory are read."""
     try:
         if entry.is_symlink():
             return EntryKind.LINK
@@ -113,9 +111,8 @@ def kernel_has_openat2() -> bool:
 def open_beneath(directory: int, relative: bytes, flags: int, mode: int = 0) -> int:
     """open(2) of a path below a directory's descriptor; `b"."` is the directory itself.
 
-    Raises OSError: ELOOP when any component is a link (of the last one: unless flags have O_PATH and O_NOFOLLOW),
-    EXDEV when the path is absolute or has `..`, else as open(2).
-    """
+    Raises OSError: ELOOP when any component is a link (of the last one: unless flags have O_PATH and O_NOFOLLOW), EXDEV
+    when the path is absolute or has `..`, else as open(2)."""
     if b"\0" in relative:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), os.fsdecode(relative))
     if relative.startswith(b"/") or (b".." in relative and b".." in relative.split(b"/")):

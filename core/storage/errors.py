@@ -80,8 +80,7 @@ def reading_error(doing: str, path: bytes, error: OSError) -> SourceFileError | 
     """The error for a failed scan, stat, open or read of `path`.
 
     `vanished` if it is gone; `unreadable` if it is refused or broken; a fault for any error of the storage. A lone EIO
-    is `unreadable`; the caller finds out by the source root whether it was really the file.
-    """
+    is `unreadable`; the caller finds out by the source root whether it was really the file."""
     number = error.errno or 0
     if number in _FAULTS or (isinstance(error, UnsafePath) and error.own):
         return storage_fault(doing, path, error)

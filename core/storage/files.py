@@ -1,8 +1,7 @@
 """Open files on storage: every read(2) and write(2) they make is one call record.
 
 Only `core.storage.layer.Storage` makes these. They have no `fileno()` on purpose: a library that got hold of the
-descriptor could move bytes without a record.
-"""
+descriptor could move bytes without a record."""
 
 from __future__ import annotations
 
@@ -74,8 +73,7 @@ class Station(Protocol):
 class DelayingRecorder:
     """Wraps a recorder: serves the call first, so that the recorded duration includes the delay.
 
-    Storage records every call before it returns, so a delay here is a delay of the call.
-    """
+    Storage records every call before it returns, so a delay here is a delay of the call."""
 
     def __init__(self, recorder: Recorder, station: Station) -> None:
         self._record = recorder.record
@@ -130,8 +128,7 @@ class ReadFile(io.RawIOBase):
 
     `size`, `mtime_ns` and `ctime_ns` are those at the open. Positions are kept here, so seeking costs no call. `stands`
     returns whether the name still leads to this file.
-    Raises SourceFileError or StorageFault (see core.storage.errors) from every read, StorageFault from close.
-    """
+    Raises SourceFileError or StorageFault (see core.storage.errors) from every read, StorageFault from close."""
 
     def __init__(
         self,
@@ -237,8 +234,7 @@ class ReadFile(io.RawIOBase):
 class WriteFile:
     """A new file being written. As a context manager, it is closed after success, else aborted.
 
-    Every method raises StorageFault; abort the file after one.
-    """
+    Every method raises StorageFault; abort the file after one."""
 
     def __init__(
         self,

@@ -3,8 +3,7 @@
 Every call makes one call record, also when it fails. Paths are absolute `bytes`. On reading, an error of one file is
 SourceFileError and an error of the storage is StorageFault; on writing everything is StorageFault, because files of our
 own have no reason to fail. Recording is written out in each method: a wrapper or a closure would cost as much as the
-record itself.
-"""
+record itself."""
 
 from __future__ import annotations
 
@@ -57,8 +56,7 @@ class Listing:
     without duplicates; close it afterwards.
 
     `spill`: the directory for a file of entries that do not fit into memory; it has no name and ends with the process.
-    `only`: entries of other kinds are only counted.
-    """
+    `only`: entries of other kinds are only counted."""
 
     def __init__(self, spill: Path | None = None, only: EntryKind | None = None) -> None:
         self.count = 0  # entries of any kind
@@ -137,8 +135,7 @@ _RENAME, _REMOVE, _MKDIR = Op.RENAME, Op.REMOVE, Op.MKDIR
 class Storage:
     """The storage under test, as one process uses it. Not thread-safe.
 
-    `filer`: the emulated filer that delays calls (design §4).
-    """
+    `filer`: the emulated filer that delays calls (design §4)."""
 
     def __init__(
         self,
@@ -161,8 +158,7 @@ class Storage:
 
         A path that leads elsewhere is `unreadable`, or a StorageFault if the directory is our `own` storage root. The
         directory itself may be a link, and need not exist yet. With `hold`, the directory is the one that its name led
-        to at the first call, or at the last `root_identity`, until `let_go`.
-        """
+        to at the first call, or at the last `root_identity`, until `let_go`."""
         if not isinstance(self._paths, Beneath):
             self._paths = Beneath()
         self._paths.add(path, own=own, hold=hold)
@@ -229,8 +225,7 @@ class Storage:
         """Open a regular file for reading; the fstat(2) for its size is part of this call.
 
         Raises SourceFileError: `symlink` for a link, `special_file` for a FIFO, socket or device (never waits for one),
-        `vanished`, `unreadable`; StorageFault.
-        """
+        `vanished`, `unreadable`; StorageFault."""
         start = self._now()
         try:
             fd = self._paths.open(path, _READ_FLAGS)
@@ -308,10 +303,9 @@ class Storage:
     def write_file(self, path: bytes, chunks: Iterable[Buffer], *, private: bool = False, hollow: bool = False) -> int:
         """Write a whole file under a temporary name, then rename it; return its size in bytes.
 
-        Directories above it are made if they are missing. Only its owner may read a `private` one. A `hollow` one
-        makes every call and holds nothing. Whatever goes wrong, also inside `chunks`, the temporary file is removed and
-        the error propagates; a file of that name is replaced only by a whole one.
-        """
+        Directories above it are made if they are missing. Only its owner may read a `private` one. A `hollow` one makes
+        every call and holds nothing. Whatever goes wrong, also inside `chunks`, the temporary file is removed and the
+        error propagates; a file of that name is replaced only by a whole one."""
         with self.writing(path, private=private, hollow=hollow) as file:
             for piece in gathered(chunks):
                 file.write(piece)
@@ -427,8 +421,7 @@ class Storage:
     def remove_tree(self, path: bytes) -> None:
         """Remove a directory with everything in it, if it exists; links are removed, not followed.
 
-        Others may remove at the same time. Raises StorageFault.
-        """
+        Others may remove at the same time. Raises StorageFault."""
         full = True
         while full:
             try:

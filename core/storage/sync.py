@@ -58,8 +58,7 @@ class SyncBeside:
     """syncfs(2) in a thread, concurrent with its caller's writes; it may omit any of these. A context manager: when the
     block ends without error it waits for the call, and raises StorageFault if that failed.
 
-    The thread that waits for the call records it, with the call's own times: a recorder belongs to one thread.
-    """
+    The thread that waits for the call records it, with the call's own times: a recorder belongs to one thread."""
 
     def __init__(self, fd: int, path: bytes, record: RecordCall, now: Callable[[], int]) -> None:
         self._fd, self._path, self._record, self._now = fd, path, record, now

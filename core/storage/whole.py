@@ -6,8 +6,7 @@ each part in `.meta`, a folder at the mount point that no listing shows; the cli
 server.
 
 Limits: no state is reported through an NFS gateway, or where only a folder of the volume is mounted (a container). Of a
-replicated part one brick may be away. The client detects a brick that hangs after its ping-timeout (42 s).
-"""
+replicated part one brick may be away. The client detects a brick that hangs after its ping-timeout (42 s)."""
 
 from __future__ import annotations
 

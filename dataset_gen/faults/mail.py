@@ -36,9 +36,8 @@ HOSTILE_NAMES = (
 def truncated_zip(order: Order) -> Made:
     """Cut in the middle of the fifth member's data: four whole members, no directory.
 
-    None of the members is a zip itself: a reader that looks for a directory from the end would take a stored
-    inner one's for the archive's.
-    """
+    None of the members is a zip itself: a reader that looks for a directory from the end would take a stored inner
+    one's for the archive's."""
     out = ZipWriter()
     children = []
     cut = 0

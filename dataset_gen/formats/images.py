@@ -1,9 +1,8 @@
 """Pictures: JPEG (ITU-T T.81), TIFF 6.0, PNG, GIF89a, Windows bitmaps, lossless WebP (RFC 9649) and SVG 1.1.
 
-No picture is compressed: JPEG's quantised coefficients are drawn and Huffman-coded (tables of Annex K.3) once a process into a
-pool of rows. Each row is a restart interval, so any sequence of rows is a valid picture, made as fast as memory can be copied
-and without any floating-point number. GIF and WebP have codes by which any bytes are pixels.
-"""
+No picture is compressed: JPEG's quantised coefficients are drawn and Huffman-coded (tables of Annex K.3) once a process
+into a pool of rows. Each row is a restart interval, so any sequence of rows is a valid picture, made as fast as memory
+can be copied and without any floating-point number. GIF and WebP have codes by which any bytes are pixels."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The properties of a mail ([MS-OXCMSG], [MS-OXOMSG], [MS-OXPROPS]): from a `MailForm` to a `Message`.
 
 Texts get the line ends that MAPI wants, CRLF. Identifiers that a mail system would draw at random (search keys, the
-conversation's index) follow from the Message-ID.
-"""
+conversation's index) follow from the Message-ID."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """Outlook items as files: .msg ([MS-OXMSG]), a compound file with a storage an object and a stream a property.
 
-    write_item(Message(properties={SUBJECT: "…"}, recipients=[…], attachments=[…]))
+write_item(Message(properties={SUBJECT: "…"}, recipients=[…], attachments=[…]))
 
 `mapi_mail.message_of` makes such a message from the fields of a mail. Loose files are letters of threads, and items on their
-own: notes, read receipts, appointments, meetings.
-"""
+own: notes, read receipts, appointments, meetings."""
 
 from __future__ import annotations
 

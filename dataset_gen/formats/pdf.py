@@ -1,7 +1,6 @@
 """PDF documents: text pages, forms, scan-like picture pages, attachments (ISO 32000-1); encrypted ones by reportlab.
 
-Page streams are not compressed. JPEG streams go in as they are.
-"""
+Page streams are not compressed. JPEG streams go in as they are."""
 
 from __future__ import annotations
 
@@ -215,8 +214,7 @@ def _references(numbers: list[int]) -> bytes:
 def build_encrypted(order: Order) -> Made:
     """Two pages of text that cannot be read without a password; its terms are not findable.
 
-    `invariant=1` takes date and id out of reportlab's hands, and no stream is compressed by it.
-    """
+    `invariant=1` takes date and id out of reportlab's hands, and no stream is compressed by it."""
     from reportlab.lib.pagesizes import A4  # a tenth of a second, for one fault
     from reportlab.lib.pdfencrypt import StandardEncryption
     from reportlab.pdfgen.canvas import Canvas

@@ -1,10 +1,9 @@
 """winmail.dat: a message as Outlook packs it for mail systems that do not know its properties ([MS-OXTNEF] 14.0).
 
-    write(Message(properties={SUBJECT: "…"}, attachments=[…]))
+write(Message(properties={SUBJECT: "…"}, attachments=[…]))
 
 A stream of attributes, those of the message first, then those of each attachment. What old mail programs knew has
-attributes of its own; the property lists contain everything, texts in UTF-16.
-"""
+attributes of its own; the property lists contain everything, texts in UTF-16."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Compressibility and duplicate blocks of a corpus, from blocks that are chosen by what they hold.
 
 One block in sixteen is taken, by its CRC-32: of a block that occurs in many places all copies are taken or none, so the
-share of duplicates among those taken is that of all.
-"""
+share of duplicates among those taken is that of all."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Files that every machine of a kind has: the same bytes in every corpus, whatever its seed, for de-NISTing.
 
-Their hashes are listed in `system-files.csv` next to the manifest, as a list of known software files would have them.
-"""
+Their hashes are listed in `system-files.csv` next to the manifest, as a list of known software files would have
+them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Text with a Zipf vocabulary: a pool of sentences is built once a process, then sliced.
 
-The pool does not depend on the corpus's seed; which sentences a document gets does.
-"""
+The pool does not depend on the corpus's seed; which sentences a document gets does."""
 
 from __future__ import annotations
 

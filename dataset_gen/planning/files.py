@@ -1,8 +1,7 @@
 """Decides every loose file of a corpus: path, format, seed key, size, time. No bytes are made here.
 
-A corpus is planned in rounds: `Planner.rounds` yields files, and when they are written and counted it decides what
-is still missing (see `level`). The same counts give the same files, so a plan follows from profile, seed and scale.
-"""
+A corpus is planned in rounds: `Planner.rounds` yields files, and when they are written and counted it decides what is
+still missing (see `level`). The same counts give the same files, so a plan follows from profile, seed and scale."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Levelling: what is still to be added to a corpus so that its totals are those of the profile.
 
-A corpus is written in rounds. Most of it is drawn by chance; what that came to is counted (`CorpusTotals`), and the last
-rounds are chosen so that items, types, bytes, pages and expansion end where the profile wants them. How much a file
-of a format brings with it (embedded pictures, members) is taken from what the corpus itself has so far.
-"""
+A corpus is written in rounds. Most of it is drawn by chance; what that came to is counted (`CorpusTotals`), and the
+last rounds are chosen so that items, types, bytes, pages and expansion end where the profile wants them. How much a
+file of a format brings with it (embedded pictures, members) is taken from what the corpus itself has so far."""
 
 from __future__ import annotations
 
@@ -47,8 +46,7 @@ def archive_bytes(goal: Goal, tally: CorpusTotals, shares: Mapping[str, float], 
     """Raw bytes of archives that are missing, so that with the documents still to come the expansion is met.
 
     `shares` are those of the archives' formats, `weights` those of the loose formats as `counts` takes them. Members
-    are items of the same types as loose documents, so more archives mean fewer of these: repeat a few times.
-    """
+    are items of the same types as loose documents, so more archives mean fewer of these: repeat a few times."""
     shares = {fmt: share for fmt, share in shares.items() if fmt in tally.formats}
     total = sum(shares.values())
     left = goal.raw - tally.raw
@@ -136,9 +134,8 @@ def stretches(goal: Goal, tally: CorpusTotals, wanted: Mapping[str, float]) -> d
     """Factors for the sizes of formats, given each one's bytes as they would be unstretched.
 
     Formats with few pages a byte get one factor and those with many another, so that raw bytes and pages meet; where
-    they cannot, raw bytes do. Formats that hold others have none and stay as they are: large ones hold more than small ones, which
-    would upset items and expansion.
-    """
+    they cannot, raw bytes do. Formats that hold others have none and stay as they are: large ones hold more than small
+    ones, which would upset items and expansion."""
     have = {f: tally.formats[f] for f in wanted}
     kept = {f for f, sums in have.items() if sums.extracted}
     density = {f: sums.pages / max(1, sums.raw) for f, sums in have.items()}
@@ -170,8 +167,7 @@ def fitted(
 ) -> dict[str, list[int]]:
     """Sizes after stretching that add up to `wanted`, where no file can be smaller than its format's `least`.
 
-    What the smallest possible sizes take too much is taken from all others that have a factor.
-    """
+    What the smallest possible sizes take too much is taken from all others that have a factor."""
     import numpy as np  # late: listing profiles needs none of it
 
     fixed = {fmt: [max(size, least[fmt]) for size in some] for fmt, some in sizes.items() if fmt not in factors}

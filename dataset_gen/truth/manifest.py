@@ -90,8 +90,7 @@ def each_row(path: bytes, truth: Truth, first: int) -> Iterator[Row]:
     """The rows of one loose file and all beneath it, in order of position; `first` is the first one's number.
 
     `SYSTEM` is set when the parts are joined, `TEXT_OF` and `LANGUAGE` by who knows the file's order. An item at the depth limit of
-    jobs is not opened: its children have no rows and it gets `nesting_limit`.
-    """
+    jobs is not opened: its children have no rows and it gets `nesting_limit`."""
     numbers = itertools.count(first)
     custodian = display_name(path.partition(b"/")[0])
 
@@ -151,8 +150,7 @@ def each_row(path: bytes, truth: Truth, first: int) -> Iterator[Row]:
 def write_joined(parts: Sequence[Path], path: Path, system: frozenset[bytes]) -> Iterator[pa.Table]:
     """Write the manifest from parts whose row numbers start at 0 each, and yield each part as it was written.
 
-    `path` is complete when all have been taken, or not there. Only hashes are held for the whole.
-    """
+    `path` is complete when all have been taken, or not there. Only hashes are held for the whole."""
     groups = _groups(parts)
     partial = path.with_name(path.name + ".partial")
     first = 0

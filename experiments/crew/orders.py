@@ -74,8 +74,7 @@ class Crew:
         """Have one member carry out an order and wait for what came of it, for as long as the member is there.
 
         Of a member that is lost the order is taken back, should it come again: but for a `Return`. Raises HostLost,
-        SystemFault where it could not be done, BrokerFault.
-        """
+        SystemFault where it could not be done, BrokerFault."""
         deadline = time.monotonic() + seconds
 
         def patient() -> None:

@@ -1,8 +1,7 @@
 """Makes a package of a result's directory, and checks that one is whole and true to what was observed.
 
-A check compares hashes, then recomputes everything: `experiments.study` makes the result again, `experiments.report.page` the
-report, as they did when it was measured.
-"""
+A check compares hashes, then recomputes everything: `experiments.study` makes the result again,
+`experiments.report.page` the report, as they did when it was measured."""
 
 from __future__ import annotations
 
@@ -178,8 +177,7 @@ def describe(directory: Path, text: str, what: str = SHEET) -> Path:
 def take(paths: Sequence[Path], *, unchecked: bool) -> tuple[list[Result], list[str]]:
     """The results, and a label for each that does not check; without `unchecked` the first of these raises UsageError.
 
-    A path is a package's, or a result's of before packages.
-    """
+    A path is a package's, or a result's of before packages."""
     results = [read_result(path) for path in paths]
     labels = []
     for number, path in enumerate(paths, 1):

@@ -1,6 +1,5 @@
-"""`MANIFEST.sha256`: a hash of every file of a package, in the format of sha256sum(1), which checks it too; and signatures over it
-by ssh-keygen(1): keys that people have, and what they know to check them with.
-"""
+"""`MANIFEST.sha256`: a hash of every file of a package, in the format of sha256sum(1), which checks it too; and
+signatures over it by ssh-keygen(1): keys that people have, and what they know to check them with."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 def seal(directory: Path) -> Path:
     """Write the manifest over all files of the directory; a signature over the previous manifest is removed.
 
-    Raises RunFailed.
-    """
+    Raises RunFailed."""
     path = directory / MANIFEST
     try:
         (directory / SIGNATURE).unlink(missing_ok=True)

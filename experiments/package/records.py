@@ -1,8 +1,7 @@
 """What was observed of each run: one file a run, written as the run ends, and read again one at a time.
 
 `raw/study.json` has what was requested and what was observed outside the runs; `raw/runs/000.json.gz` has the first
-run with its load and number. A run of an hour has some megabytes: they are not held in memory.
-"""
+run with its load and number. A run of an hour has some megabytes: they are not held in memory."""
 
 from __future__ import annotations
 

@@ -26,9 +26,8 @@ SERIES = "series"
 def write_report(result: Result, directory: Path) -> Path:
     """Write `report.html`, `figures/*.png` and `series/*.csv` into the directory; returns the page's path.
 
-    The page is self-contained. Existing files are replaced, and an existing disclosure sheet is included. Raises RunFailed when a
-    file cannot be written, UsageError for an invalid sheet.
-    """
+    The page is self-contained. Existing files are replaced, and an existing disclosure sheet is included. Raises
+    RunFailed when a file cannot be written, UsageError for an invalid sheet."""
     sections = build_sections(result, sheet_in(directory))
     page = directory / FILE
     try:

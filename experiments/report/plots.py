@@ -1,9 +1,8 @@
 """How every figure of the report is drawn and written: one size, one type, labels with units, no display needed.
 
-A figure becomes SVG inside the page and a PNG file. The same figure gives the same text on every run: identifiers come from a
-salt, not from chance, and there is no date. The canvas is asked, not `savefig`: that draws a figure that has to be laid out
-twice, and only the second time into the file.
-"""
+A figure becomes SVG inside the page and a PNG file. The same figure gives the same text on every run: identifiers come
+from a salt, not from chance, and there is no date. The canvas is asked, not `savefig`: that draws a figure that has to
+be laid out twice, and only the second time into the file."""
 
 from __future__ import annotations
 
@@ -150,8 +149,7 @@ def time_unit(seconds: float) -> tuple[float, str]:
 def draw_line(axes: Axes, samples: Sequence[tuple[float, float]], number: int, label: str, length: float) -> None:
     """The n-th line over time, seconds drawn in units of `length`; a line too short to be seen gets dots.
 
-    A long one is drawn from means of neighbours, or the page of a day's run would be megabytes; the CSV has it all.
-    """
+    A long one is drawn from means of neighbours, or the page of a day's run would be megabytes; the CSV has it all."""
     shown = thinned(samples)
     axes.plot(
         [at / length for at, _ in shown],

@@ -1,7 +1,6 @@
 """The sheet on which an operator states what was measured and what it costs (`edbench result describe`).
 
-It is not checked; the package's manifest proves only that it was stated. With a price, figures per price are shown.
-"""
+It is not checked; the package's manifest proves only that it was stated. With a price, figures per price are shown."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A figure is drawn once in the light colours (the PNG keeps them); in the page each colour is a CSS variable, so that one
 figure serves light, dark and print. The first six series colours follow Okabe and Ito (Color Universal Design, 2008):
 people with any of the three kinds of colour blindness can distinguish them. Six more follow for charts with many
-series. Line styles differ as well.
-"""
+series. Line styles differ as well."""
 
 from __future__ import annotations
 

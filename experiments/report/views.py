@@ -84,8 +84,7 @@ def in_calls(time: CallTime | None) -> str | None:
 def shouted(result: Result) -> list[str]:
     """The labels that change what every number means, such as CACHED and EMULATED FILER: those that begin in capitals.
 
-    GENERATOR-LIMITED is not one of them: each point has its own.
-    """
+    GENERATOR-LIMITED is not one of them: each point has its own."""
     return [label for label in result.labels if label[:2].isupper() and not label.startswith(LIMITED)]
 
 
@@ -101,16 +100,14 @@ def stage_means(samples: Iterable[tuple[float, float]], elapsed_s: float) -> lis
 def rates(samples: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """Numbers since the sample before as numbers a second.
 
-    The first sample only starts the clock: when the one before it was taken, and so its rate, is not known.
-    """
+    The first sample only starts the clock: when the one before it was taken, and so its rate, is not known."""
     pairs = itertools.pairwise(samples)
     return [(at, value / (at - before)) for (before, _), (at, value) in pairs if at > before]
 
 
 def summed_rates(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
-    """Several lines of (end of an interval, rate in it) as one: the sum of the rates that hold at the ends of the
-    line with the most intervals. Samples taken a moment apart thus give one value, not a step up and one down.
-    """
+    """Several lines of (end of an interval, rate in it) as one: the sum of the rates that hold at the ends of the line
+    with the most intervals. Samples taken a moment apart thus give one value, not a step up and one down."""
     if not lines:
         return []
     moments = [at for at, _ in max(lines, key=len)]
@@ -132,8 +129,7 @@ def _holding(line: Sequence[tuple[float, float]], moment: float) -> float:
 def binned(samples: Sequence[tuple[float, float]], most: int = 300) -> tuple[list[tuple[float, float]], int]:
     """Values of one-second steps averaged over steps of whole seconds, so that at most so many remain; and the step.
 
-    Seconds without a sample count as zero: nothing was called then.
-    """
+    Seconds without a sample count as zero: nothing was called then."""
     if not samples:
         return [], 1
     first, last = int(samples[0][0] // 1), int(max(at for at, _ in samples) // 1)

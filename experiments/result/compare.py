@@ -1,9 +1,8 @@
 """Results side by side: only those that may be compared, with their intervals.
 
-Conditions apart from the configuration that differ have to be allowed by name. Another storage is the point of a comparison,
-and with it another type of file system. Where the databases were, how the storage was mounted and whether caches were cold is
-not: it moves figures as much as a storage does.
-"""
+Conditions apart from the configuration that differ have to be allowed by name. Another storage is the point of a
+comparison, and with it another type of file system. Where the databases were, how the storage was mounted and whether
+caches were cold is not: it moves figures as much as a storage does."""
 
 from __future__ import annotations
 

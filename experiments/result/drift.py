@@ -1,4 +1,5 @@
-"""Whether a series of figures drifts: a trend, or a change at one place. By ranks, so that nothing is assumed of the noise.
+"""Whether a series of figures drifts: a trend, or a change at one place. By ranks, so that nothing is assumed of the
+noise.
 
 Trend: the test of Mann and Kendall (M. G. Kendall, Rank Correlation Methods, 4th ed., 1975) with the line of Theil and
 Sen. Change: Pettitt's test (A. N. Pettitt, Applied Statistics 28, 1979) at the place that it finds. Neighbours that are
@@ -11,8 +12,7 @@ figures that hardly vary anything is significant.
 
 Limits: under LEAST values nothing is reported, and under about 20 only a steep line is found. One place of change is
 looked for. What returns (humps) is no drift. A series that wanders slowly is called drifting more often than 5 %: with
-neighbours correlated by 0.9, 13 of 200 with 20 values were, and of 60.
-"""
+neighbours correlated by 0.9, 13 of 200 with 20 values were, and of 60."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def _kendall_variance(values: Values) -> float:
 def _trend_p(statistic: int, variance: float, independent: float) -> float:
     """Two-sided, with the correction for a statistic of whole numbers, of so many independent values.
 
-    Student's t is brought to the normal distribution (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.8).
-    """
+    Student's t is brought to the normal distribution (Abramowitz and Stegun, Handbook of Mathematical Functions,
+    26.7.8)."""
     if variance <= 0:
         return 1.0
     t, free = max(0, abs(statistic) - 1) / math.sqrt(variance), max(_LEAST_FREE, independent - 2)

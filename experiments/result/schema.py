@@ -1,8 +1,7 @@
 """The result of an experiment: `result.json`, schema `edbench-result/2`. Reports, `compare`, the web UI read only this.
 
 Every workload has a `Run` of its own with what else it measures, a `Point` and a `Result` over it, and an `At` that
-names the loads that it can be put under; these here are what all have in common.
-"""
+names the loads that it can be put under; these here are what all have in common."""
 
 from __future__ import annotations
 

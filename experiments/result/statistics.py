@@ -1,17 +1,16 @@
 """Medians with distribution-free intervals, and whether two sets of repeats differ.
 
-The interval is that of order statistics (W. J. Conover, Practical Nonparametric Statistics, 3rd ed., §3.2): of n
-sorted values the k-th smallest and the k-th largest hold the true median with probability 1 − 2·P(B ≤ k − 1),
-B binomial (n, ½). The largest k with at least 95 % is taken. Up to five values cannot reach 95 %; their whole range is
-given then, with the probability that it has (3 values: 75 %, 5: 93.75 %). Nothing is assumed but independence.
+The interval is that of order statistics (W. J. Conover, Practical Nonparametric Statistics, 3rd ed., §3.2): of n sorted
+values the k-th smallest and the k-th largest hold the true median with probability 1 − 2·P(B ≤ k − 1), B binomial (n,
+½). The largest k with at least 95 % is taken. Up to five values cannot reach 95 %; their whole range is given then,
+with the probability that it has (3 values: 75 %, 5: 93.75 %). Nothing is assumed but independence.
 
-Differences: Wilcoxon's rank-sum test, two-sided, from its exact permutation distribution (Conover, §5.1); the interval on the
-ratio is the one that belongs to it, of all ratios of a value of the one to a value of the other (Hodges and Lehmann 1963). All
-comparisons of a result are judged together by Holm's procedure (S. Holm, Scandinavian Journal of Statistics 6, 1979), so that a
-difference that is none is found in at most 5 % of *results*, not of points. Limits: fewer than five repeats allow no statement
-at all; five against five can carry six comparisons (their least p is 2/252). Of more nothing could be found however far apart
-they were, so that "no difference" is not reported of them either.
-"""
+Differences: Wilcoxon's rank-sum test, two-sided, from its exact permutation distribution (Conover, §5.1); the interval
+on the ratio is the one that belongs to it, of all ratios of a value of the one to a value of the other (Hodges and
+Lehmann 1963). All comparisons of a result are judged together by Holm's procedure (S. Holm, Scandinavian Journal of
+Statistics 6, 1979), so that a difference that is none is found in at most 5 % of *results*, not of points. Limits:
+fewer than five repeats allow no statement at all; five against five can carry six comparisons (their least p is 2/252).
+Of more nothing could be found however far apart they were, so that "no difference" is not reported of them either."""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ its first and its last tenth, in which clients come and go. SNIA's rounds follow
 run here ends when its work is done, so the five are all of it.
 
 Limits: what swings within a round is not seen; the rule is a bound and no test, the interval of the drift is reported
-next to it.
-"""
+next to it."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ def judged(what: str, per_second: BySecond, start: float, end: float, *, due: By
     """`start`, `end`: of the interval, seconds since the run's start; `due`: the requested load, where there was one:
     then each round counts by the share of it that was done, or a load that was to change would be called unsteady.
 
-    None where the interval is too short to be judged, or nothing was done in it.
-    """
+    None where the interval is too short to be judged, or nothing was done in it."""
     begin, length = start + ENDS * (end - start), (1 - 2 * ENDS) * (end - start)
     if length / ROUNDS < LEAST_ROUND_S:
         return None

@@ -1,11 +1,11 @@
-"""What a result may claim: labels of its first line, whether a point was limited by the generator (design §4), levels of load.
+"""What a result may claim: labels of its first line, whether a point was limited by the generator (design §4), levels
+of load.
 
-The overall response time of offered against achieved load is SPEC's figure (SPEC SFS 2014 SP2 Run and Reporting Rules 1.1,
-§5.4): the area under the curve of mean response time against achieved load, divided by the highest achieved load. Ours to
-choose were: trapezoids between the levels, the lowest level's response time for all loads down to zero, and TOLERANCE.
-Unlike SPEC's, whose runs fail then, a level that was not reached is shown; its response time grows with the length of
-the run, so the curve ends at the last level before it, and the figure states where.
-"""
+The overall response time of offered against achieved load is SPEC's figure (SPEC SFS 2014 SP2 Run and Reporting Rules
+1.1, §5.4): the area under the curve of mean response time against achieved load, divided by the highest achieved load.
+Ours to choose were: trapezoids between the levels, the lowest level's response time for all loads down to zero, and
+TOLERANCE. Unlike SPEC's, whose runs fail then, a level that was not reached is shown; its response time grows with the
+length of the run, so the curve ends at the last level before it, and the figure states where."""
 
 from __future__ import annotations
 
@@ -131,8 +131,7 @@ def limits_of(about: About, runs: Sequence[Run]) -> tuple[str, ...]:
     """Why a point allows no conclusion about the storage; empty when it does. Medians over its repeats.
 
     CPU use and waits for a CPU characterise the generator alone. A null baseline shows what part of the time the
-    storage took: slots that wait for a CPU now and then may still wait for the storage most of the time.
-    """
+    storage took: slots that wait for a CPU now and then may still wait for the storage most of the time."""
     near = about.near_null(runs)
     out = [] if near is None else [near]
     if about.pair_decides and any(run.null_elapsed_s is not None for run in runs):

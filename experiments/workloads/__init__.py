@@ -1,6 +1,5 @@
-"""The workloads: modules here, and those that optional packages register under `edbench.workloads`; each
-is a module, or a class in one (`module:Class`), with an `ABOUT`.
-"""
+"""The workloads: modules here, and those that optional packages register under `edbench.workloads`; each is a module,
+or a class in one (`module:Class`), with an `ABOUT`."""
 
 from __future__ import annotations
 

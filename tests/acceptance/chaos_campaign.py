@@ -1,8 +1,7 @@
 """`python tests/chaos`: some thirty runs with faults of most families, as a person asks for them (`make test-chaos`).
 
-Not named `test_…`, so that the ordinary run leaves it out: it takes minutes, and CI runs it by itself. Of the order: each
-process is given two tests to begin with, and those of the first are the long campaign and what takes seconds.
-"""
+Not named `test_…`, so that the ordinary run leaves it out: it takes minutes, and CI runs it by itself. Of the order:
+each process is given two tests to begin with, and those of the first are the long campaign and what takes seconds."""
 
 from __future__ import annotations
 

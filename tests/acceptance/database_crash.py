@@ -2,8 +2,7 @@
 
 With `synchronous_commit = off` those are lost: a slot goes on with a claim, and with a task, that the database has never
 heard of, and the same task is given to another. Nothing of that may be lost, counted twice, or found twice. Run by
-`make test-chaos`: each waits for three recoveries.
-"""
+`make test-chaos`: each waits for three recoveries."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """What is killed or interrupted in the middle costs nothing: each ends with zero differences.
 
-Slots, workers, queue managers, brokers and databases that are killed, and slots that wake up late, are the business of `make
-test-chaos`; a job that is paused by another command is in test_databases.py.
-"""
+Slots, workers, queue managers, brokers and databases that are killed, and slots that wake up late, are the business of
+`make test-chaos`; a job that is paused by another command is in test_databases.py."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The system in containers as one long story: brought up in a fresh clone, used in a browser, hurt, switched to a filer, taken down.
+"""The system in containers as one long story: brought up in a fresh clone, used in a browser, hurt, switched to a
+filer, taken down.
 
-The tests depend on the state that the earlier ones leave: starting the system takes longer than using it. Skipped without a Docker
-engine.
-"""
+The tests depend on the state that the earlier ones leave: starting the system takes longer than using it. Skipped
+without a Docker engine."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Run jobs of every kind with faults at seeded moments and check that nothing is lost: `python tests/chaos --help`.
 
-Services and workers are the campaign's own, in scratch. Each run has to end by itself or with one `job resume`, verify with zero
-differences and leave nothing behind. What a run does follows from its seed and number: --first continues a campaign that was
-interrupted. The exit status is 1 when a run failed; what it left is kept.
-"""
+Services and workers are the campaign's own, in scratch. Each run has to end by itself or with one `job resume`, verify
+with zero differences and leave nothing behind. What a run does follows from its seed and number: --first continues a
+campaign that was interrupted. The exit status is 1 when a run failed; what it left is kept."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The reference corpus at scale 0.01, measured from its manifest and from a discovery job (`make test-corpus`; long).
 
-Not named `test_…`, so that the ordinary run leaves it out: it writes a gigabyte and takes minutes.
-"""
+Not named `test_…`, so that the ordinary run leaves it out: it writes a gigabyte and takes minutes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """`make test-nfs`: a small discovery job on a real NFS mount; calls, wire ops and the server's counts held together.
 
 The mount is in a software-emulated guest (`../shared/tools/nfs-lab`), ten to twenty times slower than this machine:
-some ten minutes for each way to mount. Skips where there is no such tool; fails there when CI=true. Prints the table
-of docs/dev/nfs-counts.md. Arguments: some of the names below, or none for all.
-"""
+some ten minutes for each way to mount. Skips where there is no such tool; fails there when CI=true. Prints the table of
+docs/dev/nfs-counts.md. Arguments: some of the names below, or none for all."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """Inside the guest: each call of the storage layer by itself, many times, between two readings of client's and server's
 counters.
 
-Run by `tests/nfs` as `expansion_in_guest.py WORK NAME`; WORK/NAME/steps.json gets for each step what was called and what
-grew. What a job does is done as it does it: a directory is listed before its files are looked at, a file is written under a
-temporary name, and files are read by whoever did not write them.
-"""
+Run by `tests/nfs` as `expansion_in_guest.py WORK NAME`; WORK/NAME/steps.json gets for each step what was called and
+what grew. What a job does is done as it does it: a directory is listed before its files are looked at, a file is
+written under a temporary name, and files are read by whoever did not write them."""
 
 from __future__ import annotations
 

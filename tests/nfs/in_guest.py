@@ -1,7 +1,6 @@
 """Inside the guest: a discovery job on the NFS mount, between two readings of the client's and the server's counters.
 
-Run by `tests/nfs` as `in_guest.py WORK NAME`: the corpus is WORK/corpus, and WORK/NAME/ gets what was seen.
-"""
+Run by `tests/nfs` as `in_guest.py WORK NAME`: the corpus is WORK/corpus, and WORK/NAME/ gets what was seen."""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ def takes_at_most(
     """Assert that `work` can be done in `bound` seconds: of this thread's processor time, or of another clock's.
 
     A single try says as much of the neighbours as of the work, also in processor time: caches are shared, and what a
-    hypervisor takes away is counted as ours. So the fastest try counts; the first one within the bound is the last.
-    """
+    hypervisor takes away is counted as ours. So the fastest try counts; the first one within the bound is the last."""
     best, end = inf, time.monotonic() + patience
     while best > bound:
         begun = clock()

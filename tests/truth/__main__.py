@@ -1,8 +1,7 @@
 """`make truth`: the product on storage whose answer is known in advance (docs/dev/truth.md).
 
-Runs each situation of the table, judges what was said, prints a Markdown table. Exit status 1 when anything is wrong, and
-where CI=true when anything is skipped. `--only NAME` (repeatable, a beginning will do), `--json FILE`, `--list`.
-"""
+Runs each situation of the table, judges what was said, prints a Markdown table. Exit status 1 when anything is wrong,
+and where CI=true when anything is skipped. `--only NAME` (repeatable, a beginning will do), `--json FILE`, `--list`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""An independent chunker, which profile dedup's expectations are held against: nothing of the product, no library of chunks.
+"""An independent chunker, which profile dedup's expectations are held against: nothing of the product, no library of
+chunks.
 
-Fixed chunks by slices of whole files; content-defined ones by a rolling hash of its own (32 bytes, a random table, all positions at
-once by doubling its window), with the same least, middle and largest sizes. Files lie in memory one at a time.
-"""
+Fixed chunks by slices of whole files; content-defined ones by a rolling hash of its own (32 bytes, a random table, all
+positions at once by doubling its window), with the same least, middle and largest sizes. Files lie in memory one at a
+time."""
 
 from __future__ import annotations
 

@@ -25,9 +25,8 @@ _BLOCK = 1 << 16
 class Front:
     """Of each `clients` connections of the profile's clients it takes the first `takes` and resets the others.
 
-    Those are handed on to a server at `port` when all of them have come, so that no client comes in a place that another has
-    left. Whatever is no client's object (the command's own marker, lists) is handed on at once.
-    """
+    Those are handed on to a server at `port` when all of them have come, so that no client comes in a place that
+    another has left. Whatever is no client's object (the command's own marker, lists) is handed on at once."""
 
     def __init__(self, takes: int, clients: int, port: int) -> None:
         self.refused = 0

@@ -1,7 +1,6 @@
 """The table of `make truth`: storage and load whose answer is known beforehand, and what has to be said of them.
 
-Every known limit is at least five times below what two processors can ask for, or five times above it.
-"""
+Every known limit is at least five times below what two processors can ask for, or five times above it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The code base stops growing. The bounds are loose: none is a reason to split, join or shorten a single file.
 
-A module is a concept that a reader looks for by name; a new file has two users or a public concept. A function is extracted when
-it has a second caller, a name that says more than its body, or a test of its own. A package of any number of modules is fine.
-Lower a bound when the figure is far below it; raise one where a feature needs the room and the commit message says why.
-"""
+A module is a concept that a reader looks for by name; a new file has two users or a public concept. A function is
+extracted when it has a second caller, a name that says more than its body, or a test of its own. A package of any
+number of modules is fine. Lower a bound when the figure is far below it; raise one where a feature needs the room and
+the commit message says why."""
 
 from __future__ import annotations
 

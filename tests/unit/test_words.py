@@ -1,8 +1,7 @@
 """What users read is written in plain technical English: none of the words that the project replaced comes back.
 
 Users read strings of the code (messages, labels, help, schemas' descriptions), docstrings that become help or pages of
-the API, the web UI, the user docs, and the comments of the files that they edit. `SURFACES` lists all of it.
-"""
+the API, the web UI, the user docs, and the comments of the files that they edit. `SURFACES` lists all of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Forms: an input for each field of the API's model, whose fields are those of the commands' options.
 
-The inputs of the source (`corpus`, `source`) are in the template.
-"""
+The inputs of the source (`corpus`, `source`) are in the template."""
 
 from __future__ import annotations
 

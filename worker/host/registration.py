@@ -35,8 +35,7 @@ def refuse_strange_host(settings: Settings) -> None:
     UsageError if a database does not have the schema of this version.
 
     Call it before anything is forked. A database that does not answer now is skipped: jobs check again when they are
-    created.
-    """
+    created."""
     own = (socket.gethostname(), boot_id())
     for address in settings.databases:
         database = Database(address.name, address.url)

@@ -1,9 +1,8 @@
 """The reporter: the one process of a worker that talks to the databases for the supervisor.
 
-It renews leases, reports deaths, registers the worker and sends frames, each database in a thread of its own, so
-that one that hangs holds up nothing else. The supervisor stays single-threaded and without connections, which
-is what lets it fork slots at any time; the two share the slot table and a pipe.
-"""
+It renews leases, reports deaths, registers the worker and sends frames, each database in a thread of its own, so that
+one that hangs holds up nothing else. The supervisor stays single-threaded and without connections, which is what lets
+it fork slots at any time; the two share the slot table and a pipe."""
 
 from __future__ import annotations
 
@@ -66,9 +65,8 @@ class LeaseKeeper:
         """Renew the leases that are due at monotonic `now`, given the rows of the slots that run; return the (task,
         token) pairs of those that lost their task.
 
-        A claim comes with a whole lease, so the first renewal is a third of it later. Raises DatabaseFault; what
-        was due then stays due.
-        """
+        A claim comes with a whole lease, so the first renewal is a third of it later. Raises DatabaseFault; what was
+        due then stays due."""
         claims = {
             (row.at.task, row.at.token): row.at.job
             for row in rows

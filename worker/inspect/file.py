@@ -1,8 +1,7 @@
 """Unpacks loose files without any database, for `edbench inspect`: the same engine, with other places for the results.
 
 Runs in a process of its own that may die: what was found before is in the spool file already, and the trace records
-which file and which item it was reading (worker.inspect.file).
-"""
+which file and which item it was reading (worker.inspect.file)."""
 
 from __future__ import annotations
 
@@ -178,8 +177,7 @@ def inspect_files(
     in. Gives the titles of formats by the media types that were found, so that counting them requires no reader.
 
     `trace` (worker.inspect.file) always records which file and item is being read; the `convicted` are items at which
-    earlier processes died, and they are not read again.
-    """
+    earlier processes died, and they are not read again."""
     storage = Storage(NullRecorder())
     storage.keep_below(os.fsencode(spill_directory(spool)), own=True)
     children = SpillStore(storage, spill_directory(spool))

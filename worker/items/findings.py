@@ -61,8 +61,7 @@ class Findings:
         """Return what was gathered since the last portion, to be written now, and forget it here, except the sums.
 
         `open_items` may still fail; their known codes are kept. Counts of `shared` items, which other tasks add to as
-        well, stay for the end: they could not be taken out again.
-        """
+        well, stay for the end: they could not be taken out again."""
         stay = [count for count in self.containers if count.item in shared]
         self.containers = [count for count in self.containers if count.item not in shared]
         result = TaskResult(**self._rows())

@@ -13,8 +13,7 @@ class Guarded:
 
     Document errors and faults of the system pass as they are. Everything else is a parser that failed in an unforeseen
     way: it becomes DocumentError(handler_error) with the cause chained, so that one document never stops a job.
-    KeyboardInterrupt and SystemExit pass.
-    """
+    KeyboardInterrupt and SystemExit pass."""
 
     __slots__ = ()
 

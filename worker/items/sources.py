@@ -35,8 +35,7 @@ class FilerSource:
     """A file on the filer: a loose file, or (own=True) a child that a worker wrote.
 
     A loose file that is gone is the document's trouble (SourceFileError); an own file that is gone is ours
-    (StorageFault).
-    """
+    (StorageFault)."""
 
     def __init__(
         self,
@@ -152,9 +151,9 @@ class HashedSource(FilerSource):
     everything was read: it compares size and modification time, and hashes the file once more where these differ. A file
     that has only grown is read as it was.
 
-    With `ctime_ns`, of before it was hashed, nothing is hashed again unless `confirm` finds another: a write changes it,
-    and no program can set it back. It is to be given (`settled`) where the file is read soon after it was hashed.
-    """
+    With `ctime_ns`, of before it was hashed, nothing is hashed again unless `confirm` finds another: a write changes
+    it, and no program can set it back. It is to be given (`settled`) where the file is read soon after it was
+    hashed."""
 
     def __init__(
         self, source: FilerSource, sha256: bytes, mtime_ns: int | None, *, ctime_ns: int | None = None

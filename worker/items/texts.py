@@ -98,8 +98,7 @@ def take_text(
     exception. Dates are in UTC; `time_zone` is the zone of those that note none. With `ocr`, pages without text in
     formats that OCR reads are no exception: OCR reports their result.
 
-    Containers have no text of their own: their content is their children's. They may have metadata.
-    """
+    Containers have no text of their own: their content is their children's. They may have metadata."""
     text, row = _taken(item, source, handler, limits, out, ocr)
     if out.notes:
         row = _annotated(row, out.notes.get(item.id))

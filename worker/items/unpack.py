@@ -1,8 +1,7 @@
 """The engine that takes an item apart: children to the store, rows and exceptions to the findings.
 
 Knows nothing of tasks, the database or the ledger; `worker.phases.expand` and `inspect` both drive it. Everything it
-decides follows from positions in the data, so that a re-run finds the same (design §3.6).
-"""
+decides follows from positions in the data, so that a re-run finds the same (design §3.6)."""
 
 from __future__ import annotations
 
@@ -83,8 +82,7 @@ class Intake:
     """One child's bytes on their way to the store: counted, hashed, charged, and kept if they are few.
 
     A stream that breaks after its first byte leaves a partial child with `error`; one that breaks before gives
-    DocumentError at `begin`, and nothing is written. A broken budget passes through, so the store drops the file.
-    """
+    DocumentError at `begin`, and nothing is written. A broken budget passes through, so the store drops the file."""
 
     def __init__(self, child: Child, budget: Budget) -> None:
         self._child = child
@@ -161,8 +159,7 @@ class Deferred:
 class Unpacker:
     """Unpacks items of one job. `defer` gets what is too big for this task; None means: do everything here.
 
-    `on_item` sees every item once its row is known, with its bytes if they can be read.
-    """
+    `on_item` sees every item once its row is known, with its bytes if they can be read."""
 
     job: uuid.UUID
     options: JobOptions

@@ -2,8 +2,7 @@
 
 It is a process of its own below the crowd (worker.crowd), which has no connection to anything and forks the workers:
 the agent sends it the plans. A member that works for a run returns to the system's own jobs when it is ordered to, when
-the command that leased it is gone, and when the broker does not answer for as long.
-"""
+the command that leased it is gone, and when the broker does not answer for as long."""
 
 from __future__ import annotations
 

@@ -2,13 +2,12 @@
 
 `EDBENCH_REMOUNT` names a TOML file of this host:
 
-    restore = ["/usr/local/sbin/mount-filer", "default"]
+restore = ["/usr/local/sbin/mount-filer", "default"]
     [mounts]
     "nconnect=4" = ["/usr/local/sbin/mount-filer", "nconnect=4"]
 
 An order names one of the mounts. It carries no command and no option, and a sender of orders can select only what the
-host's operator has written down.
-"""
+host's operator has written down."""
 
 from __future__ import annotations
 

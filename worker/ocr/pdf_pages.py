@@ -64,8 +64,8 @@ def _bilevel(bitmap: pdfium.PdfBitmap, dpi: float) -> Page:
 def dpi_for(width: float, height: float, choice: OcrChoice) -> float:
     """Return the resolution for a page of so many points: the chosen one, or less if the page had too many pixels then.
 
-    PDFium rounds both sides up, so that with s pixels a point (width·s + 1)·(height·s + 1) must not be above the limit.
-    """
+    PDFium rounds both sides up, so that with s pixels a point (width·s + 1)·(height·s + 1) must not be above the
+    limit."""
     area, sides = width * height, width + height
     if not (width > 0 and height > 0 and math.isfinite(area)):
         raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width:g} x {height:g} points cannot be rendered")

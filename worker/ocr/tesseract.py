@@ -2,8 +2,7 @@
 
 The picture goes in as standard input and the text comes back as standard output, both anonymous files in memory: no
 name is passed, nothing is written to any disk, and no pipe can stall. The caller has checked the picture's first bytes
-(`pages`): tesseract takes anything that it does not recognise as a picture for a list of file names, and opens them.
-"""
+(`pages`): tesseract takes anything that it does not recognise as a picture for a list of file names, and opens them."""
 
 from __future__ import annotations
 
@@ -191,8 +190,8 @@ def held(name: str = "edbench-ocr") -> Iterator[int]:
 def recognise(engine: Engine, picture: int, choice: OcrChoice, *, frame: int = 0, dpi: int | None = None) -> Recognised:
     """The text of the picture in file `picture`, of a TIFF its frame (from 0).
 
-    DocumentError `timeout`, `memory`, `corrupt` or `killed_parser` (twice); SystemFault when tesseract cannot be started.
-    """
+    DocumentError `timeout`, `memory`, `corrupt` or `killed_parser` (twice); SystemFault when tesseract cannot be
+    started."""
     arguments = ["stdin", "stdout", "-l", choice.languages, "-c", f"tessedit_page_number={frame}"]
     arguments += ["-c", "tessedit_create_tsv=1"]
     arguments += ["--dpi", str(dpi)] if dpi else []
@@ -323,8 +322,8 @@ def ocr_choice(asked: bool, languages: str | None) -> OcrChoice:
 def refuse_no_ocr(choice: OcrChoice) -> None:
     """Raise UsageError if OCR is requested and not possible on this machine, whose own processes would do it.
 
-    Workers that others run check it themselves: without OCR they suspend the job at their first task, with the reason.
-    """
+    Workers that others run check it themselves: without OCR they suspend the job at their first task, with the
+    reason."""
     if not choice.asked:
         return
     try:

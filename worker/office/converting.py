@@ -1,8 +1,8 @@
 """Documents to PDF or OpenDocument, many in one process; one that kills or holds up a process costs itself alone.
 
-A process is started for many documents, because starting one takes ten times as long as most documents do. What it has made
-when it ends badly stays; the first document that it has not made is then tried by itself, and what becomes of that is final.
-"""
+A process is started for many documents, because starting one takes ten times as long as most documents do. What it has
+made when it ends badly stays; the first document that it has not made is then tried by itself, and what becomes of that
+is final."""
 
 from __future__ import annotations
 

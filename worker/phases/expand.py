@@ -1,8 +1,7 @@
 """Phase expand: unpack, hash and relate, write every child to the filer (design §3.4, §3.7).
 
-A task is either a batch of loose files or items that another task handed on (ranges of a big container, nested
-big containers, members of an archive that cannot be entered in the middle).
-"""
+A task is either a batch of loose files or items that another task handed on (ranges of a big container, nested big
+containers, members of an archive that cannot be entered in the middle)."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ what a sweep removes belongs to no other task.
 
 Files without a row come from claims that were taken over, lost by a crash of the database, or killed. A slot that was
 stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.finalise). Limit: not
-when it is killed before it comes to that.
-"""
+when it is killed before it comes to that."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ log = logging.getLogger(__name__)
 def remove_leftovers(work: TaskWork, result: TaskResult) -> None:
     """Remove the files of a result that was dropped and that no row names; nothing while the job may still add rows.
 
-    A fault is only logged: the files are unused.
-    """
+    A fault is only logged: the files are unused."""
     job = work.job.id
     written = {item.id: item.location for item in result.items if item.location is not None}
     try:

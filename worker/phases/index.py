@@ -1,7 +1,6 @@
 """Phase index: read every item but containers again from the filer, take its text, feed the slot's shard (design §3.9).
 
-Containers are not read again: their content is their children's; they get a document of metadata only.
-"""
+Containers are not read again: their content is their children's; they get a document of metadata only."""
 
 from __future__ import annotations
 

@@ -134,9 +134,8 @@ def _whole(source: bytes, device: int) -> Parts:
 def same_root(one: tuple[int, int], other: tuple[int, int]) -> bool:
     """Whether two (device, inode) are one directory, seen from hosts that may differ.
 
-    A file system without a block device of its own (NFS and its like) gets a device number with major 0 from each
-    host as it comes, so that two such numbers say nothing; the inode is the server's and counts.
-    """
+    A file system without a block device of its own (NFS and its like) gets a device number with major 0 from each host
+    as it comes, so that two such numbers say nothing; the inode is the server's and counts."""
     unnamed = not os.major(one[0]) and not os.major(other[0])
     return one[1] == other[1] and (unnamed or one[0] == other[0])
 

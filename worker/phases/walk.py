@@ -1,8 +1,7 @@
 """Phase walk: list directories, stat files, cut batches for expand (design §3.1).
 
-Links are never followed and special files never opened: they become items with an exception here and now. A
-directory that cannot be listed becomes an item too, so that nothing under it is lost without a word.
-"""
+Links are never followed and special files never opened: they become items with an exception here and now. A directory
+that cannot be listed becomes an item too, so that nothing under it is lost without a word."""
 
 from __future__ import annotations
 

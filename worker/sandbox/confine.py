@@ -1,8 +1,8 @@
 """Launcher that locks itself down as far as a program can be, and becomes the program it is given.
 
 Run by path as `python -I -S confine.py PARENT READABLE WORK PROGRAM ARGUMENT…`, after core.services.launch and for its
-reasons; READABLE are the paths that it may read and run, a line each; WORK is empty or the directory that is its own.
-"""
+reasons; READABLE are the paths that it may read and run, a line each; WORK is empty or the directory that is its
+own."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 It is started by exec with an environment of its own, so that neither a database's URL nor anything that was opened is
 in its memory or in that of a sandbox. A process that holds the other end of its socket orders a sandbox by sending two
 ends of socket pairs: one to exchange messages with the sandbox, one on which the fork server reports how the sandbox
-ended. Sandboxes share its memory; they die with it, and each with the process that ordered it.
-"""
+ended. Sandboxes share its memory; they die with it, and each with the process that ordered it."""
 
 from __future__ import annotations
 

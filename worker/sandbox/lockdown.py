@@ -1,10 +1,9 @@
 """Giving up everything that reading bytes does not need: user, capabilities, files, network, system calls, limits.
 
 What one step cannot have (an ordinary user stays who he is; a container may forbid seccomp; an old kernel has no
-Landlock) the others still take; `Powers` reports what was taken. An ordinary user's sandbox is complete with seccomp and
-Landlock: either of them alone keeps it from files and from other processes, so that no error in one opens these. A user
-namespace is not used: containers' seccomp profiles forbid it, and it would add nothing that the two leave open.
-"""
+Landlock) the others still take; `Powers` reports what was taken. An ordinary user's sandbox is complete with seccomp
+and Landlock: either of them alone keeps it from files and from other processes, so that no error in one opens these. A
+user namespace is not used: containers' seccomp profiles forbid it, and it would add nothing that the two leave open."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 anything.
 
 Only plain values cross, in msgpack by msgspec: of the right types, in bounds, or `msgspec.ValidationError`. Metadata
-crosses as JSON, so that it is JSON. Texts cross as UTF-8 that may hold lone surrogates, as handlers give them.
-"""
+crosses as JSON, so that it is JSON. Texts cross as UTF-8 that may hold lone surrogates, as handlers give them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The slot's side of its sandbox: sends requests, serves the sandbox's reads meanwhile, and dies as the sandbox died.
 
-One request is under way at a time. A sandbox that breaks the protocol (no message, not the requested answer, a key
-that is not its own) is ended, and the slot with it: the item that the slot's row names is the cause.
-"""
+One request is under way at a time. A sandbox that breaks the protocol (no message, not the requested answer, a key that
+is not its own) is ended, and the slot with it: the item that the slot's row names is the cause."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The system calls that a parser may make: a fixed list, as the program that seccomp(2) runs at each call.
 
-A call that is not on it fails with EPERM, so that a library that tries one reports an error instead of dying of it.
-The list is for processes that hold their files already and get everything else over one socket.
-"""
+A call that is not on it fails with EPERM, so that a library that tries one reports an error instead of dying of it. The
+list is for processes that hold their files already and get everything else over one socket."""
 
 from __future__ import annotations
 
@@ -128,8 +127,7 @@ class _Program(ctypes.Structure):
 def filter_for(machine: str, pid: int) -> bytes | None:
     """Return the filter for the process `pid` on such a machine; None if the numbers of its calls are not known.
 
-    It may signal itself (abort does) and ask for its limits.
-    """
+    It may signal itself (abort does) and ask for its limits."""
     if machine not in _MACHINES:
         return None
     column, _ = _MACHINES[machine]

@@ -1,8 +1,7 @@
 """The sandbox's side: passes the slot's requests to the handlers, and the answers back. Keeps sources and generators by
 number.
 
-It has no notion of jobs and tasks, and holds only what it was given to read and the passwords to try on it.
-"""
+It has no notion of jobs and tasks, and holds only what it was given to read and the passwords to try on it."""
 
 from __future__ import annotations
 

@@ -195,8 +195,7 @@ def fork_slot(plan: SlotPlan, close: Callable[[], None]) -> int:
 def fork_into(body: Callable[[int], int], close: Callable[[], None]) -> int:
     """Fork a child that runs `body(parent's process id)` and exits with what it returns, never coming back here.
 
-    All signals are blocked across the fork: the child must not run the parent's handlers; `body` lets them in.
-    """
+    All signals are blocked across the fork: the child must not run the parent's handlers; `body` lets them in."""
     parent = os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,13 +1,12 @@
 """The slot table: memory that a worker's slots share with the processes that watch over them (design §3.8).
 
-One row a slot records what the slot is doing; only the slot writes it, and only its supervisor once the slot is dead.
-A row has two copies and a sequence number; an update fills the copy that is not current, then makes it current by
-one aligned 8-byte store of the sequence. So the row of a slot that was killed at any instruction is whole, and a
-reader that sees the same sequence before and after has not read a torn one. The rows are followed, for each slot, by
-the region of its live recorder and its tally.
+One row a slot records what the slot is doing; only the slot writes it, and only its supervisor once the slot is dead. A
+row has two copies and a sequence number; an update fills the copy that is not current, then makes it current by one
+aligned 8-byte store of the sequence. So the row of a slot that was killed at any instruction is whole, and a reader
+that sees the same sequence before and after has not read a torn one. The rows are followed, for each slot, by the
+region of its live recorder and its tally.
 
-The memory is anonymous and made before the first fork: it outlives every slot and leaves nothing behind.
-"""
+The memory is anonymous and made before the first fork: it outlives every slot and leaves nothing behind."""
 
 from __future__ import annotations
 

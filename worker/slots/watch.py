@@ -169,8 +169,7 @@ def judge(row: SlotRow, status: int, how: Circumstances) -> Report | None:
     An item is convicted only by a death that reading it can have caused: not by a stop, from any source. A crash
     between two items convicts none but counts against the task, lest it be repeated for ever. Memory that ran out in
     our own code (a parser's is caught) was filled by all that the loose file gave so far, not by the item that happened
-    to be read: the loose file is charged.
-    """
+    to be read: the loose file is charged."""
     if row.at is None:
         return None
     by_signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0

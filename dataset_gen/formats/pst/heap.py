@@ -139,8 +139,7 @@ class Heap:
     """Allocations in pages of one block each.
 
     Full pages are written at once, except the few that hold the fill levels of others: these and the first wait until
-    the end.
-    """
+    the end."""
 
     __slots__ = ("_blocks", "_client", "_held", "_ids", "_items", "_last", "_levels", "_size")
 

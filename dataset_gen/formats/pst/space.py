@@ -34,8 +34,7 @@ def write_tree(
 ) -> tuple[int, int, int]:
     """Write a B-tree over sorted `entries` of `width` bytes each, which begin with their keys (2.2.2.7.7).
 
-    `place` gives a page its offset and calls back for its bytes. Returns id and offset of the root, and the next id.
-    """
+    `place` gives a page its offset and calls back for its bytes. Returns id and offset of the root, and the next id."""
     level = 0
     while True:
         most = _ENTRIES // width
@@ -112,8 +111,7 @@ class Space:
     """The file behind its header, filled from front to back.
 
     Two sections are kept in memory: what did not fit into the older one's end began the newer, and smaller things may
-    still fill that end. `file` is only written to, in order, until the header is due.
-    """
+    still fill that end. `file` is only written to, in order, until the header is due."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

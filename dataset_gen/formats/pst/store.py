@@ -1,11 +1,10 @@
 """Mail stores as PST: letters in folders, and the truth about what has to come out of them.
 
-    with open(path, "w+b") as file:      # to be read too: the store is hashed once it is complete
+with open(path, "w+b") as file:      # to be read too: the store is hashed once it is complete
         truth = write_store(letters, file)
 
 `write_store` may be given any number of letters: memory does not grow with the store, but for the truth about its
-messages. They come out folder by folder, depth first, so a message's ordinal is known only when all are written.
-"""
+messages. They come out folder by folder, depth first, so a message's ordinal is known only when all are written."""
 
 from __future__ import annotations
 

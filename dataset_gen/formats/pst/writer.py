@@ -162,7 +162,7 @@ _SPAM_NAME = "SPAM Search Folder 2"
 class PstWriter:
     """Writes one store into a seekable binary file that is empty; nothing can be read before `finish`.
 
-        with open("mail.pst", "wb") as file:
+    with open("mail.pst", "wb") as file:
             store = PstWriter(file, display_name="Mail of Anna")
             store.add(("Inbox", "Project X"), MailForm(subject="Hello", plain="…"))
             store.finish()
@@ -172,8 +172,7 @@ class PstWriter:
     message, 24 bytes a block, and what one message has.
 
     `key` makes the store known to others; two that may be open at once should differ in it. `password` is not a secret
-    and encrypts nothing: programs that honour it ask before they show the store.
-    """
+    and encrypts nothing: programs that honour it ask before they show the store."""
 
     def __init__(
         self,
@@ -234,8 +233,7 @@ class PstWriter:
     def add(self, path: Sequence[str], form: MailForm, details: Details = NOTE) -> int:
         """Write a message into a folder and return its number.
 
-        Raises ValueError for an attachment or property of 2 GB and more.
-        """
+        Raises ValueError for an attachment or property of 2 GB and more."""
         folder = self.folder(path)
         named = {self._names.tag(name): value for name, value in details.named.items()}
         details = replace(details, properties={**details.properties, **named}) if named else details

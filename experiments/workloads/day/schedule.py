@@ -1,9 +1,8 @@
 """The schedule of a day: which matters arrive when, with what data, and how much of it each later step takes.
 
-A drawn schedule is a Poisson process, given the number of its arrivals: so many exponential gaps, scaled to the day. A load of 12
-matters a day therefore always has 12, and under a higher load the same matters arrive sooner, followed by others: loads are
-compared on the same work. A schedule from a file is repeated, or cut off, in the same way.
-"""
+A drawn schedule is a Poisson process, given the number of its arrivals: so many exponential gaps, scaled to the day. A
+load of 12 matters a day therefore always has 12, and under a higher load the same matters arrive sooner, followed by
+others: loads are compared on the same work. A schedule from a file is repeated, or cut off, in the same way."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What an experiment reads: its identity, so that results over different data are never compared, and a hash of its content.
+"""What an experiment reads: its identity, so that results over different data are never compared, and a hash of its
+content.
 
-Content is read before the first run and after the last, up to SAMPLED bytes. A corpus of more is sampled: files in the order of
-the hashes of their paths, so that no user chooses them and two results over the same data chose the same, and of a file over
-WHOLE bytes so many blocks at even distances. A generated corpus is compared with its manifest file by file. Limit: what is not
-in the sample may differ; the result states how much is in it.
-"""
+Content is read before the first run and after the last, up to SAMPLED bytes. A corpus of more is sampled: files in the
+order of the hashes of their paths, so that no user chooses them and two results over the same data chose the same, and
+of a file over WHOLE bytes so many blocks at even distances. A generated corpus is compared with its manifest file by
+file. Limit: what is not in the sample may differ; the result states how much is in it."""
 
 from __future__ import annotations
 

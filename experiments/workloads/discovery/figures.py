@@ -1,9 +1,9 @@
 """Every figure of a run out of what was observed of it: times, rates, calls, series, phases and steadiness.
 
-Steadiness is judged of each phase that takes a tenth of the run or more, by itself: another phase makes other calls. A phase's
-calls change with what it has come to (first large files, then small ones), so each call counts by its op's mean time in that
-phase: an open may be worth three reads throughout, and what slows or speeds the storage up shows, not which files it holds.
-"""
+Steadiness is judged of each phase that takes a tenth of the run or more, by itself: another phase makes other calls. A
+phase's calls change with what it has come to (first large files, then small ones), so each call counts by its op's mean
+time in that phase: an open may be worth three reads throughout, and what slows or speeds the storage up shows, not
+which files it holds."""
 
 from __future__ import annotations
 
@@ -235,8 +235,7 @@ def used_between(readings: Readings, times: Times, offset: float) -> tuple[float
 def processors_between(samples: Samples, offset: float) -> Callable[[float, float], dict[str, float]]:
     """CPU seconds by user between two moments of the database's clock, between samples by proportion.
 
-    `offset`: the database's clock less this host's, seconds.
-    """
+    `offset`: the database's clock less this host's, seconds."""
     workers = [(at, {WORKERS: seconds}) for at, seconds, _ in samples.workers]
 
     def between(start: float, end: float) -> dict[str, float]:

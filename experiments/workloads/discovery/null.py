@@ -1,10 +1,10 @@
-"""Null storage: memory (tmpfs) that holds one portion of the corpus at a time, and what is taken out of it (decision 0049).
+"""Null storage: memory (tmpfs) that holds one portion of the corpus at a time, and what is taken out of it (decision
+0049).
 
-The corpus is cut into portions: each with its extracted children needs no more memory than null storage may hold. What a loose
-file needs is not guessed: the run on the storage under test, which precedes its null baseline, has it in its ledger. A portion
-is copied before its clock starts, so that no read of the run reaches the storage under test. What is written and read again
-stays until the portion is done; what is never read again is discarded (`JobOptions.null`).
-"""
+The corpus is cut into portions: each with its extracted children needs no more memory than null storage may hold. What
+a loose file needs is not guessed: the run on the storage under test, which precedes its null baseline, has it in its
+ledger. A portion is copied before its clock starts, so that no read of the run reaches the storage under test. What is
+written and read again stays until the portion is done; what is never read again is discarded (`JobOptions.null`)."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ def needs_of(handles: Sequence[JobHandle], *, copies: bool) -> dict[bytes, int]:
     """What each loose file needs by its path, in bytes: a copy of it, and what each job takes out of it and writes.
 
     `copies`: each job reads a copy of its own, made from that one. Some hundred bytes of memory a loose file. Raises
-    DatabaseFault.
-    """
+    DatabaseFault."""
     needs: dict[bytes, int] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -108,8 +107,7 @@ class NullStorage:
         """The portion in place of the one before; nothing is copied when that is the same.
 
         `whole`: it is all there is. Of a larger corpus each file's pages leave the page cache once they are copied: the
-        next run must not find those that happened to be copied last. Raises StorageFault.
-        """
+        next run must not find those that happened to be copied last. Raises StorageFault."""
         if self._staged is not None and self._staged[0] == portion:
             return self._staged[1]
         self._staged = None

@@ -148,8 +148,7 @@ class Run(schema.Run):
     def storage_share(self) -> float | None:
         """1 − null ÷ elapsed: the part of its time that the storage took; under 0 where null storage was slower.
 
-        None without a null baseline.
-        """
+        None without a null baseline."""
         if self.null_elapsed_s is None or not self.elapsed_s:
             return None
         return 1 - self.null_elapsed_s / self.elapsed_s

@@ -1,6 +1,5 @@
-"""Runs one point once, on the storage under test and on null storage: fresh databases, an emptied storage root, the job or group of
-jobs, and everything measured.
-"""
+"""Runs one point once, on the storage under test and on null storage: fresh databases, an emptied storage root, the job
+or group of jobs, and everything measured."""
 
 from __future__ import annotations
 
@@ -61,8 +60,7 @@ class Load:
 def run_point(site: Site, turn: Turn, target: Target, load: Load) -> Iterator[tuple[Sequence[JobHandle], Observed]]:
     """Runs the point and yields its jobs, whose databases are still up inside the block, and what was observed.
 
-    Raises UsageError, SystemFault, RunFailed when it does not complete, Interrupted.
-    """
+    Raises UsageError, SystemFault, RunFailed when it does not complete, Interrupted."""
     with site.deploy(cast("PointSpec", turn.at), turn.name, target) as deployment:
         yield _run(turn, deployment, target, load)
 
@@ -159,8 +157,7 @@ def run_on_null(
 ) -> tuple[OnNull, ...]:
     """What was observed of each portion; `settings` and `load` are those of the run it is the pair of.
 
-    Raises UsageError, SystemFault (StorageFault when a portion cannot be copied), RunFailed, Interrupted.
-    """
+    Raises UsageError, SystemFault (StorageFault when a portion cannot be copied), RunFailed, Interrupted."""
     target = Target(
         settings=dataclasses.replace(settings, filer="none"),
         storage=null.storage,

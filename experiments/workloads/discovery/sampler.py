@@ -1,6 +1,5 @@
-"""What is read while a run lasts: databases, task queue, workers and the processes that serve them, once a second; and what is done
-while its jobs are held at a barrier.
-"""
+"""What is read while a run lasts: databases, task queue, workers and the processes that serve them, once a second; and
+what is done while its jobs are held at a barrier."""
 
 from __future__ import annotations
 
@@ -69,8 +68,7 @@ class Hold:
     """`meanwhile` is called once, when every job is held; then they are released, even if it failed.
 
     Where one of them never comes to the barrier, because it is over, paused or suspended, the others continue without
-    it: that run is not counted, and no process may wait for ever.
-    """
+    it: that run is not counted, and no process may wait for ever."""
 
     def __init__(self, jobs: Sequence[tuple[Database, uuid.UUID]], meanwhile: Callable[[], None]) -> None:
         self._jobs = jobs
@@ -133,8 +131,7 @@ class Samples:
 class Sampler:
     """A thread that samples until the block ends.
 
-    `at_index` is called once, in the thread, while every job is held at the barrier into the index phase.
-    """
+    `at_index` is called once, in the thread, while every job is held at the barrier into the index phase."""
 
     def __init__(
         self,

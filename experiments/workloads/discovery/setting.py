@@ -1,7 +1,6 @@
 """Settings of a discovery as points of an experiment: `batch-mb=8 fsync=file mount=nconnect=4`.
 
-An axis is a field of `Setting`: what may be given there is what `bench sweep` and `bench tune` vary.
-"""
+An axis is a field of `Setting`: what may be given there is what `bench sweep` and `bench tune` vary."""
 
 from __future__ import annotations
 

@@ -34,9 +34,8 @@ from sql.session import Database
 def drop(directories: Sequence[Path], when: str) -> Drop:
     """Drop the pages of every regular file below the directories; as root, with everything else of the machine.
 
-    Dirty pages cannot be dropped, so everything is synced before: that is part of the condition. What the filer itself, its
-    controllers and other hosts keep cannot be dropped from here, and every result states this.
-    """
+    Dirty pages cannot be dropped, so everything is synced before: that is part of the condition. What the filer itself,
+    its controllers and other hosts keep cannot be dropped from here, and every result states this."""
     paths = [path for directory in directories for path in regular_files(directory)]
     return Drop.of(when, drop_pages(paths, everything=True))
 

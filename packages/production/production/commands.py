@@ -59,9 +59,8 @@ def text(
 ) -> None:
     """Write the text and metadata of items (an extraction job).
 
-    It writes one UTF-8 text file per item as the index has it, metadata.jsonl and metadata.csv. The job can be paused and
-    resumed.
-    """
+    It writes one UTF-8 text file per item as the index has it, metadata.jsonl and metadata.csv. The job can be paused
+    and resumed."""
     _produce(ctx, JobType.EXTRACTION, jobs, out, order, run, ())
 
 
@@ -84,9 +83,8 @@ def images(
 
     It writes one file per page, and an Opticon file. TIFF (group 4) and PDF are black and white, JPEG is in colour.
 
-    PDFs, images, mail and plain text are rendered; office documents where LibreOffice is installed. Other items, and items that
-    cannot be read, get a slip sheet.
-    """
+    PDFs, images, mail and plain text are rendered; office documents where LibreOffice is installed. Other items, and
+    items that cannot be read, get a slip sheet."""
     extras = ((IMAGE_FORMAT, image_format), (DPI, str(dpi)))
     _produce(ctx, JobType.PROCESSING, jobs, out, order, run, extras)
 
@@ -118,9 +116,8 @@ def export(
 ) -> None:
     """Write natives, text, load files and hashes (an export job).
 
-    Natives are read again from the source. A native whose bytes have changed since the discovery becomes an exception and is
-    not written.
-    """
+    Natives are read again from the source. A native whose bytes have changed since the discovery becomes an exception
+    and is not written."""
     extras = ((DAT_ENCODING, dat_encoding),)
     _produce(ctx, JobType.EXPORT, jobs, out, order, run, extras, images)
 
@@ -244,10 +241,9 @@ def check(
 ) -> None:
     """Compare the files of a production with its load files.
 
-    Each fault is one line: files that are missing, differ or are not named, paths outside DIR, gaps between numbers, incomplete
-    families, pages that are missing, duplicated or miscounted, load files (DAT, Opticon, EDRM XML, CSV) that contradict each
-    other. The exit status is 1 if there is a fault. Needs no database.
-    """
+    Each fault is one line: files that are missing, differ or are not named, paths outside DIR, gaps between numbers,
+    incomplete families, pages that are missing, duplicated or miscounted, load files (DAT, Opticon, EDRM XML, CSV) that
+    contradict each other. The exit status is 1 if there is a fault. Needs no database."""
     from production.check import check as check_production  # slow to import
 
     context, faults = shared(ctx), list[str]()
@@ -279,11 +275,11 @@ def import_(
 ) -> None:
     """Convert a production of any program to a source to discover.
 
-    DIR gets a directory for each custodian with the natives under their numbers, the texts of records without a native, and
-    empty files for records with neither: hard links where possible, else copies. The discovery gives each item the fields of
-    its record (`load_begdoc` ...). A native that is missing, has another hash than its record, or is outside the root becomes an
-    exception there, a line here, and exit status 1. So does the second record of a number, which is not imported.
-    """
+    DIR gets a directory for each custodian with the natives under their numbers, the texts of records without a native,
+    and empty files for records with neither: hard links where possible, else copies. The discovery gives each item the
+    fields of its record (`load_begdoc` ...). A native that is missing, has another hash than its record, or is outside
+    the root becomes an exception there, a line here, and exit status 1. So does the second record of a number, which is
+    not imported."""
     from production.importing import take as take_natives  # slow to import
 
     context, faults = shared(ctx), list[str]()

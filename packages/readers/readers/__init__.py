@@ -1,4 +1,3 @@
 """Readers of formats, by family: bytes in, children and text out.
 
-`base.py` defines what a handler is, `registry.py` gathers the handlers.
-"""
+`base.py` defines what a handler is, `registry.py` gathers the handlers."""

@@ -1,8 +1,7 @@
 """Interface of a format handler (design §5).
 
-A handler turns bytes into children and text. It never touches disk, the database or the clock; bad data
-raises `DocumentError` with a code, and whatever was yielded before stays.
-"""
+A handler turns bytes into children and text. It never touches disk, the database or the clock; bad data raises
+`DocumentError` with a code, and whatever was yielded before stays."""
 
 from __future__ import annotations
 
@@ -80,8 +79,7 @@ class Child(msgspec.Struct, kw_only=True):
     makes it a failed child if no byte was usable). `error` marks a child that the format announces but whose bytes are
     not available: it gets a row with the exception (an emitted child), unless `emit` is False (then it counts as
     failed). Together with `data` it means that the bytes are damaged and the readable ones are kept; its `missing` are
-    children of this child that are not in them.
-    """
+    children of this child that are not in them."""
 
     name: bytes  # as the format stores it, undecoded where it is bytes; b"" if it has none
     kind: Kind
@@ -157,8 +155,7 @@ class LeafHandler:
 
     Every built-in handler overrides `declared`: one `Declared` for each format people have a name for (see
     readers.declared; zip.py is an example). Without it the handler works, but a unit test fails, because
-    docs/formats.md (`make formats-page`) and `edbench formats` would omit it.
-    """
+    docs/formats.md (`make formats-page`) and `edbench formats` would omit it."""
 
     name = ""
     media_types: tuple[str, ...] = ()

@@ -1,10 +1,9 @@
 """Compound files ([MS-CFB] 9.0): the file system in a file that contains .msg, .doc, .xls, .ppt and OLE objects.
 
-    write(Storage(streams={"WordDocument": data}, storages=[Storage("ObjectPool")]))
+write(Storage(streams={"WordDocument": data}, storages=[Storage("ObjectPool")]))
 
 The bytes depend on the arguments only: no clock is read. The structures that locate the rest of the file (DIFAT, FAT,
-directory, mini FAT, mini stream) are at its start, followed by the streams.
-"""
+directory, mini FAT, mini stream) are at its start, followed by the streams."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Detection of the charset of bytes that nothing declares: by their structure, else by statistics (chardet 7).
 
 The cost is bounded for any size: at most a few kilobytes that are not plain ASCII are examined, about a millisecond of
-CPU. docs/charsets.md has the measurements and the origin of the numbers below.
-"""
+CPU. docs/charsets.md has the measurements and the origin of the numbers below."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A part in UTF-16 is detected by zero bytes that alternate with others, or by a byte-order mark at the start of a line;
 another part by a run of ASCII or UTF-8 without zero bytes, at the start of a line and with a line end. Chinese in
 UTF-16 has such runs, but no line ends in them. A part in the other byte order is detected by a mark, or by its line
-ends: swapped, they are U+0A00, which is not a character.
-"""
+ends: swapped, they are U+0A00, which is not a character."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 of loading the detector.
 
 It uses another inflater and fewer copies; the tables are the same. If chardet stores them in another form than version
-7 does, chardet loads them itself.
-"""
+7 does, chardet loads them itself."""
 
 from __future__ import annotations
 

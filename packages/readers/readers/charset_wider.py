@@ -1,11 +1,10 @@
 """Decoding of text that programs write under a charset's label where Python's codec of that name fails.
 
 Programs of Windows write their own code pages under the labels of Japan and Taiwan (CP50220 and CP51932 for ISO-2022-JP
-and EUC-JP, CP950 and HKSCS for Big5), and browsers read them so (https://encoding.spec.whatwg.org/); databases and Java write
-characters beyond 16 bits as two halves in UTF-8 (CESU-8, Unicode Technical Report 26), and Java a NUL as two bytes. What the codec
-reads is not changed. Two bytes that encode no character are skipped together, so that decoding does not resume in their
-middle.
-"""
+and EUC-JP, CP950 and HKSCS for Big5), and browsers read them so (https://encoding.spec.whatwg.org/); databases and Java
+write characters beyond 16 bits as two halves in UTF-8 (CESU-8, Unicode Technical Report 26), and Java a NUL as two
+bytes. What the codec reads is not changed. Two bytes that encode no character are skipped together, so that decoding
+does not resume in their middle."""
 
 from __future__ import annotations
 

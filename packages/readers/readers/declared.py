@@ -2,8 +2,7 @@
 
 To declare formats, give the handler class `declared = Declared(...).alone()` next to its limits, or a tuple with one
 for each format that users have a name for. packages/readers/tests/test_registry.py names every built-in handler without
-one, and compares the declarations with what the handlers do with real files. Afterwards run `make formats-page`.
-"""
+one, and compares the declarations with what the handlers do with real files. Afterwards run `make formats-page`."""
 
 from __future__ import annotations
 

@@ -43,8 +43,7 @@ class ExceptionCode(enum.StrEnum):
 class DocumentError(Exception):
     """An error by which one document cannot be read (fully); recorded for its item.
 
-    `missing` is the number of announced children that are lost, if the format gives it.
-    """
+    `missing` is the number of announced children that are lost, if the format gives it."""
 
     def __init__(self, code: ExceptionCode, detail: str, *, missing: int | None = None) -> None:
         super().__init__(f"{code}: {detail}")

@@ -2,8 +2,7 @@
 
 Dates are ISO 8601: with `Z`, an offset or a zone's name in brackets where the format notes one, without where it does
 not (local time at the author's, as most documents keep it). In the ledger they are in UTC, so that they sort as text,
-and the handler's value is kept alongside (worker.items.texts). Text is on one line (readers.clean.value).
-"""
+and the handler's value is kept alongside (worker.items.texts). Text is on one line (readers.clean.value)."""
 
 from __future__ import annotations
 

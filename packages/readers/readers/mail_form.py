@@ -2,8 +2,7 @@
 
 `write_message` depends only on the fields: the same fields give the same bytes on every machine, so such messages have
 a hash, and the manifest of a generated corpus can contain it. Any MIME parser reads the result (RFC 5322, 2045 to 2047,
-2183, 2231, and RFC 6532 for the rare address that is not ASCII). Lines end in LF.
-"""
+2183, 2231, and RFC 6532 for the rare address that is not ASCII). Lines end in LF."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Tries a job's password bank on encrypted data: in order, each once, and not longer than an item may take.
 
 A handler has no clock, so the cost of a try is given in microseconds of an ordinary CPU, from the number of rounds of
-the key derivation; half of an item's time is for tries. No message or metadata ever contains a password.
-"""
+the key derivation; half of an item's time is for tries. No message or metadata ever contains a password."""
 
 from __future__ import annotations
 
@@ -76,8 +75,7 @@ class Passwords:
         """Return the result of `attempt` for the first password that fits. Raises DocumentError `encrypted` if none
         does.
 
-        `lock` identifies the encrypted data; `known` are passwords that are tried without a bank.
-        """
+        `lock` identifies the encrypted data; `known` are passwords that are tried without a bank."""
         if lock in self._shut:
             raise DocumentError(ExceptionCode.ENCRYPTED, self._shut[lock])
         tried = 0

@@ -1,7 +1,6 @@
 """Every format handler by the media types it declares, imported when the first of its types is met.
 
-Declarations are checked on import.
-"""
+Declarations are checked on import."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 They are bare calls, because the storage layer's own work for a call (its records, its error messages) is a fifth of
 what a client may spend on one (docs/dev/decisions.md, 37). Each takes the fields of a step and returns the bytes moved;
-all raise OSError.
-"""
+all raise OSError."""
 
 from __future__ import annotations
 

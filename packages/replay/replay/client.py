@@ -33,8 +33,7 @@ _LINE: Final = 64 // 8  # words of a cache line
 def shared_steps(clients: int) -> memoryview:
     """Return the numbers of steps that each client of a clone has done, in memory shared with processes forked later.
 
-    Each count has a cache line of its own, because a client stores 8 bytes there after every call.
-    """
+    Each count has a cache line of its own, because a client stores 8 bytes there after every call."""
     return memoryview(mmap.mmap(-1, clients * _LINE * 8)).cast("Q")[::_LINE]
 
 
@@ -61,8 +60,7 @@ def run_client(
     time at which all clients start, or a function that waits for it and returns it, called once everything is open; the
     calls' intended starts are counted from there. `station` delays the calls: an emulated filer.
 
-    Raises StorageFault if the storage failed (no space, I/O error, stale handle), UsageError for a damaged program.
-    """
+    Raises StorageFault if the storage failed (no space, I/O error, stale handle), UsageError for a damaged program."""
     seat = program.plan.seat(client)
     with program.table(seat.clone) as table:
         player = _Player(program, target, seat, table, done, station)

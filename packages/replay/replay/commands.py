@@ -77,8 +77,7 @@ def export(
 ) -> None:
     """Convert a trace to JSON lines, a fio job, or an elbencho tree file.
 
-    Only jsonl is lossless; the command prints what the other formats cannot represent, with numbers.
-    """
+    Only jsonl is lossless; the command prints what the other formats cannot represent, with numbers."""
     context = shared(ctx)
     if form is not ExportFormat.FIO:
         writable_file(target, "TARGET")
@@ -118,8 +117,8 @@ def import_(
 
     The log is of any program under `strace -f -ttt -T`.
 
-    The calls of each process or thread become a stream. The command prints which calls a trace cannot represent, with numbers.
-    """
+    The calls of each process or thread become a stream. The command prints which calls a trace cannot represent, with
+    numbers."""
     context = shared(ctx)
     writable_file(to, "--to")
     if to.resolve() in {log.resolve() for log in logs}:
@@ -183,8 +182,7 @@ def merge(
 ) -> None:
     """Merge traces of several jobs or hosts into one.
 
-    The streams of all traces are in it.
-    """
+    The streams of all traces are in it."""
     context = shared(ctx)
     writable_file(to, "--to")
     for path, shift in zip(traces, merge_traces(traces, to, align), strict=True):
@@ -240,10 +238,10 @@ def replay(
 
     Client processes run the calls without the work between them.
 
-    The command creates files of the same sizes and depths below each --path and removes them afterwards. It keeps the intended
-    start times, so response times include waiting; --pace job measures how long the job would take on this storage. Several
-    numbers of clients, and several filers, run one after another in random order into one report, whose path is the last line.
-    """
+    The command creates files of the same sizes and depths below each --path and removes them afterwards. It keeps the
+    intended start times, so response times include waiting; --pace job measures how long the job would take on this
+    storage. Several numbers of clients, and several filers, run one after another in random order into one report,
+    whose path is the last line."""
     from cli.bench import given_stages, print_result
     from replay.orders import ReplayOrder, parse_pace
     from replay.tree import check_paths

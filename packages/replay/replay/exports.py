@@ -1,11 +1,11 @@
 """Exports of a trace as a fio job or an elbencho tree file, each with a list of its losses.
 
-A fio job has one iolog (version 3) per stream, and creates the files that they need. An iolog has open, close, read, write and sync
-calls on named files. Times are microseconds since the start, as fio 3.33 and later read them; a file name has at most 255 bytes.
+A fio job has one iolog (version 3) per stream, and creates the files that they need. An iolog has open, close, read,
+write and sync calls on named files. Times are microseconds since the start, as fio 3.33 and later read them; a file
+name has at most 255 bytes.
 
-A tree file of elbencho 3.1 (`--treefile`) has a line `d PATH` or `f BYTES PATH` per entry, with paths relative to the directory of the
-benchmark; it skips any other line, so that `#` starts a comment.
-"""
+A tree file of elbencho 3.1 (`--treefile`) has a line `d PATH` or `f BYTES PATH` per entry, with paths relative to the
+directory of the benchmark; it skips any other line, so that `#` starts a comment."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ _NOBODY, _SEVERAL = -1, -2
 class UsedFiles:
     """Files of a trace by their last names: written as `x.tmp` and renamed to `x`, a file is `x` from the beginning.
 
-    Takes about 35 bytes of memory a node.
-    """
+    Takes about 35 bytes of memory a node."""
 
     def __init__(self, trace: Trace) -> None:
         """Read the whole trace once. Raises UsageError if it is damaged."""
@@ -140,8 +139,7 @@ _MANY_LOOKUPS = 10**10  # fio compares each line's file with the names it knows,
 def export_fio(trace: Trace, directory: Path) -> tuple[list[Path], list[str]]:
     """Write `replay.fio` and its files into the directory; return the files, and the losses.
 
-    Raises UsageError if the trace is damaged, OSError.
-    """
+    Raises UsageError if the trace is damaged, OSError."""
     maker = _Export(trace, directory)
     maker.write_preparation()
     sections = [number for number in range(len(trace.header.streams)) if maker.write_stream(number)]
@@ -374,8 +372,7 @@ class Exported:
 def export_trace(trace: Trace, form: ExportFormat, target: Path) -> Exported:
     """Write the trace: a file for jsonl and elbencho, a new or empty directory for fio.
 
-    Raises UsageError if the trace is damaged or the target cannot be written.
-    """
+    Raises UsageError if the trace is damaged or the target cannot be written."""
     try:
         if form is ExportFormat.FIO:
             return _fio(trace, target)

@@ -76,8 +76,7 @@ _FIRST, _OTHERS = msgspec.json.Decoder(_TraceLine), msgspec.json.Decoder(_Line)
 def export_jsonl(trace: Trace, out: TextIO) -> None:
     """Write one object a line: the trace, its calls stream by stream, its nodes, and a last line that counts both.
 
-    Raises UsageError if the trace is damaged, OSError if it cannot be written.
-    """
+    Raises UsageError if the trace is damaged, OSError if it cannot be written."""
     out.writelines(_encode(line).decode() + "\n" for line in _lines(trace))
 
 

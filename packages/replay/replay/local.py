@@ -1,10 +1,10 @@
-"""Clients of a replay on this host: forked processes that prepare their files, start together, and report what they found.
+"""Clients of a replay on this host: forked processes that prepare their files, start together, and report what they
+found.
 
-They are forked from a process without threads, `python -m replay.local` (`core.services.process`): it reads an `Order`, has its clients
-prepare their files, answers with `Ready`, reads the start, and answers with `Played`, or with an error in place of both. On null
-storage it measures the ceiling of this host: there are names in memory and no data, reads are zeros that the system generates and
-writes are discarded (decision 49), so that a trace of any size has a ceiling.
-"""
+They are forked from a process without threads, `python -m replay.local` (`core.services.process`): it reads an `Order`,
+has its clients prepare their files, answers with `Ready`, reads the start, and answers with `Played`, or with an error
+in place of both. On null storage it measures the ceiling of this host: there are names in memory and no data, reads are
+zeros that the system generates and writes are discarded (decision 49), so that a trace of any size has a ceiling."""
 
 from __future__ import annotations
 
@@ -78,8 +78,7 @@ def waiting_clients(
 
     `cold`: this host's page cache drops the prepared files before the first call (replay.tree). `station` connects each
     client to an emulated filer, after the fork. Clients die with their parent, and end cleanly on SIGTERM. For a caller
-    without threads. Raises RunFailed in one line if a client dies, StorageFault.
-    """
+    without threads. Raises RunFailed in one line if a client dies, StorageFault."""
     done = [shared_steps(len(clone.clients)) for clone in program.plan.clones]
     clients: list[_Client] = []
     try:

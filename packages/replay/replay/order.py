@@ -4,8 +4,7 @@ Calls that do not overlap keep their order. For calls that overlap, a trace does
 each takes effect at a point between its start and its end at which its recorded outcome is right: calls that change the
 tree as late as possible, all others as soon as their outcome is right. The resulting order is by start, except where
 calls on the same names overlapped. Every stream's own order is kept, so clients that play it, and wait only for what
-precedes a call in it, can never wait for each other in a circle.
-"""
+precedes a call in it, can never wait for each other in a circle."""
 
 from __future__ import annotations
 

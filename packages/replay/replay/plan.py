@@ -1,7 +1,6 @@
 """Distribution of a replay: the streams of a trace over clients, and its nodes over target paths.
 
-A *client* is one process. A *clone* is the trace replayed once more, on a file tree of its own.
-"""
+A *client* is one process. A *clone* is the trace replayed once more, on a file tree of its own."""
 
 from __future__ import annotations
 
@@ -99,8 +98,7 @@ def plan_replay(
     its streams merged, so the whole trace is played in any case. More: clones of the whole trace, with a client for
     each stream; the remaining clients play one more clone with only so many streams, spread over those of the trace.
     Clone k of n begins k/n of CLONES_SPREAD of the trace's duration later than the first (without think time, or in a
-    closed loop: at the same time). Raises UsageError for a trace without calls and for numbers out of range.
-    """
+    closed loop: at the same time). Raises UsageError for a trace without calls and for numbers out of range."""
     played = [number for number, stream in enumerate(header.streams) if stream.calls]
     if not played:
         raise UsageError("the trace contains no calls; there is nothing to replay")
@@ -155,8 +153,7 @@ class Spread:
     calls is divided into the subtrees below it, if its directory existed before and is never renamed or removed; that
     directory is then on every path (`everywhere`). A rename from one subtree to another keeps both together. `private`:
     every clone has its own. If the plan is shared, nodes that existed before and are only read are shared. Raises
-    UsageError if a path would get nothing to do.
-    """
+    UsageError if a path would get nothing to do."""
 
     def __init__(self, survey: Survey, plan: ReplayPlan) -> None:
         size = len(survey)

@@ -1,7 +1,6 @@
 """A replay's program on scratch: one script for each client of a clone, and the table of nodes.
 
-Clones that play the same streams in the same way share scripts; each such kind has a directory.
-"""
+Clones that play the same streams in the same way share scripts; each such kind has a directory."""
 
 from __future__ import annotations
 
@@ -113,8 +112,7 @@ def compile_replay(trace: Trace, plan: ReplayPlan, directory: Path) -> Program:
 
     It reads the trace once, and once more for each kind of clone (one or two); memory is bounded by the trace's nodes
     (about 170 bytes each), not its calls. Call it once for each host: every client of the host reads the result. Raises
-    UsageError for a damaged trace, StorageFault if scratch is full.
-    """
+    UsageError for a damaged trace, StorageFault if scratch is full."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / _PROGRAM).unlink(missing_ok=True)

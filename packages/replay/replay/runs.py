@@ -1,9 +1,9 @@
-"""The record of a replay in an experiment: what was observed, and what is computed from it (service times, backlog, fidelity).
+"""The record of a replay in an experiment: what was observed, and what is computed from it (service times, backlog,
+fidelity).
 
-More clients mean the same work distributed over more of them, or more work (`Scaling`). Backlog is how far each client was behind its
-intended starts. Fidelity is whether a replay reproduces what was recorded: calls per second and latencies at p50 and p99, or elapsed
-time.
-"""
+More clients mean the same work distributed over more of them, or more work (`Scaling`). Backlog is how far each client
+was behind its intended starts. Fidelity is whether a replay reproduces what was recorded: calls per second and
+latencies at p50 and p99, or elapsed time."""
 
 from __future__ import annotations
 
@@ -277,11 +277,10 @@ _LEAST_CALLS = 100  # of an op, before its p99 is shown: below, it is one call's
 def fidelity(
     recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool = True, closed: bool = False
 ) -> Fidelity:
-    """Compare the replay with the trace; of a `closed` loop its elapsed time is judged. On another filer than that of the recording
-    (`same_filer`) nothing is judged.
+    """Compare the replay with the trace; of a `closed` loop its elapsed time is judged. On another filer than that of
+    the recording (`same_filer`) nothing is judged.
 
-    Compared is the service time: what was recorded is from the actual start to the end, too.
-    """
+    Compared is the service time: what was recorded is from the actual start to the end, too."""
     if closed:
         took, bound, tail = point.figures["elapsed_s"].median * 1e6, ELAPSED_BOUND, None
         rows = [_compared(ELAPSED, recorded.elapsed_s * 1e6, took, bound if same_filer else None, "us")]

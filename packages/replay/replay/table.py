@@ -1,11 +1,11 @@
-"""The table of a program: for every node its path, what is prepared there and its content; and the bytes and files of the tree.
+"""The table of a program: for every node its path, what is prepared there and its content; and the bytes and files of
+the tree.
 
 It is stored in files that are mapped, so that a client uses memory only for what it touches.
 
-A trace contains no names, so they are generated: each as long as the recorded one, distributed over the alphabet as hashes are (a
-directory that is filled in sorted order is easier for a file system than most directories), in lower case only (so that no two are
-the same on a filer that ignores case), and the same each time for the same trace.
-"""
+A trace contains no names, so they are generated: each as long as the recorded one, distributed over the alphabet as
+hashes are (a directory that is filled in sorted order is easier for a file system than most directories), in lower case
+only (so that no two are the same on a filer that ignores case), and the same each time for the same trace."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ class Layout:
 
     Root number n is called `root<n>`; every other name has the recorded length. Only if a directory contains more names
     of one length than 36 letters can distinguish (37 of one byte, 1,297 of two) the rest are a byte longer; lengths
-    outside 1 to 255 become the nearest. Takes about 20 bytes of memory a node.
-    """
+    outside 1 to 255 become the nearest. Takes about 20 bytes of memory a node."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._parents = array("q")

@@ -1,6 +1,5 @@
-"""The figures of a client during the calls, and the merged figures of several: durations are kept for a block of steps and counted
-together.
-"""
+"""The figures of a client during the calls, and the merged figures of several: durations are kept for a block of steps
+and counted together."""
 
 from __future__ import annotations
 

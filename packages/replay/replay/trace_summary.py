@@ -1,6 +1,5 @@
-"""The content of a trace in numbers and as plain data, for JSON, tables and charts. `TraceSummary` reads a trace once and keeps a bounded
-amount (and 30 bytes per node).
-"""
+"""The content of a trace in numbers and as plain data, for JSON, tables and charts. `TraceSummary` reads a trace once
+and keeps a bounded amount (and 30 bytes per node)."""
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ from traces.model import NO_NODE, NO_PHASE, Call, Node, NodeKind, Trace
 class LastNames:
     """Node → the node that it was renamed to, through any number of renames; itself where there was none.
 
-    A name that was given to several files one after another stands for the last of them. 8 bytes of memory a node.
-    """
+    A name that was given to several files one after another stands for the last of them. 8 bytes of memory a node."""
 
     def __init__(self, nodes: int) -> None:
         self._names = array("q", range(nodes))

@@ -1,7 +1,7 @@
 """The file tree that a replay works on: created before and removed after it, never outside of its own directory.
 
-A replay checks its target paths and their free space first, and drops what it has just written from the cache of the client.
-"""
+A replay checks its target paths and their free space first, and drops what it has just written from the cache of the
+client."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ class Target:
 
     `replay_id`: letters, digits and `-`, at most 64; else ValueError. `null`: files have their sizes and no content:
     reads return zeros from the system, writes are discarded. On a file system without holes they would still take their
-    space (tmpfs has holes).
-    """
+    space (tmpfs has holes)."""
 
     paths: tuple[Path, ...]
     replay_id: str
@@ -72,8 +71,7 @@ def prepare_tree(program: Program, target: Target, *, client: int) -> None:
     """Create this client's part of its clone's tree, unrecorded: clients of a clone divide it among them.
 
     Every byte is written, except on null storage. All clients have to finish before the first of them starts to play.
-    Raises StorageFault in one line.
-    """
+    Raises StorageFault in one line."""
     seat = program.plan.seat(client)
     with program.table(seat.clone) as table:
         maker = _Maker(program, target, table, seat.clone.number)
@@ -167,8 +165,7 @@ class _Maker:
 def remove_trees(target: Target) -> None:
     """Remove this replay's directories on all paths, links as links; missing ones are no error.
 
-    Raises StorageFault in one line, after everything that can be removed is.
-    """
+    Raises StorageFault in one line, after everything that can be removed is."""
     wrong: list[StorageFault] = []
     for home in target.homes():
         try:
@@ -218,8 +215,7 @@ def _emptied(directory: bytes) -> list[bytes]:
 def drop_own(program: Program, target: Target, *, client: int) -> Dropped:
     """Write out this client's part of the tree, and drop its pages; directories and inodes stay cached.
 
-    Every client drops its own files: each may be on another host.
-    """
+    Every client drops its own files: each may be on another host."""
     paths = [Path(os.fsdecode(path)) for path in own_files(program, target, client=client)]
     return drop_pages(paths, everything=False)
 
@@ -235,8 +231,7 @@ def check_paths(paths: Sequence[Path], *, not_empty: bool = False) -> None:
     """Check that every path is a directory that this user may write in, none twice or within another, and empty unless
     `not_empty`.
 
-    Touches nothing. Raises UsageError in one line.
-    """
+    Touches nothing. Raises UsageError in one line."""
     if not paths:
         raise UsageError("no path is given; give a directory with --path")
     real = [_checked(path, not_empty) for path in paths]
@@ -268,8 +263,7 @@ def check_room(program: Program, paths: Sequence[Path], *, not_empty: bool = Fal
     """Call `check_paths`, and check that there are bytes and inodes for the whole replay with MARGIN, even if several
     paths are on one file system.
 
-    Raises UsageError in one line with what is there and what is needed.
-    """
+    Raises UsageError in one line with what is there and what is needed."""
     check_paths(paths, not_empty=not_empty)
     if len(paths) != program.plan.paths:
         raise UsageError(f"the replay was planned for {program.plan.paths} paths, but {len(paths)} are given")

@@ -23,8 +23,7 @@ it waited for others. The evidence in the trace, the most exact first:
   the task came is assumed to have brought it;
 - it is not known when streams had tasks: the calls on which its call depends, if they were over within the gap.
 
-The time after the last of these ends is think time. It begins when the previous and the awaited calls are over.
-"""
+The time after the last of these ends is think time. It begins when the previous and the awaited calls are over."""
 
 from __future__ import annotations
 

@@ -120,8 +120,7 @@ class World:
 
     A node that nothing in the trace explains (another program made it, or the call that did was lost, or belongs to a
     stream that is not played) but that a call found is assumed to have existed from the beginning, if no call found it
-    missing before: `prepared` has it in the end.
-    """
+    missing before: `prepared` has it in the end."""
 
     def __init__(self, survey: Survey) -> None:
         self._survey = survey

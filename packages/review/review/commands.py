@@ -34,10 +34,10 @@ def dedupe(
 ) -> None:
     """Find duplicates and the original of each group of equals.
 
-    The command replaces the findings of an earlier one; no item is deleted. The original is the first by job (in the order
-    given), custodian and path; it lists the custodians of all its duplicates. `edbench review items JOB --duplicates no` omits
-    the duplicates. table and json have the summary, jsonl and csv one row per item of a group. docs/review.md has the rules.
-    """
+    The command replaces the findings of an earlier one; no item is deleted. The original is the first by job (in the
+    order given), custodian and path; it lists the custodians of all its duplicates. `edbench review items JOB
+    --duplicates no` omits the duplicates. table and json have the summary, jsonl and csv one row per item of a group.
+    docs/review.md has the rules."""
     context = shared(ctx)
     with installation(context.settings(), work=("review.dedupe.run",), looks=False) as installed:
         from review.dedupe.run import DUPLICATES
@@ -73,11 +73,10 @@ def near_dup(
 ) -> None:
     """Find near-duplicates by their text and the principal of each.
 
-    The command compares the indexed texts by their shingles (five consecutive words): those in both texts over those in either.
-    The principal is the first by job, custodian and path; every other member is compared with it. The command replaces the
-    findings of an earlier one. `edbench review items JOB --near no` omits all but the principals. table and json have the
-    summary, jsonl and csv one row per item of a group.
-    """
+    The command compares the indexed texts by their shingles (five consecutive words): those in both texts over those in
+    either. The principal is the first by job, custodian and path; every other member is compared with it. The command
+    replaces the findings of an earlier one. `edbench review items JOB --near no` omits all but the principals. table
+    and json have the summary, jsonl and csv one row per item of a group."""
     context = shared(ctx)
     with installation(context.settings(), work=("review.near.run",)) as installed:
         from review.near.run import NEAR_DUPLICATES
@@ -104,10 +103,9 @@ def near_dup(
 def languages(ctx: typer.Context, jobs: opt.JobArguments) -> None:
     """Detect the language of each text.
 
-    It is stored as `language` in the item's metadata, in ISO 639 codes: select it with `edbench review items JOB --where
-    language=de` or `edbench review search JOB 'budget AND language:de'`. `und` marks texts that are too short or of uncertain
-    language, `zxx` texts in no language. docs/review.md describes the method.
-    """
+    It is stored as `language` in the item's metadata, in ISO 639 codes: select it with `edbench review items JOB
+    --where language=de` or `edbench review search JOB 'budget AND language:de'`. `und` marks texts that are too short
+    or of uncertain language, `zxx` texts in no language. docs/review.md describes the method."""
     context = shared(ctx)
     with installation(context.settings(), work=("review.languages.run",)) as installed:
         from review.languages.run import languages as run
@@ -128,10 +126,9 @@ def denist(
 ) -> None:
     """Flag known software files by their hash (DeNIST).
 
-    The command replaces the flags of an earlier one; no item is dropped. `edbench review items JOB --system no` omits the flagged
-    items. A list has SHA-256, SHA-1 or MD5 hashes; for one without SHA-256 the items are read again. table and json have the
-    summary, jsonl and csv one row per flagged item. docs/review.md lists the file formats.
-    """
+    The command replaces the flags of an earlier one; no item is dropped. `edbench review items JOB --system no` omits
+    the flagged items. A list has SHA-256, SHA-1 or MD5 hashes; for one without SHA-256 the items are read again. table
+    and json have the summary, jsonl and csv one row per flagged item. docs/review.md lists the file formats."""
     context = shared(ctx)
     with installation(context.settings(), work=("review.denist.run",)) as installed:
         from review.denist.run import SYSTEM_FILES
@@ -165,10 +162,9 @@ def threads(
 ) -> None:
     """Group messages into threads: which message replies to which.
 
-    By Message-ID, References, In-Reply-To and Outlook's conversation index, over the messages of all jobs named. The command
-    replaces the findings of an earlier one. table and json have the summary, jsonl and csv one row per message. docs/review.md
-    describes the method.
-    """
+    By Message-ID, References, In-Reply-To and Outlook's conversation index, over the messages of all jobs named. The
+    command replaces the findings of an earlier one. table and json have the summary, jsonl and csv one row per message.
+    docs/review.md describes the method."""
     context = shared(ctx)
     with installation(context.settings(), work=("review.threads.run",), looks=False) as installed:
         from review.threads.run import THREADS, thread

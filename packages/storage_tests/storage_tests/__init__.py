@@ -17,6 +17,5 @@ the class itself
     Figures (the first headline is the rate), sections of the report, `published` figures, and `ceilings`: figures that are
     GENERATOR-LIMITED within 80 % of the null baseline (`storage_tests.about`).
 
-A test gets directories (each a volume, array member or disk) or an S3 prefix. It writes only into its `Arena`, which is removed at
-the end, after Ctrl-C, and by the next command after kill -9 (`storage_tests.owner`).
-"""
+A test gets directories (each a volume, array member or disk) or an S3 prefix. It writes only into its `Arena`, which is
+removed at the end, after Ctrl-C, and by the next command after kill -9 (`storage_tests.owner`)."""

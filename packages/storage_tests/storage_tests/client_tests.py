@@ -1,6 +1,6 @@
-"""Tests by edbench's own clients: client-sweep (how many clients write, read and remove whole large objects, and what each of them gets)
-and insert-drift (small files or objects added in groups until there are many; does it become slower?), both of report R3.
-"""
+"""Tests by edbench's own clients: client-sweep (how many clients write, read and remove whole large objects, and what
+each of them gets) and insert-drift (small files or objects added in groups until there are many; does it become
+slower?), both of report R3."""
 
 from __future__ import annotations
 

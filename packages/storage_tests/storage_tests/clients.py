@@ -1,7 +1,7 @@
-"""Processes of clients, each a thread that writes, reads and removes files or objects: `python -m storage_tests.clients`.
+"""Processes of clients, each a thread that writes, reads and removes files or objects: `python -m
+storage_tests.clients`.
 
-A process reads JSON lines: first its Spec, then Orders, each answered by a ProcessDone. It ends with its input.
-"""
+A process reads JSON lines: first its Spec, then Orders, each answered by a ProcessDone. It ends with its input."""
 
 from __future__ import annotations
 

@@ -122,8 +122,7 @@ def storage_test(ctx: typer.Context, *, name: Name = "", test: Test) -> None:
     and removes what it wrote: also after Ctrl-C, and after kill -9 when the next command starts. With EDBENCH_DATABASES set or
     --listen, the clients of client-sweep and insert-drift run at the connected workers, for which the command waits (--workers). With
     `all`, --scale and --workers are those of the discovery, and --discovery takes a package instead of a new one. The last line is
-    the path of the report.
-    """
+    the path of the report."""
     context = shared(ctx)
     if not name:
         _list(context)
@@ -475,10 +474,10 @@ def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
 
 
 def _discovered(context: CommandContext, settings: Settings, path: Path, there: Path, test: Test, scale: float) -> None:
-    """Corpus and storage root are in a directory of their own on `path`, which is removed; the package is copied `there`.
+    """Corpus and storage root are in a directory of their own on `path`, which is removed; the package is copied
+    `there`.
 
-    Raises what `conduct` does, UsageError where the path is taken.
-    """
+    Raises what `conduct` does, UsageError where the path is taken."""
     from cli.corpus import reporter, usable_cores
     from dataset_gen.corpus import generate_corpus
     from experiments.kinds import sweep

@@ -1,8 +1,8 @@
 """Clients that act together: processes with threads, on this host or at members of the crew, which receive orders.
 
-A client is a thread; a host has as many processes as CPUs, so that no interpreter lock blocks all of them. With an emulated filer a
-client is a process, because the filer's arbiter serves one per process. Clients end with their parent. Limit: at most MOST clients.
-"""
+A client is a thread; a host has as many processes as CPUs, so that no interpreter lock blocks all of them. With an
+emulated filer a client is a process, because the filer's arbiter serves one per process. Clients end with their parent.
+Limit: at most MOST clients."""
 
 from __future__ import annotations
 
@@ -69,9 +69,8 @@ class Crowd(ABC):
     ) -> ProcessDone:  # fmt: skip
         """Each client does it with all these numbers, or all clients `together`, each number once.
 
-        They begin at the same moment, or each so much later. Raises RunFailed when a process dies, HostLost when a member of the
-        crew is lost.
-        """
+        They begin at the same moment, or each so much later. Raises RunFailed when a process dies, HostLost when a
+        member of the crew is lost."""
         start = time.monotonic_ns() + self._ahead_ns
         delays = tuple(round(delay * 1e9) for delay in delays_s)
         shares = self._shares(numbers) if together else [numbers] * len(self.clients)
@@ -119,8 +118,7 @@ class Here(Crowd):
 def crowd(place: Place, clients: int) -> Iterator[Crowd]:
     """Start so many clients, which then wait for orders; none is left at the end.
 
-    Raises UsageError, RunFailed.
-    """
+    Raises UsageError, RunFailed."""
     if not 1 <= clients <= MOST:
         raise UsageError(f"{clients:,} clients of one test; use 1 to {MOST:,}")
     if place.elsewhere is not None:
@@ -170,10 +168,10 @@ def check_s3(url: str | None) -> None:
 
 @contextmanager
 def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) -> Iterator[Place]:
-    """Directories, or a prefix, of the run's own; removed at the end, so that the next run finds the storage as this one did.
+    """Directories, or a prefix, of the run's own; removed at the end, so that the next run finds the storage as this
+    one did.
 
-    Raises StorageFault, RunFailed.
-    """
+    Raises StorageFault, RunFailed."""
     if arena.s3 is not None:
         url = str(place_of(arena.s3).below(name.replace("/", "-")))
         try:

@@ -1,17 +1,17 @@
-"""The data of the test `dedup`: files of each type, what deduplication can save of them, and the processes that write them.
+"""The data of the test `dedup`: files of each type, what deduplication can save of them, and the processes that write
+them.
 
-Fixed chunks start at multiples of their size in each file. Content-defined chunks are FastCDC's (Xia et al., "The design of fast
-content-defined chunking for data deduplication based storage systems", IEEE TPDS 31, 2020) by pyfastcdc. Chunks are compared by 64
-bits of BLAKE2b; of very many, those are kept whose hash is a multiple of a power of two (Gibbons, "Distinct sampling", VLDB 2001),
-so that all copies of a chunk are kept or none.
+Fixed chunks start at multiples of their size in each file. Content-defined chunks are FastCDC's (Xia et al., "The
+design of fast content-defined chunking for data deduplication based storage systems", IEEE TPDS 31, 2020) by pyfastcdc.
+Chunks are compared by 64 bits of BLAKE2b; of very many, those are kept whose hash is a multiple of a power of two
+(Gibbons, "Distinct sampling", VLDB 2001), so that all copies of a chunk are kept or none.
 
-Files are streams: the same bytes for the same seed. Zeros, random, scientific, backups and snapshots are the series of the corpus
-profiles of report R5 (`dataset_gen`); the discovery corpus is profile `reference`, generated below a directory first; `own` is the
-content of a directory.
+Files are streams: the same bytes for the same seed. Zeros, random, scientific, backups and snapshots are the series of
+the corpus profiles of report R5 (`dataset_gen`); the discovery corpus is profile `reference`, generated below a
+directory first; `own` is the content of a directory.
 
-A writer is a process with its share of the files: it reads a Spec from standard input, prints a line when it is ready, starts at
-the given moment, and prints a Wrote. It ends with its parent.
-"""
+A writer is a process with its share of the files: it reads a Spec from standard input, prints a line when it is ready,
+starts at the given moment, and prints a Wrote. It ends with its parent."""
 
 from __future__ import annotations
 
@@ -196,8 +196,7 @@ class DataFile:
 def files_of(data: Data, size: int, seed: int, source: Path | None) -> Iterator[DataFile]:
     """All files, in the same order each time; together about `size` bytes, of a directory all that it holds.
 
-    `source`: the directory of the discovery corpus or the own data. Raises StorageFault.
-    """
+    `source`: the directory of the discovery corpus or the own data. Raises StorageFault."""
     if data in _PROFILES:
         yield from _series(_PROFILES[data], size, seed)
     elif source is not None:

@@ -7,8 +7,7 @@ loop device below a device mapper (LVM, dm-crypt) is not seen.
 
 `tuned` sets scheduler and read-ahead for a while. They belong to the host and not to a directory: their values are written to a
 file per device first, so that the next test on this host restores them after kill -9 (a restart of the host restores them, too).
-A user who may not set them gets a warning.
-"""
+A user who may not set them gets a warning."""
 
 from __future__ import annotations
 

@@ -214,8 +214,7 @@ def busy_s(jobs: Sequence[Done], *, synced: bool) -> float:
     """Seconds of the thread that needed longest.
 
     fio reports a thread's time in whole milliseconds, rounded up, and a file of a megabyte may need no more than one.
-    It reports the time spent in calls exactly, but the sync at the end of writing is not among them (fio 3.33).
-    """
+    It reports the time spent in calls exactly, but the sync at the end of writing is not among them (fio 3.33)."""
     return max((_thread_s(job, synced=synced) for job in jobs), default=0.0)
 
 
@@ -298,8 +297,7 @@ def fio(
     """Run the jobs on these paths (`Job.files` begins with the number of one: `0/name`) to their end.
 
     `expected_s`: how long they should take; where that and two minutes more have passed they are ended. Raises RunFailed
-    with fio's own words, also where a job had an error.
-    """
+    with fio's own words, also where a job had an error."""
     refuse_without_fio()
     own = scratch / "fio"
     shutil.rmtree(own, ignore_errors=True)
@@ -356,10 +354,11 @@ _AT_ONCE = 4
 
 
 def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
-    """Files of so many bytes, whole blocks, that no compression makes less of, on storage. Raises RunFailed, StorageFault.
+    """Files of so many bytes, whole blocks, that no compression makes less of, on storage. Raises RunFailed,
+    StorageFault.
 
-    To the last byte: fio writes a file that is too small for a job again when that begins, and leaves a part of a block out.
-    """
+    To the last byte: fio writes a file that is too small for a job again when that begins, and leaves a part of a block
+    out."""
     each = block * math.gcd(size // block, max(1, _BLOCK // block))
     arena.tell(f"writes {len(names):,} files of {size:,} bytes")
     jobs = [

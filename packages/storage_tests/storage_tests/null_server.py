@@ -1,11 +1,11 @@
-"""Null storage behind an S3 endpoint: `python -m storage_tests.null_server` answers at once and keeps nothing but sizes.
+"""Null storage behind an S3 endpoint: `python -m storage_tests.null_server` answers at once and keeps nothing but
+sizes.
 
-What clients have against it is their own ceiling: the library, its signatures and HTTP are in it, a storage is not. It prints
-its port and serves loopback until its input ends. Bodies are read and dropped, reads are zeros, lists are empty. It requires
-no signature and knows no more of S3 (AWS, API Reference: PutObject, GetObject, DeleteObjects, CreateMultipartUpload, UploadPart,
-CompleteMultipartUpload, ListObjectsV2) than our clients use. Limit: it takes CPU time of the host whose clients it serves, so
-the ceiling is theirs and its own together, and errs to the low side.
-"""
+What clients have against it is their own ceiling: the library, its signatures and HTTP are in it, a storage is not. It
+prints its port and serves loopback until its input ends. Bodies are read and dropped, reads are zeros, lists are empty.
+It requires no signature and knows no more of S3 (AWS, API Reference: PutObject, GetObject, DeleteObjects,
+CreateMultipartUpload, UploadPart, CompleteMultipartUpload, ListObjectsV2) than our clients use. Limit: it takes CPU
+time of the host whose clients it serves, so the ceiling is theirs and its own together, and errs to the low side."""
 
 from __future__ import annotations
 

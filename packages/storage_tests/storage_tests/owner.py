@@ -1,9 +1,8 @@
 """Owners of directories under test: an empty one is taken with a marker, and what was written there is removed again.
 
-Everything is written below one directory of a random name next to the marker, and nothing else is ever removed: whatever a
-person put there meanwhile stays, and the path is refused from then on. After kill -9 the marker stays; the next command
-finds that its process has ended (boot id, process id, the process's start) and removes what it names.
-"""
+Everything is written below one directory of a random name next to the marker, and nothing else is ever removed:
+whatever a person put there meanwhile stays, and the path is refused from then on. After kill -9 the marker stays; the
+next command finds that its process has ended (boot id, process id, the process's start) and removes what it names."""
 
 from __future__ import annotations
 
@@ -85,8 +84,7 @@ def claimed(path: Path) -> Iterator[Path]:
     """An empty directory below `path`, removed at the end with everything in it.
 
     What a dead command left there is removed first. Raises UsageError where `path` is no directory, is not empty, or
-    another command works there; StorageFault.
-    """
+    another command works there; StorageFault."""
     if not path.is_dir():
         raise UsageError(f"{path} is not a directory; create it, or mount the storage under test there")
     with told(path):

@@ -207,11 +207,11 @@ def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-ar
 
 
 def refuse_room(profile: Profile, *, fill: bool) -> None:  # type: ignore[type-arg]
-    """Raises UsageError where a path is no directory, a file system has not the room for all paths on it, or, without `fill`,
-    would be over 80 % of its free space. What a dead command left there is removed first: it is no room that is missing.
+    """Raises UsageError where a path is no directory, a file system has not the room for all paths on it, or, without
+    `fill`, would be over 80 % of its free space. What a dead command left there is removed first: it is no room that is
+    missing.
 
-    Raises StorageFault where a path cannot be looked at.
-    """
+    Raises StorageFault where a path cannot be looked at."""
     room = profile.room()
     on_device: dict[int, list[Path]] = {}
     for path in profile.targets.paths:

@@ -1,14 +1,15 @@
-"""The two kinds of storage that clients use: a directory, by the storage layer's calls, and a bucket of an S3 endpoint, by obstore.
+"""The two kinds of storage that clients use: a directory, by the storage layer's calls, and a bucket of an S3 endpoint,
+by obstore.
 
-Of an S3 endpoint whole objects are recorded, no calls. Its place and login are an s3://bucket/prefix URL and the usual AWS_*
-variables, or http[s]://host:port/bucket/prefix. Every client has its own connections and never retries, because a retry of the
-library would hide what is counted. An object over PART_BYTES is sent in parts, one after another, on one connection.
+Of an S3 endpoint whole objects are recorded, no calls. Its place and login are an s3://bucket/prefix URL and the usual
+AWS_* variables, or http[s]://host:port/bucket/prefix. Every client has its own connections and never retries, because a
+retry of the library would hide what is counted. An object over PART_BYTES is sent in parts, one after another, on one
+connection.
 
-Below an S3 prefix, a test writes under a random name with a marker object, as `storage_tests.owner` does for directories: nothing
-else is removed, a prefix with anything else is refused, and the next command on this host removes what a killed one left. Limits:
-of two commands that start at the same moment both continue, each below its own name; unfinished multipart uploads are left to the
-bucket's lifecycle rules.
-"""
+Below an S3 prefix, a test writes under a random name with a marker object, as `storage_tests.owner` does for
+directories: nothing else is removed, a prefix with anything else is refused, and the next command on this host removes
+what a killed one left. Limits: of two commands that start at the same moment both continue, each below its own name;
+unfinished multipart uploads are left to the bucket's lifecycle rules."""
 
 from __future__ import annotations
 
@@ -47,8 +48,7 @@ class Failed(EdbenchError):
 class Store(Protocol):
     """One client's way to the storage; not for several threads. Names are relative, with `/` between their parts.
 
-    Everything raises Refused or Failed; nothing is tried again.
-    """
+    Everything raises Refused or Failed; nothing is tried again."""
 
     def make(self, directory: str) -> None:
         """A directory that names begin with, where the storage has such a thing."""
@@ -306,8 +306,7 @@ _MARK = ".owner.json"
 def claimed_prefix(url: str) -> Iterator[str]:
     """A URL below this one, empty; everything below it is removed at the end.
 
-    Raises UsageError where something else is stored there, StorageFault where the endpoint does not do as requested.
-    """
+    Raises UsageError where something else is stored there, StorageFault where the endpoint does not do as requested."""
     place = place_of(url)
     connect(place)
     owner = this_process()

@@ -1,6 +1,5 @@
-"""A storage test as a workload of the experiment engine: its directories, null baseline and surroundings, its emulated filer, and its
-clients at the members of the crew.
-"""
+"""A storage test as a workload of the experiment engine: its directories, null baseline and surroundings, its emulated
+filer, and its clients at the members of the crew."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """What clients did: calls with latency histograms and bytes by second, and counters in shared memory for the live page.
 
-A tally is the recorder of a client (core.operations.Recorder). Besides calls it counts whole files or objects, from the first call
-to the last. The counters only grow, cost one addition per call, and are made only for a live page.
-"""
+A tally is the recorder of a client (core.operations.Recorder). Besides calls it counts whole files or objects, from the
+first call to the last. The counters only grow, cost one addition per call, and are made only for a live page."""
 
 from __future__ import annotations
 

@@ -116,8 +116,7 @@ class _Stream:
 def tarred(trees: Sequence[Path], tell: Callable[[str], None]) -> Ran:
     """A tar of each tree at the same time, to pipes whose bytes are counted and discarded. Raises RunFailed.
 
-    Not to /dev/null: GNU tar notices that and reads no file.
-    """
+    Not to /dev/null: GNU tar notices that and reads no file."""
     version = _run(["tar", "--version"]).partition("\n")[0]
     drop_pages([path for tree in trees for path in regular_files(tree)], everything=False)
     began, start, chunk, done = time.time(), time.monotonic(), bytearray(_CHUNK), dict[int, Done]()

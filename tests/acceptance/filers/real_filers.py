@@ -2,8 +2,7 @@
 
 GlusterFS and MooseFS by ../shared/tools/filers, local ones on files, tmpfs. What cannot be had here is skipped with the
 reason. Not named `test_…`, so that the ordinary run leaves it out: servers are started, and other users of the tool are
-waited for.
-"""
+waited for."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`python -m chaos.armed SOCKET MODULE ARGUMENTS…`: run a program of the product that reports its moments to a campaign.
+"""`python -m chaos.armed SOCKET MODULE ARGUMENTS…`: run a program of the product that reports its moments to a
+campaign.
 
-A worker's storage layer asks the campaign before its system calls as well. `cli` itself reports nothing; the processes that it
-starts do.
-"""
+A worker's storage layer asks the campaign before its system calls as well. `cli` itself reports nothing; the processes
+that it starts do."""
 
 from __future__ import annotations
 

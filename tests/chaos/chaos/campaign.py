@@ -1,8 +1,7 @@
 """A campaign: an undisturbed run of every kind, then run after run with faults, each checked, each written down.
 
 What a run does follows from seed and number alone (`plan`); when exactly a fault comes, from the moments that the
-processes come to (`moments`); what has to hold afterwards stands in `check`.
-"""
+processes come to (`moments`); what has to hold afterwards stands in `check`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""A clock that can be set, in the databases of a campaign: only the ledger's statements go by it, no clock of a machine is
-touched.
+"""A clock that can be set, in the databases of a campaign: only the ledger's statements go by it, no clock of a machine
+is touched.
 
 A schema `chaos` stands before `pg_catalog` in the search path of the campaign's databases and holds `clock_timestamp()`
-and `now()` of its own, which add what a table says.
-"""
+and `now()` of its own, which add what a table says."""
 
 from __future__ import annotations
 

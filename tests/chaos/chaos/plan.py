@@ -95,8 +95,8 @@ class Course:
 def plan_run(seed: int, number: int, faults: Sequence[Reach], kinds: Sequence[Course]) -> RunPlan:
     """The run of that number; the orders of faults and kinds count.
 
-    Faults take their turns, in another order each round, so that a campaign of n runs has each n / len(faults) times.
-    """
+    Faults take their turns, in another order each round, so that a campaign of n runs has each n / len(faults)
+    times."""
     chance = random.Random(f"edbench chaos {seed} {number}")
     turn, place = divmod(number, len(faults))
     first = random.Random(f"edbench chaos {seed} turn {turn}").sample(faults, len(faults))[place]

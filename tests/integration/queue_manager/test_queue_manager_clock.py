@@ -1,8 +1,7 @@
 """The database's clock is put forward and back; the ledger goes on as if it had not been.
 
-The machine's own clock is left alone: the rows are shifted as the step would have left them, and the watch is told of
-a database clock that was stepped.
-"""
+The machine's own clock is left alone: the rows are shifted as the step would have left them, and the watch is told of a
+database clock that was stepped."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """A Hypothesis state machine that drives the ledger's real SQL against a model of the protocol (design §3).
 
 The server may crash at any time and come back as it was at any earlier commit that was not flushed, while slots and
-messages stay as they are: they know of claims, and of tasks, that never were.
-"""
+messages stay as they are: they know of claims, and of tasks, that never were."""
 
 from __future__ import annotations
 
@@ -73,10 +72,9 @@ _FOLLOW_ON = st.lists(st.tuples(st.sampled_from(PHASES[:3]), st.integers(0, 5)),
 class LedgerMachine(RuleBasedStateMachine):
     """Slots, stale slots, a broker that loses and doubles messages, and a queue manager, in any order.
 
-    Every rule is of use in every state (Hypothesis leaves out some rules in each run). Each finish adds 1 to one container
-    count, so an effect that is doubled or lost shows as a wrong sum. No two tasks weigh the same: ids are random, and a
-    run has to go the same way again.
-    """
+    Every rule is of use in every state (Hypothesis leaves out some rules in each run). Each finish adds 1 to one
+    container count, so an effect that is doubled or lost shows as a wrong sum. No two tasks weigh the same: ids are
+    random, and a run has to go the same way again."""
 
     hands: Any  # set by the test
     model: Model

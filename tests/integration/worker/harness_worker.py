@@ -1,8 +1,7 @@
 """A worker whose tasks misbehave on demand: real supervisor, slots and Celery, with a handler of the tests' own.
 
-Run as a program it forks such workers (`forked.serve`): NAME SLOTS GRACE, settings from EDBENCH_* variables. A task's payload
-says what it does.
-"""
+Run as a program it forks such workers (`forked.serve`): NAME SLOTS GRACE, settings from EDBENCH_* variables. A task's
+payload says what it does."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 `hold/expand` beside the scratch directory holds a number: once so many tasks of that phase have begun, the next ones
 wait at their beginning; `hold/expand.5.reached` then names the process of one of them, when the number is 5. They go
-on when it grows or the file is gone. `hold/expand-end` does the same to those whose work is done and not yet written.
-"""
+on when it grows or the file is gone. `hold/expand-end` does the same to those whose work is done and not yet written."""
 
 from __future__ import annotations
 

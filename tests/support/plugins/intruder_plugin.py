@@ -1,7 +1,6 @@
 """A plugin whose parser is an attacker: it tries everything that a taken-over parser might and says what worked.
 
-The file holds JSON behind its first bytes: what there is to attack (`Targets`).
-"""
+The file holds JSON behind its first bytes: what there is to attack (`Targets`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """What Outlook's files hold, by olefile and tnefparse, which the product does not use: for checking a manifest.
 
-A message inside has no bytes of its own there, so its bytes are given as None.
-"""
+A message inside has no bytes of its own there, so its bytes are given as None."""
 
 from __future__ import annotations
 

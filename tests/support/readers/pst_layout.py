@@ -1,8 +1,7 @@
 """A strict reader of the lower half of PST files ([MS-PST] 2.2): what is not exactly as specified is an AssertionError.
 
-It is written from the specification apart from the writer and holds for files that Outlook wrote; that is what makes
-it worth something. It knows header, pages, both B-trees, blocks, allocation maps.
-"""
+It is written from the specification apart from the writer and holds for files that Outlook wrote; that is what makes it
+worth something. It knows header, pages, both B-trees, blocks, allocation maps."""
 
 from __future__ import annotations
 

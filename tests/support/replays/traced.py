@@ -9,10 +9,9 @@ from traces.file import open_trace
 
 
 def check_trace(result: dict[str, Any], *, whole: bool = True) -> set[str]:
-    """The phases that it has calls of. It has every call that the job's counters have, or says how many are missing. `whole`: no slot was killed, which
-    takes the calls of its task with it. It may have more: a reporter that is killed takes what it had not sent of the
-    counters.
-    """
+    """The phases that it has calls of. It has every call that the job's counters have, or says how many are missing.
+    `whole`: no slot was killed, which takes the calls of its task with it. It may have more: a reporter that is killed
+    takes what it had not sent of the counters."""
     told = result["trace"]
     counted = sum(op["count"] for op in result["calls"].values())
     with open_trace(Path(told["path"])) as trace:

@@ -48,8 +48,7 @@ def launched() -> Iterator[Browser]:
 def serving(bench: Bench, *options: str) -> Iterator[str]:
     """`edbench serve` on a free port; what it printed to be opened. Ended with Ctrl-C as its user would.
 
-    What it logs stands under "Captured stderr" of the test that it was logged in, should that fail.
-    """
+    What it logs stands under "Captured stderr" of the test that it was logged in, should that fail."""
     process = bench.start_afresh("serve", "--port", "0", *options)
     try:
         assert process.stdout is not None

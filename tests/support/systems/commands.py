@@ -1,11 +1,10 @@
-"""The `edbench` command in processes forked from one that has loaded it: what it imports takes nearly two processor seconds each
-time that an interpreter begins, on two slow cores, and the suite gives a hundred commands.
+"""The `edbench` command in processes forked from one that has loaded it: what it imports takes nearly two processor
+seconds each time that an interpreter begins, on two slow cores, and the suite gives a hundred commands.
 
 A forked command is a process of its own as any other: session, environment, directory, files, signals, exit status, and an
 interpreter's whole end. What it starts (keeper, database servers) starts afresh, but for its crew (`forked_crew`). Limits: nothing
 of it is seen in its /proc/PID/cmdline and environ, and modules are there that it would import late or never; so
-`tests/unit/cli` and the documents' examples run the real one.
-"""
+`tests/unit/cli` and the documents' examples run the real one."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Queue managers and workers, and their fork servers, in processes forked from one that has loaded them, where a cluster would begin
-an interpreter for each: to load them takes nearly three processor seconds, and the suite brings sixty crews.
+"""Queue managers and workers, and their fork servers, in processes forked from one that has loaded them, where a
+cluster would begin an interpreter for each: to load them takes nearly three processor seconds, and the suite brings
+sixty crews.
 
-Each is a process of its own as any other, with session, environment, directory, log, signals, and the line and environment that
-/proc tells of it. Limits: it is no direct child of whoever brings it, modules are there that it would import late or never, and a
-fork server's memory has what its worker's had. Whoever is begun afresh (`Bench.start_afresh`), as the documents' examples are, has
-crews that are, and so have the tests of `tests/integration`.
-"""
+Each is a process of its own as any other, with session, environment, directory, log, signals, and the line and
+environment that /proc tells of it. Limits: it is no direct child of whoever brings it, modules are there that it would
+import late or never, and a fork server's memory has what its worker's had. Whoever is begun afresh
+(`Bench.start_afresh`), as the documents' examples are, has crews that are, and so have the tests of
+`tests/integration`."""
 
 from __future__ import annotations
 

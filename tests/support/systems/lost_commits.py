@@ -1,9 +1,8 @@
 """A crash of the database server, with as much bad luck as wanted: a job's rows go back to an earlier commit.
 
-With `synchronous_commit = off` a killed server comes back as it was at some commit of the last moments; nobody can choose
-at which one. Here the rows are copied after each commit and put back as they were after a chosen one, which is what
-recovery does. A durable commit flushes all before it, so none of those can be lost any more.
-"""
+With `synchronous_commit = off` a killed server comes back as it was at some commit of the last moments; nobody can
+choose at which one. Here the rows are copied after each commit and put back as they were after a chosen one, which is
+what recovery does. A durable commit flushes all before it, so none of those can be lost any more."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ _LOW, _HIGH = 4_000, 10_000
 def _take(port: int, held: ExitStack) -> bool:
     """Whether the port is free, and no other test process of this machine has it.
 
-    What says so is a socket with a name in place of a file, which goes with its process, however that ends.
-    """
+    What says so is a socket with a name in place of a file, which goes with its process, however that ends."""
     mark = held.enter_context(closing(socket.socket(socket.AF_UNIX)))
     try:
         mark.bind(f"\0edbench-test-port-{port}")

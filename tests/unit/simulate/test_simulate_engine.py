@@ -1,7 +1,7 @@
-"""The engine against closed forms and bounds, and what it promises: the same events twice, and batches that change little.
+"""The engine against closed forms and bounds, and what it promises: the same events twice, and batches that change
+little.
 
-All of it is a pure function of the seeds given here, so a tolerance is met once and for all.
-"""
+All of it is a pure function of the seeds given here, so a tolerance is met once and for all."""
 
 from __future__ import annotations
 

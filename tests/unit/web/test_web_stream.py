@@ -30,8 +30,7 @@ class Job:
     """A job that goes through what it is given, a step a look; the last one stays.
 
     Its reader looks only when a listener has heard the beginning: otherwise it would depend on the machine how many
-    looks there are before, and a listener that is slow to begin would be sent away.
-    """
+    looks there are before, and a listener that is slow to begin would be sent away."""
 
     def __init__(self, *steps: Any) -> None:
         self.steps = list(steps)

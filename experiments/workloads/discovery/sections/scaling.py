@@ -1,11 +1,11 @@
 """Speed-up and efficiency against workers, with a Universal Scalability Law where there are points enough for it.
 
-    X(N) = λ N / (1 + σ (N − 1) + κ N (N − 1))
+X(N) = λ N / (1 + σ (N − 1) + κ N (N − 1))
 
-λ is the throughput of one worker, σ the share that queues for something (contention), κ the cost of keeping workers in agreement
-(coherency); N. J. Gunther, Guerrilla Capacity Planning, 2007, ch. 4. The law is linear in 1/λ, σ/λ and κ/λ once N/X is taken, so
-least squares need no search. Each observation is weighted so that *relative* errors of the throughput count the same at every N.
-"""
+λ is the throughput of one worker, σ the share that queues for something (contention), κ the cost of keeping workers in
+agreement (coherency); N. J. Gunther, Guerrilla Capacity Planning, 2007, ch. 4. The law is linear in 1/λ, σ/λ and κ/λ
+once N/X is taken, so least squares need no search. Each observation is weighted so that *relative* errors of the
+throughput count the same at every N."""
 
 from __future__ import annotations
 
@@ -61,8 +61,7 @@ def t_975(degrees: int) -> float:
 def fit_usl(observations: Sequence[tuple[float, float]]) -> UslFit | None:
     """Fit (workers, throughput) pairs, each repeat its own pair.
 
-    None with fewer than `LEAST_POINTS` different worker counts, or when the pairs do not determine the law.
-    """
+    None with fewer than `LEAST_POINTS` different worker counts, or when the pairs do not determine the law."""
     usable = [(n, x) for n, x in observations if n > 0 and x > 0 and math.isfinite(x)]
     if len({n for n, _ in usable}) < LEAST_POINTS:
         return None

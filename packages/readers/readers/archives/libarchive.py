@@ -2,8 +2,7 @@
 
 The library comes with the wheel `archi`, whose own Python interface reads archives whole into memory and is not used;
 if that wheel cannot be loaded, the system's library (Debian: libarchive13) is used. Every pass allows one format and no
-filter, so that a member's name or content never decides what parses it.
-"""
+filter, so that a member's name or content never decides what parses it."""
 
 from __future__ import annotations
 

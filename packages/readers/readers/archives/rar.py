@@ -1,7 +1,6 @@
 """RAR archives, version 4 and 5: our own reader lists the members from the headers, libarchive unpacks them.
 
-Each member of an archive that is not solid is unpacked separately, so that damage affects only the damaged member.
-"""
+Each member of an archive that is not solid is unpacked separately, so that damage affects only the damaged member."""
 
 from __future__ import annotations
 

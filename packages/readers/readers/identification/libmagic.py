@@ -1,9 +1,8 @@
 """libmagic through python-magic, loaded at first use: the system's, which its distribution keeps patched, else the one
 in the wheel `pylibmagic` (extra `embedded`), which is version 5.41 of 2021.
 
-The wheel is not imported: that would patch `ctypes.CDLL` and set variables that child processes inherit. Its library is loaded
-by path instead; the loader of python-magic then finds it by its name, `libmagic.so.1`.
-"""
+The wheel is not imported: that would patch `ctypes.CDLL` and set variables that child processes inherit. Its library is
+loaded by path instead; the loader of python-magic then finds it by its name, `libmagic.so.1`."""
 
 from __future__ import annotations
 

@@ -274,8 +274,7 @@ def is_mail(head: bytes, extension: bytes = b"eml") -> bool:
     """Return whether these are the first bytes of a message: at least two known fields before anything else.
 
     With the name of a text file (`.txt`, `.csv` …) other lines among them ("Sent:", prose) require a field that only
-    mail systems write: people keep printed mail as text that starts with "From:" and "To:".
-    """
+    mail systems write: people keep printed mail as text that starts with "From:" and "To:"."""
     names, odd = _header_names(head.lstrip(b"\r\n"), _MOST_ODD)
     known = _COMMON.intersection(names)
     if len(known) < 2 or odd > len(names) // 2:

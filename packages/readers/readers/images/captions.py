@@ -1,8 +1,7 @@
 """Captions of a picture: IPTC (IIM 4.2), XMP (ISO 16684-1), text chunks of PNG, comments of JPEG.
 
 They are read from the segments, chunks or tags before the picture, as Exif is (`readers.images.exif`). Damage is no
-error here: what can be read counts.
-"""
+error here: what can be read counts."""
 
 from __future__ import annotations
 

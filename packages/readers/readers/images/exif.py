@@ -1,7 +1,7 @@
 """Exif metadata (CIPA DC-008): camera, dates, place, from JPEG, TIFF, PNG, WebP, HEIC and AVIF.
 
-An Exif block is a TIFF file of its own; only the first directory and the two it points at are read, each value bounded.
-"""
+An Exif block is a TIFF file of its own; only the first directory and the two it points at are read, each value
+bounded."""
 
 from __future__ import annotations
 

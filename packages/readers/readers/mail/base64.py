@@ -53,9 +53,8 @@ def decode_base64(raw: bytes) -> bytes:
 def base64_damage(raw: bytes) -> str | None:
     """Return the damage by which the decoded bytes are not what was encoded; None if there is none.
 
-    Missing padding loses nothing. Bytes after the padding are usually a mailing list's, but no list puts whole lines
-    of base64 there, nor anything into the line that was padded.
-    """
+    Missing padding loses nothing. Bytes after the padding are usually a mailing list's, but no list puts whole lines of
+    base64 there, nor anything into the line that was padded."""
     head, pad, rest = raw.partition(b"=")
     foreign = head.translate(None, BASE64_ALPHABET + _SPACE)
     if foreign:

@@ -2,8 +2,7 @@
 
 Gateways write names with blanks in them, programs wrap a line without a blank, mail stores insert `>From ` into a
 header. The header continues after such a line if fields of mail systems follow before the first blank line; else the
-line is text of a message that lacks a blank line.
-"""
+line is text of a message that lacks a blank line."""
 
 from __future__ import annotations
 

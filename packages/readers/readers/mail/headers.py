@@ -320,8 +320,7 @@ def message_id_hash(fields: Fields) -> bytes | None:
     none.
 
     One that is stored without brackets is hashed with them, because Outlook's property and the header of the same
-    message may differ only in that.
-    """
+    message may differ only in that."""
     first = first_message_id(fields.stored(b"message-id"))
     if first is None:
         return None

@@ -3,8 +3,7 @@
 No library is used: `fast-mail-parser` refuses whole messages for one bad character of base64 and flattens the parts;
 the standard library's parser decodes to text first (embedded messages do not come back byte for byte), is quadratic on
 some hostile input and costs ten times as much. Splitting the bytes at boundaries (RFC 2046, 5.1) keeps every embedded
-message as stored and the parts in order, and leaves only header values to be decoded.
-"""
+message as stored and the parts in order, and leaves only header values to be decoded."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Publisher documents: the text of all frames, which is in one stream, and pictures.
 
 The format is not published. The pages of Apache POI on HPBF describe the stream of text: a directory of entries of 24
-bytes, each with the kind of a piece and its location.
-"""
+bytes, each with the kind of a piece and its location."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Macros of Office documents ([MS-OVBA]): the source of each module with code that a user wrote, as a text.
 
 A project is a storage of streams: `dir` lists the modules and the start of the source in their streams; both are
-compressed (2.4.1).
-"""
+compressed (2.4.1)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Binary property lists (Apple's CFBinaryPList, `bplist00`): preferences, archives of objects, web archives.
 
 plistlib is not used: its tree repeats shared objects, and it needs quadratic time for tables whose objects overlap.
-Here each object is shown once, and the work is bounded by the bytes.
-"""
+Here each object is shown once, and the work is bounded by the bytes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Marks of unread content in a text: encrypted messages, encoded files, half a character.
 
-Decoded files are no longer in the text when it is searched, so each mark found is a failure.
-"""
+Decoded files are no longer in the text when it is searched, so each mark found is a failure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """readers.documents.djvu: text layers, links and titles; scans, damage.
 
-Beside these, documents of djvu-rs's, ocrodjvu's and python-djvulibre's test suites were read by hand, of up to 71 pages.
-"""
+Beside these, documents of djvu-rs's, ocrodjvu's and python-djvulibre's test suites were read by hand, of up to 71
+pages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """`make fuzz`: each of our own parsers under libFuzzer (atheris), a process for each target.
 
-The targets are those of `support/fuzz_targets.py`, which may raise DocumentError and nothing else. What libFuzzer finds worth keeping
-stays below the directory given, so that a later run goes on from it.
-"""
+The targets are those of `support/fuzz_targets.py`, which may raise DocumentError and nothing else. What libFuzzer finds
+worth keeping stays below the directory given, so that a later run goes on from it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """readers.office.hwp: text, what lies in the document, and what it says where it cannot be read.
 
-Beside these, 60 documents of pyhwp's, hwplib's and Apache Tika's test suites were read by hand.
-"""
+Beside these, 60 documents of pyhwp's, hwplib's and Apache Tika's test suites were read by hand."""
 
 from __future__ import annotations
 

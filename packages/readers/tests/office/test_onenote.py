@@ -1,7 +1,6 @@
 """readers.office.onenote: text, properties and embedded files of sections, damaged and hostile ones too.
 
-Beside these, sections of OneNote 2013, 2016 and 365 from Apache Tika's test suite were read by hand (decision 0031).
-"""
+Beside these, sections of OneNote 2013, 2016 and 365 from Apache Tika's test suite were read by hand (decision 0031)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Each of our own parsers, with bytes to begin with: for `make fuzz`, and for the damage that the test suite does to them.
+"""Each of our own parsers, with bytes to begin with: for `make fuzz`, and for the damage that the test suite does to
+them.
 
 `FORMATS` are read as the pipeline reads an item of their media type. `PARSERS` are parts of readers by themselves: each is made by a
-function here, which imports what it needs, so that libFuzzer can instrument it. Both may raise DocumentError and nothing else.
-"""
+function here, which imports what it needs, so that libFuzzer can instrument it. Both may raise DocumentError and nothing else."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """A zip archive whose only member is the archive itself, byte for byte (after Russ Cox, "Zip Files All The Way Down").
 
-Its deflate stream is a program of two opcodes of UNIT bytes each: L(n) puts out the next n bytes as they stand,
-R(n) repeats the last n bytes put out. The CRC stands inside the data that it is computed over; it is found by
-solving 32 linear equations over GF(2), because CRC-32 is affine in the bytes.
-"""
+Its deflate stream is a program of two opcodes of UNIT bytes each: L(n) puts out the next n bytes as they stand, R(n)
+repeats the last n bytes put out. The CRC stands inside the data that it is computed over; it is found by solving 32
+linear equations over GF(2), because CRC-32 is affine in the bytes."""
 
 from __future__ import annotations
 

@@ -27,8 +27,7 @@ class NodeBook:
     """Every path that is met becomes a node; links are not followed. Takes about 250 bytes of memory and its name a
     path.
 
-    `under`: only paths in these directories, which become the roots; all but /proc, /sys and /dev if there are none.
-    """
+    `under`: only paths in these directories, which become the roots; all but /proc, /sys and /dev if there are none."""
 
     def __init__(self, under: Sequence[bytes] = ()) -> None:
         self._under = tuple(under)

@@ -47,8 +47,7 @@ def import_strace(
     """Write the file calls of the logs (one of -f, or all of -ff) as a trace; each process or thread becomes a stream.
 
     `under`: keep only files in these directories; `start_directory`: where the program was started, for logs that do
-    not show it. Raises UsageError if a log cannot be read or is not of `strace -f -ttt -T`.
-    """
+    not show it. Raises UsageError if a log cannot be read or is not of `strace -f -ttt -T`."""
     roots = [normalised(b"/", str(path.absolute()).encode("utf-8", "surrogateescape")) for path in under]
     place = NOWHERE if start_directory is None else str(start_directory.absolute()).encode("utf-8", "surrogateescape")
     with ExitStack() as stack:

@@ -2,8 +2,7 @@
 
 As strace 4.x to 6.x write them with -ttt and -T: `1234 1700000000.123456 read(3, "…", 4096) = 12 <0.000017>`, with the
 process in front (with -f; `[pid 1234]` on a terminal), calls that another process's line interrupts in two halves
-(`<unfinished ...>`, `<... read resumed>`), and lines about ends (`+++`) and signals (`---`).
-"""
+(`<unfinished ...>`, `<... read resumed>`), and lines about ends (`+++`) and signals (`---`)."""
 
 from __future__ import annotations
 

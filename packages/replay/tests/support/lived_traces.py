@@ -1,8 +1,7 @@
 """Traces that really happened: random calls of several streams, made on a real directory in an order of their own.
 
-Calls overlap in time, and each takes effect at a moment between its start and its end, so that what is recorded is what a
-file system answered when these calls came together.
-"""
+Calls overlap in time, and each takes effect at a moment between its start and its end, so that what is recorded is what
+a file system answered when these calls came together."""
 
 from __future__ import annotations
 

@@ -163,8 +163,7 @@ def _put(front: _Front, clients: int) -> ProcessDone:
 def test_refused_connections_are_counted_exactly(clients: int) -> None:
     """By a server that takes ten: as many as it refused, none tried again, none hidden among other errors.
 
-    One object each: whether a second one comes over the same connection is the library's business.
-    """
+    One object each: whether a second one comes over the same connection is the library's business."""
     expected = clients - TAKES
     with _front(expected) as front:
         done = _put(front, clients)

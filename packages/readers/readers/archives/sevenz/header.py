@@ -1,8 +1,7 @@
 """The header of a 7z archive (7zFormat.txt of the LZMA SDK): its folders and its entries.
 
 This is our own reader, because py7zr pushes members into sinks and decodes names beforehand; here members are pulled
-one at a time, in bounded memory. The decoders of its authors are used (`codecs`).
-"""
+one at a time, in bounded memory. The decoders of its authors are used (`codecs`)."""
 
 from __future__ import annotations
 

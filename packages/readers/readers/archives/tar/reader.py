@@ -1,8 +1,7 @@
 """The entries of a tar archive (POSIX.1-2017 pax, ustar, GNU, seventh edition), read forwards from any stream.
 
 This is our own reader, because the standard library decodes names, follows negative sizes on older Python versions and
-turns damage into a silent end.
-"""
+turns damage into a silent end."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Encrypted members of zip archives: traditional encryption (APPNOTE 6.3.10, 6.1) and WinZip's AES (AE-1 and AE-2,
-"AES Encryption Information: Encryption Specification AE-1 and AE-2", version 1.04; APPNOTE 4.5.12 for the extra field).
+"""Encrypted members of zip archives: traditional encryption (APPNOTE 6.3.10, 6.1) and WinZip's AES (AE-1 and AE-2, "AES
+Encryption Information: Encryption Specification AE-1 and AE-2", version 1.04; APPNOTE 4.5.12 for the extra field).
 
 A password is right when the member decrypts correctly, not when the check bytes fit: they also fit one wrong password
-in 256 (in 65,536 with AES). So a fitting one is checked against the CRC, or the authentication code, before it is used.
-"""
+in 256 (in 65,536 with AES). So a fitting one is checked against the CRC, or the authentication code, before it is
+used."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The central directory of a zip archive, read lazily and leniently (APPNOTE 6.3.10, sections 4.3.6 to 4.5).
 
 The standard library's reader builds every entry at once, decodes names (losing raw bytes) and gives up on archives that
-can partly be read; this one yields entries as stored, in constant memory.
-"""
+can partly be read; this one yields entries as stored, in constant memory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Interface to PDFium: documents are closed in time, error numbers become document errors.
 
-PDFium is not thread-safe; a slot is one thread of its own process, which may be forked from one that has imported it.
-"""
+PDFium is not thread-safe; a slot is one thread of its own process, which may be forked from one that has imported
+it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Search for a name in a PDF, without having PDFium read its objects and pages.
 
 Most objects are stored directly in the file; the others are packed into object streams (ISO 32000-1, 7.5.7), which are
-inflated for the search.
-"""
+inflated for the search."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Content of the pages of a PDF: their text, comments and form fields, and the files attached to places on them.
 
-It calls PDFium directly: the objects that pypdfium2 wraps around a page and its text cost more than a short page.
-"""
+It calls PDFium directly: the objects that pypdfium2 wraps around a page and its text cost more than a short page."""
 
 from __future__ import annotations
 

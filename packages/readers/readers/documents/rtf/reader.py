@@ -1,8 +1,7 @@
 """Parser of RTF (Rich Text Format Specification 1.9.1): its text, its information group, positions of its objects.
 
 It makes one pass over the tokens with a stack of group states; hidden groups are skipped. No library is used, because
-the permissive ones (striprtf) return neither objects nor metadata, and assume one code page for any document.
-"""
+the permissive ones (striprtf) return neither objects nor metadata, and assume one code page for any document."""
 
 from __future__ import annotations
 

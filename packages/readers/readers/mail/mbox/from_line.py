@@ -35,8 +35,7 @@ def starts_message(data: bytes, at: int, *, after_blank: bool) -> bool:
     After a blank line (or at the start) it must be `From `, a sender and a date as in RFC 4155, followed by nothing but
     zones. Any other line with a time or a year, or with only a sender, counts if a header follows: a well-known field,
     or two of any name. Without a blank line before it, which some programs omit, it needs only a sender or time and
-    year, and a well-known field next.
-    """
+    year, and a well-known field next."""
     if not data.startswith(b"From ", at):
         return False
     if after_blank and _USUAL.match(data, at):

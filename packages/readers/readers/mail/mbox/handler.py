@@ -1,11 +1,10 @@
 """Mail stores in mbox format (RFC 4155), read in one pass or by byte ranges, in constant memory.
 
-A message is what is between its From_ line and the next one (`from_line` decides what counts as one, `inside` whether it
-is in a message), without the blank line that ends it; ">From " quoting is left as stored, because undoing it would guess. In a
-store whose first From_ line is quoted, because a mail program took the store for a message, quoted lines start messages too. A
-message belongs to the range that holds the first byte of its From_ line; where a range begins, the messages before it are
-looked at as far back as `_LOOK_BACK`.
-"""
+A message is what is between its From_ line and the next one (`from_line` decides what counts as one, `inside` whether
+it is in a message), without the blank line that ends it; ">From " quoting is left as stored, because undoing it would
+guess. In a store whose first From_ line is quoted, because a mail program took the store for a message, quoted lines
+start messages too. A message belongs to the range that holds the first byte of its From_ line; where a range begins,
+the messages before it are looked at as far back as `_LOOK_BACK`."""
 
 from __future__ import annotations
 

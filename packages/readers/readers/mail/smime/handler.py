@@ -1,8 +1,7 @@
 """S/MIME (RFC 8551): signed messages are opened, encrypted ones reported; no signature is checked.
 
 A signed message is a Cryptographic Message Syntax object (RFC 5652) in BER with the message inside; finding it only
-needs to follow a few lengths.
-"""
+needs to follow a few lengths."""
 
 from __future__ import annotations
 

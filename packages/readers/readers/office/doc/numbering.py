@@ -1,8 +1,7 @@
 """Labels of lists in Word 97 to 2003 ([MS-DOC] 2.4.6.3, 2.9.131 to 2.9.150). A paragraph's list is one of its
 properties or those of its style. Lists are in a table of definitions and one of instances.
 
-Damage here loses labels but no text, and is not reported.
-"""
+Damage here loses labels but no text, and is not reported."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Decryption of doc, xls and ppt: the encrypted bytes of their streams, and their keys.
 
 Decrypted data replaces the streams of the compound file in memory, so the readers find nothing encrypted. Embedded
-objects are not encrypted ([MS-DOC] 2.2.6.2, [MS-XLS] 2.2.10).
-"""
+objects are not encrypted ([MS-DOC] 2.2.6.2, [MS-XLS] 2.2.10)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Passwords of Office Open XML documents ([MS-OFFCRYPTO] 2.3.4): agile and standard encryption of the whole package.
 
-Own code on `cryptography`: see docs/dev/decisions.md, 28.
-"""
+Own code on `cryptography`: see docs/dev/decisions.md, 28."""
 
 from __future__ import annotations
 

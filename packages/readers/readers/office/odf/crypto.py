@@ -2,8 +2,7 @@
 AES-256 in CBC mode or, in files of OpenOffice.org and LibreOffice before 3.5, with Blowfish in CFB mode.
 
 An opened document is rebuilt in memory without a password. The encryption of LibreOffice 24.2 and later (the whole
-package under Argon2id and AES-GCM, not in the standard) is reported as unknown.
-"""
+package under Argon2id and AES-GCM, not in the standard) is reported as unknown."""
 
 from __future__ import annotations
 

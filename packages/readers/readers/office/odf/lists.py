@@ -2,8 +2,7 @@
 16.34).
 
 Starts and ends of elements drive it. LibreOffice is the reference: nested lists count as one outline, and an item that
-only contains an inner list has no number.
-"""
+only contains an inner list has no number."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The compound file ([MS-CFB]): a directory of storages and streams over chains of sectors, read from memory.
 
 Nothing in it is trusted: chains are not longer than the file, entries are visited once, and all reads together return
-at most `_BUDGET` times the file.
-"""
+at most `_BUDGET` times the file."""
 
 from __future__ import annotations
 

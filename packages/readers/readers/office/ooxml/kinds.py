@@ -2,8 +2,7 @@
 [MS-DOCX], [MS-PPTX], [MS-VSDX]): read, a child, or omitted. A kind is the last word of a content type in lower case.
 
 In many parts only some attributes and elements contain words: `WORDS` lists them, and readers.office.ooxml.parts reads
-them.
-"""
+them."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 people cite.
 
 A paragraph belongs to a list directly or by its style. A list is an instance (w:num) of a definition (w:abstractNum) of
-nine levels. Instances of one definition share their counts unless one defines its start.
-"""
+nine levels. Instances of one definition share their counts unless one defines its start."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Reading the XML of a part: small parts as a tree (fast), large ones element by element (in bounded memory).
 
-No entity is replaced and nothing outside the part is ever fetched.
-"""
+No entity is replaced and nothing outside the part is ever fetched."""
 
 from __future__ import annotations
 

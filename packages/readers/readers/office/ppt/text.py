@@ -86,8 +86,7 @@ def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]
     """Return (persist number → offset, persist number of the document): the newest edit first, older ones fill the
     gaps.
 
-    Raises DocumentError `encrypted` if a password is needed, `corrupt` if the last edit cannot be found.
-    """
+    Raises DocumentError `encrypted` if a password is needed, `corrupt` if the last edit cannot be found."""
     if len(current_user) < 20:
         raise DocumentError(ExceptionCode.CORRUPT, "the presentation does not say where its last edit is")
     token, at = struct.unpack_from("<II", current_user, 12)

@@ -1,7 +1,6 @@
 """Properties of messages as Outlook stores them, in a PST, an MSG or a winmail.dat ([MS-OXPROPS], [MS-OXCDATA] 2.11).
 
-A property is an id and a type with raw bytes; this is the common part of the three formats.
-"""
+A property is an id and a type with raw bytes; this is the common part of the three formats."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The lower layer of a PST ([MS-PST] 2.2): its two B-trees and the blocks in their leaves.
 
 Only requested parts are read, so a store of any size needs little memory. Nothing in it is trusted: trees are followed
-down a few levels only, and the caller bounds what is read for one object.
-"""
+down a few levels only, and the caller bounds what is read for one object."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Our own reader reads stores in the Unicode format, libpff all others (ANSI, pages of 4,096 bytes, cyclic coding);
 docs/dev/decisions.md (20) explains why. The ordinal of a message is its running number over the whole store, recovered
-messages after all others.
-"""
+messages after all others."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Stores in formats that our own reader does not support (ANSI, pages of 4,096 bytes, cyclic coding), through libpff.
 
-libpff's Python interface does not return attached messages, and reaches a message only through its folder.
-"""
+libpff's Python interface does not return attached messages, and reaches a message only through its folder."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 them.
 
 Only requested parts are read, so a database of any size needs little memory. Nothing in it is trusted: long values may
-loop or be shared, and maps may name every page, so everything that is followed is counted against the size of the file.
-"""
+loop or be shared, and maps may name every page, so everything that is followed is counted against the size of the
+file."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Sources: "Data File Header Structure for the dBASE Version 7 Table File" (dBASE Inc.), "Table File Structure" of Visual
 FoxPro's documentation, and the older layouts as HelpPC has them. Field lengths and positions come from the header; no
-value is trusted beyond the bytes of its record.
-"""
+value is trusted beyond the bytes of its record."""
 
 from __future__ import annotations
 
