@@ -189,7 +189,7 @@ class HostSampling:
 
     def __init__(self, samplers: Iterable[HostSampler]) -> None:
         self._samplers = list(samplers)
-        self._told: set[int] = set()
+        self._reported: set[int] = set()
 
     def sample(self) -> list[Observation]:
         """Return the observations of all samplers."""
@@ -198,7 +198,7 @@ class HostSampling:
             try:
                 out += sampler.sample()
             except Exception as error:  # noqa: BLE001 - the calls of this second must go out, whatever a kernel returns
-                if number not in self._told:
-                    self._told.add(number)
+                if number not in self._reported:
+                    self._reported.add(number)
                     log.warning("%s failed, its series have gaps: %s", type(sampler).__name__, error)
         return out

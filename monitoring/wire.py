@@ -297,7 +297,7 @@ class WireSampler:
         self._storage = os.path.realpath(storage)
         self._boot = short_boot_id() if boot is None else boot
         self._proc = proc_self
-        self._told: frozenset[str] = frozenset()
+        self._logged: frozenset[str] = frozenset()
         self._ages: dict[tuple[str, str], int] = {}  # of the mounts that were looked up last
         self._devices: dict[tuple[str, str], str] = {}  # device numbers by mount point and export
         self._under: str | None = None  # the device that holds the storage root
@@ -308,7 +308,7 @@ class WireSampler:
             stats = parse_mountstats((self._proc / "mountstats").read_bytes())
         except OSError:
             return []
-        self._tell(str(problem) for problem in stats.problems)
+        self._log(str(problem) for problem in stats.problems)
         if not stats.mounts:
             return []
         self._look_up(stats.mounts)
@@ -335,12 +335,12 @@ class WireSampler:
         self._under = None if ours is None else ours.device
         self._devices = {(entry.point, entry.source): entry.device for entry in entries}
 
-    def _tell(self, problems: Iterable[str]) -> None:
+    def _log(self, problems: Iterable[str]) -> None:
         """Log each problem once, not once a second."""
-        new = frozenset(problems) - self._told
+        new = frozenset(problems) - self._logged
         for problem in sorted(new):
             log.warning("%s", problem)
-        self._told |= new
+        self._logged |= new
 
 
 def _superblocks(

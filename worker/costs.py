@@ -83,7 +83,7 @@ class Charges:
     spent: Mapping[uuid.UUID, float]  # seconds of finished tasks, by loose file
     _deaths: Counter[uuid.UUID] = field(default_factory=Counter)
     _seconds: Counter[uuid.UUID] = field(default_factory=Counter)
-    _told: dict[uuid.UUID, tuple[ExceptionCode, str]] = field(default_factory=dict)  # of the last death at each item
+    _causes: dict[uuid.UUID, tuple[ExceptionCode, str]] = field(default_factory=dict)  # of the last death at each item
     _places: defaultdict[uuid.UUID, set[uuid.UUID]] = field(default_factory=lambda: defaultdict(set))
     _full: dict[uuid.UUID, int] = field(default_factory=dict)  # items at which memory was full, in this task
     _stops: dict[uuid.UUID, Stop | None] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Charges:
     def charge(self, death: Death, loose: uuid.UUID | None, around: Iterable[uuid.UUID | None]) -> None:
         """Charge a death to everything around the item, and its seconds to the loose file."""
         if death.item is not None:
-            self._told[death.item] = (death.cause, death.detail)
+            self._causes[death.item] = (death.cause, death.detail)
         for ident in {a for a in around if a is not None}:
             self._deaths[ident] += 1
             if death.item is not None and death.task == self.task:
@@ -130,7 +130,7 @@ class Charges:
         for stop in self._stops.values():
             if stop is not None and item in stop.places:
                 stop.places.discard(item)
-                verdict = self._told[item]
+                verdict = self._causes[item]
         return verdict
 
     def seconds_left(self, loose: uuid.UUID, size: int) -> float:

@@ -75,11 +75,11 @@ class Crowd:
         if settings.sandbox:
             self._fork_server = start_fork_server(settings.slot_memory_mb, settings.plugins, os.environ)
         self._like.preload(settings)
-        told = 0
+        signalled = 0
         while self._alive or not self._stops:
-            if self._stops > told:
-                told = self._stops
-                self._tell(signal.SIGTERM)
+            if self._stops > signalled:
+                signalled = self._stops
+                self._signal_all(signal.SIGTERM)
             if not self._stops:
                 self._tend_agent()
                 self._heed()
@@ -94,13 +94,13 @@ class Crowd:
     def _on_stop(self, _signum: int, _frame: FrameType | None) -> None:
         self._stops += 1
 
-    def _tell(self, number: int) -> None:
+    def _signal_all(self, number: int) -> None:
         for pid in self._alive:
             os.kill(pid, number)
 
     def _wait(self) -> None:
-        told = [] if self._pipe is None else [self._pipe.fileno()]
-        ready, _, _ = select.select([self._wake_read, *told], [], [], _TICK_SECONDS)
+        pipes = [] if self._pipe is None else [self._pipe.fileno()]
+        ready, _, _ = select.select([self._wake_read, *pipes], [], [], _TICK_SECONDS)
         if self._wake_read in ready:
             os.read(self._wake_read, 4096)
 
@@ -142,7 +142,7 @@ class Crowd:
 
     def _change(self, plans: Sequence[WorkerPlan]) -> None:
         self._changing, self._due = True, [(0.0, plan) for plan in plans]
-        self._tell(signal.SIGTERM)
+        self._signal_all(signal.SIGTERM)
 
     def _dismiss_agent(self) -> None:
         self._close_pipe()  # it leaves in good order

@@ -258,7 +258,7 @@ class Supervisor:
                 if now > watched.killed_at + UNKILLABLE_SECONDS:
                     self._give_up(watched, row, now)
                 continue
-            if watched.worth_telling(row, now):
+            if watched.worth_reporting(row, now):
                 log.warning("%s", doing(watched.slot, row, now))
             # Without a deadline nothing can be over: the kernel is not queried about such slots, four times a second.
             stopped = gap > HELD_UP_SECONDS or (row.deadline > 0 and process_state(watched.pid) in STOPPED_STATES)

@@ -251,10 +251,12 @@ class DatabaseReporter(threading.Thread):
                     self._leave()
                     return
             except DatabaseFault as fault:
-                self._tell(str(fault))
+                self._log_fault(str(fault))
                 time.sleep(_RETRY_SECONDS)
             except psycopg2.Error as error:
-                self._tell(f"database {self._database.name} refused a statement: {' '.join(str(error).split())[:300]}")
+                self._log_fault(
+                    f"database {self._database.name} refused a statement: {' '.join(str(error).split())[:300]}"
+                )
                 time.sleep(_RETRY_SECONDS)
             else:
                 if self._fault:
@@ -262,7 +264,7 @@ class DatabaseReporter(threading.Thread):
                     log.warning("database %s answers again", self._database.name)
             self._wake.wait(_TICK_SECONDS)
 
-    def _tell(self, fault: str) -> None:
+    def _log_fault(self, fault: str) -> None:
         if fault != self._fault:
             self._fault = fault
             log.warning("%s; retrying", fault)

@@ -84,7 +84,7 @@ class Work:
 class _Process:
     pid: int
     talk: socket.socket
-    said: BinaryIO
+    answers: BinaryIO
     work: Work | None = None
 
     def give(self, work: Work) -> None:
@@ -95,7 +95,7 @@ class _Process:
     def take(self) -> None:
         """Receive the answer. Raises EOFError if the process died."""
         try:
-            error, value = pickle.load(self.said)
+            error, value = pickle.load(self.answers)
         except (pickle.UnpicklingError, OSError) as cut:  # in the middle of an answer
             raise EOFError from cut
         self._finish(error, value)
@@ -106,7 +106,7 @@ class _Process:
         self._finish(Died(os.waitstatus_to_exitcode(status)))
 
     def close(self) -> None:
-        self.said.close()
+        self.answers.close()
         self.talk.close()
 
     def _finish(self, error: BaseException | None, value: Any = None) -> None:
@@ -201,7 +201,7 @@ class InspectPool:
             with talk, talk.makefile("rb") as orders:
                 while True:
                     function, args, kwargs = pickle.load(orders)
-                    talk.sendall(_told(*((begun, None) if begun else _outcome(function, *args, **kwargs))))
+                    talk.sendall(_pickled(*((begun, None) if begun else _outcome(function, *args, **kwargs))))
         except EOFError:
             status = 0
         except BaseException:  # noqa: BLE001 — nothing comes back from here
@@ -219,7 +219,7 @@ def _outcome(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[E
         return error, None
 
 
-def _told(error: Exception | None, value: Any) -> bytes:
+def _pickled(error: Exception | None, value: Any) -> bytes:
     """The result as it is sent; an exception that cannot be pickled is sent as its text."""
     try:
         data = pickle.dumps((error, value))

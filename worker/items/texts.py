@@ -36,22 +36,22 @@ def without_unread_dates(metadata: dict[str, Any]) -> tuple[dict[str, Any], Fiel
     out = {name: value for name, value in metadata.items() if name not in wrong}
     for name in wrong:
         out.setdefault(f"{name}_original", str(metadata[name]))
-    told = ", ".join(f"{name} {str(metadata[name])[:80]!r}" for name in wrong)
-    return out, FieldUnread(ExceptionCode.CORRUPT, f"dates cannot be read for sure: {told}")
+    originals = ", ".join(f"{name} {str(metadata[name])[:80]!r}" for name in wrong)
+    return out, FieldUnread(ExceptionCode.CORRUPT, f"dates cannot be read for sure: {originals}")
 
 
 def with_dates_in_utc(metadata: dict[str, Any], zone: str) -> dict[str, Any]:
     """The metadata with its dates in UTC; `zone` is the name of the zone of times that note none. The original of a
     date is kept next to it, as `created_original` for `created`, unless it was in UTC. Raises SystemFault for a zone
     that this host lacks."""
-    told = [name for name in _DATES if name in metadata and str(metadata[name])[-1:] != "Z"]
-    if not told:
+    local = [name for name in _DATES if name in metadata and str(metadata[name])[-1:] != "Z"]
+    if not local:
         return metadata
     of_job = zone_named(zone)
     if of_job is None:
         raise SystemFault(f"this host has no time zone {zone}; install package tzdata as it is locked")
     out = dict(metadata)
-    for name in told:
+    for name in local:
         was = str(metadata[name])
         out[name] = in_utc(was, of_job)
         if out[name] != was and not was.endswith("+00:00"):
@@ -153,9 +153,9 @@ def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
     """The row with the notes from around the item: further metadata, and a text state worse than its bytes suggest."""
     if not notes:
         return row
-    told = {key: value for key, value in notes.items() if key != TEXT_STATE}
+    further = {key: value for key, value in notes.items() if key != TEXT_STATE}
     state = _AT_BEST.get((notes.get(TEXT_STATE), row.state), row.state)
-    return replace(row, state=state, metadata={**told, **row.metadata})
+    return replace(row, state=state, metadata={**further, **row.metadata})
 
 
 def _about(source: Source | None, handler: Handler, limits: Limits) -> dict[str, Any]:

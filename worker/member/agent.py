@@ -193,7 +193,7 @@ class Agent:
             name=plan.name,
             version=installed_version(),
             host=host(),
-            storage=_seen(settings.storage),
+            storage=_storage_place(settings.storage),
             roots={name: str(path) for name, path in self._roots.items()},
             workers=workers,
         )
@@ -393,7 +393,7 @@ class Agent:
                 self._go_back()
 
 
-def _seen(storage: Path) -> dict[str, Any]:
+def _storage_place(storage: Path) -> dict[str, Any]:
     """Describe the file system of the storage root. Raises StorageFault."""
     try:
         return place(storage)

@@ -78,7 +78,7 @@ def _run(command: Sequence[str]) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SystemFault(f"the storage was not mounted again: {error}") from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").split()
+        output = done.stderr.decode("utf-8", "replace").split()
         raise SystemFault(
-            f"the storage was not mounted again: {command[0]} ended with {done.returncode}: {' '.join(said)[:300]}"
+            f"the storage was not mounted again: {command[0]} ended with {done.returncode}: {' '.join(output)[:300]}"
         )

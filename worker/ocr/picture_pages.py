@@ -94,11 +94,11 @@ class PicturePages:
 
 def _dpi(image: Image.Image, longest: int) -> int:
     try:
-        said = float(image.info.get("dpi", (0, 0))[0])  # of a TIFF a fraction, whose divisor may be nought
+        dpi = float(image.info.get("dpi", (0, 0))[0])  # of a TIFF a fraction, whose divisor may be nought
     except (TypeError, ValueError, ZeroDivisionError, LookupError):
-        said = 0.0
-    if _LEAST_DPI <= said <= _MOST_DPI:
-        return round(said)
+        dpi = 0.0
+    if _LEAST_DPI <= dpi <= _MOST_DPI:
+        return round(dpi)
     return max(_LEAST_DPI, round(longest / _LONGEST_INCHES))
 
 

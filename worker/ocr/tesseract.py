@@ -73,13 +73,13 @@ def find_engine() -> Engine:
 def _asked(program: str) -> Engine:
     """The program's own version and languages; queried once a process. Failures are not remembered: they may be fixed
     meanwhile."""
-    version, major = parse_version(_said(program, "--version"))
+    version, major = parse_version(_output_of(program, "--version"))
     if major < OLDEST:
         raise OcrUnavailable(f"tesseract {version} is too old", f"install version {OLDEST} or newer")
-    return Engine(program, version, parse_languages_list(_said(program, "--list-langs")))
+    return Engine(program, version, parse_languages_list(_output_of(program, "--list-langs")))
 
 
-def _said(program: str, option: str) -> str:
+def _output_of(program: str, option: str) -> str:
     try:
         done = subprocess.run(
             [program, option], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
@@ -198,10 +198,10 @@ def recognise(engine: Engine, picture: int, choice: OcrChoice, *, frame: int = 0
     for _ in range(_TIMES):
         with held() as out, held() as err:
             status = _run(engine, arguments, picture, out, err, choice)
-            said = _content(err)
-            if status in (0, -signal.SIGXFSZ) and not _lacked_memory(said):
+            output = _content(err)
+            if status in (0, -signal.SIGXFSZ) and not _lacked_memory(output):
                 return recognised(_content(out), choice.page_confidence, choice.word_confidence, cut=status != 0)
-            error = fault_of(status, said)
+            error = fault_of(status, output)
         if error.code is not ExceptionCode.KILLED_PARSER:
             break
     raise error
@@ -256,29 +256,29 @@ def _content(descriptor: int) -> bytes:
     return os.pread(descriptor, size, 0) if size else b""
 
 
-def fault_of(status: int, said: bytes) -> DocumentError:
+def fault_of(status: int, output: bytes) -> DocumentError:
     """Return the error by exit status (negative: a signal) and output. Raises SystemFault if it cannot be started."""
     if status in (-signal.SIGALRM, -signal.SIGXCPU):
         return DocumentError(ExceptionCode.TIMEOUT, "tesseract was still reading it at its deadline")
-    if _lacked_memory(said):
+    if _lacked_memory(output):
         return DocumentError(ExceptionCode.MEMORY, "reading it with tesseract needs more memory than the limit")
-    if status == CANNOT_START or any(words in said for words in _WORDS_OF_DATA):
-        raise SystemFault(f"tesseract cannot be started: {_last(said)}; see `edbench doctor`")
+    if status == CANNOT_START or any(words in output for words in _WORDS_OF_DATA):
+        raise SystemFault(f"tesseract cannot be started: {_last(output)}; see `edbench doctor`")
     if status < 0:
         return DocumentError(ExceptionCode.KILLED_PARSER, f"tesseract was killed reading it ({_signal(-status)})")
-    return DocumentError(ExceptionCode.CORRUPT, f"tesseract cannot read the picture ({_last(said)})")
+    return DocumentError(ExceptionCode.CORRUPT, f"tesseract cannot read the picture ({_last(output)})")
 
 
-def _lacked_memory(said: bytes) -> bool:
+def _lacked_memory(output: bytes) -> bool:
     """Whether memory ran out: Leptonica may continue without what did not fit, and end as if nothing were wrong."""
-    return any(words in said.lower() for words in _WORDS_OF_MEMORY)
+    return any(words in output.lower() for words in _WORDS_OF_MEMORY)
 
 
-def _last(said: bytes) -> str:
+def _last(output: bytes) -> str:
     """The last line with more than the statement that there was an error."""
-    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
-    telling = [line for line in lines if line != "Error during processing."] or lines or ["no output"]
-    return "".join(c if c.isprintable() else "?" for c in telling[-1])[:200]
+    lines = [line.strip() for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
+    causes = [line for line in lines if line != "Error during processing."] or lines or ["no output"]
+    return "".join(c if c.isprintable() else "?" for c in causes[-1])[:200]
 
 
 def _signal(number: int) -> str:

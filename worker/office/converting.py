@@ -139,7 +139,7 @@ class Ended:
     wrote too much), and what it printed."""
 
     status: int
-    said: str
+    output: str
 
 
 def convert(
@@ -173,12 +173,12 @@ def _run(office: Office, what: Sequence[str], watch: _Watch, documents: int = 0)
         resource.RLIMIT_FSIZE: bounds.scratch_bytes,
         resource.RLIMIT_DATA: bounds.memory_mb * 1_000_000,
     }
-    with (place / "said").open("w+b") as said:
+    with (place / "output").open("w+b") as output:
         process = subprocess.Popen(
             tied(_confined(office, what), limits=limits),
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             cwd=place,
             env={"HOME": HERE, "TMPDIR": HERE, "LC_ALL": "C.UTF-8", "PATH": os.defpath, "SAL_USE_VCLPLUGIN": "svp"},
             start_new_session=True,
@@ -189,8 +189,8 @@ def _run(office: Office, what: Sequence[str], watch: _Watch, documents: int = 0)
             signal_group(process, signal.SIGKILL)
             process.wait()
             remove_socket(process.pid, place)
-        said.seek(0)
-        return Ended(status, said.read(1 << 16).decode(errors="replace"))
+        output.seek(0)
+        return Ended(status, output.read(1 << 16).decode(errors="replace"))
 
 
 def _confined(office: Office, what: Sequence[str]) -> list[str]:
@@ -371,7 +371,9 @@ class Converter:
                 errno=error.errno or 0,
             ) from error
         if ended.status == CANNOT_START:
-            raise SystemFault(f"LibreOffice cannot be started: {ended.said.strip()[-200:]}; reinstall it, then resume")
+            raise SystemFault(
+                f"LibreOffice cannot be started: {ended.output.strip()[-200:]}; reinstall it, then resume"
+            )
         return ended, verdicts
 
     def _laid_out(self, directory: Path, chosen: dict[int, Document], verdicts: dict[int, Verdict]) -> dict[str, int]:
@@ -457,7 +459,7 @@ def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
         return DocumentError(
             ExceptionCode.EXPANSION_LIMIT, f"LibreOffice wrote more than {bounds.scratch_bytes:,} bytes"
         )
-    if any(word in ended.said.lower() for word in _MEMORY_WORDS):
+    if any(word in ended.output.lower() for word in _MEMORY_WORDS):
         return DocumentError(
             ExceptionCode.MEMORY, f"LibreOffice needs more than {bounds.memory_mb:,} MB of memory for it"
         )
@@ -500,8 +502,8 @@ class OfficeTexts(LeafHandler):
                 ExceptionCode.UNSUPPORTED,
                 f"the LibreOffice here has no {ODT.part}; install it to read this file: {INSTALL}",
             )
-        told = identify(source)
-        document = Document(told if told in self.media_types else self.media_types[0], source)
+        media_type = identify(source)
+        document = Document(media_type if media_type in self.media_types else self.media_types[0], source)
         bounds = Bounds(
             seconds=_SHARE * (limits.item_seconds + limits.item_seconds_per_mb * source.size / 1e6), patience=1.0
         )

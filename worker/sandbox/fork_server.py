@@ -23,7 +23,7 @@ from worker.sandbox.messages import Pipe
 from worker.sandbox.sandbox import PID, STATUS, Sandbox
 
 ORDER = b"sandbox"
-_SAID_BYTES = 1 << 16  # of what a sandbox writes to standard error
+_STDERR_BYTES = 1 << 16  # of what a sandbox writes to standard error
 _DESCRIPTORS = 4_096  # more than a fork server ever has open
 
 
@@ -32,8 +32,8 @@ class _Child:
     """A running sandbox: where to report its end, and what it may still write to our standard error."""
 
     status: socket.socket
-    said: int  # the pipe from its standard error
-    left: int = _SAID_BYTES
+    stderr: int  # the pipe from its standard error
+    left: int = _STDERR_BYTES
 
 
 @dataclass(slots=True)
@@ -58,14 +58,14 @@ class ForkServer:
             poll.register(read, select.POLLIN)
             for child in self._children.values():
                 poll.register(child.status, 0)  # its other end closed: POLLHUP comes unasked
-                if child.said >= 0:
-                    poll.register(child.said, select.POLLIN)
+                if child.stderr >= 0:
+                    poll.register(child.stderr, select.POLLIN)
             ready = dict(poll.poll())
             if read in ready:
                 os.read(read, 4096)
             self._reap()
             for pid, child in list(self._children.items()):
-                if child.said in ready:
+                if child.stderr in ready:
                     _pass_on(child)
                 if child.status.fileno() in ready:
                     with contextlib.suppress(ProcessLookupError):
@@ -90,28 +90,28 @@ class ForkServer:
                 os.close(descriptor)
             return True
         talk, status = descriptors
-        said, its_end = os.pipe2(os.O_CLOEXEC)
-        os.set_blocking(said, False)
+        stderr, its_end = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(stderr, False)
         parent = os.getpid()
         pid = os.fork()
         if not pid:
             self._become_sandbox(parent, talk, its_end)
         os.close(talk)
         os.close(its_end)
-        child = _Child(socket.socket(fileno=status), said)
+        child = _Child(socket.socket(fileno=status), stderr)
         with contextlib.suppress(OSError):
             child.status.send(PID.pack(pid))
         self._children[pid] = child
         return True
 
-    def _become_sandbox(self, parent: int, talk: int, said: int) -> None:
+    def _become_sandbox(self, parent: int, talk: int, stderr: int) -> None:
         """Be a sandbox, in the child: nothing of the fork server stays open but the socket to the slot."""
         code = 70
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             nothing = os.open(os.devnull, os.O_RDWR)
-            for number, target in ((nothing, 0), (nothing, 1), (said, 2)):
+            for number, target in ((nothing, 0), (nothing, 1), (stderr, 2)):
                 os.dup2(number, target)
             talk = os.dup2(talk, 3, inheritable=False)
             os.closerange(4, _DESCRIPTORS)
@@ -136,8 +136,8 @@ class ForkServer:
             with contextlib.suppress(OSError):
                 child.status.send(STATUS.pack(status, memory))
             child.status.close()
-            if child.said >= 0:
-                os.close(child.said)
+            if child.stderr >= 0:
+                os.close(child.stderr)
 
     def _oom_grown(self) -> bool:
         before, self._oom_kills = self._oom_kills, oom_kills()
@@ -146,17 +146,17 @@ class ForkServer:
 
 def _pass_on(child: _Child) -> None:
     """Print what the sandbox wrote to standard error, such as where it crashed, up to its limit."""
-    while child.said >= 0:
+    while child.stderr >= 0:
         try:
-            data = os.read(child.said, 4096)
+            data = os.read(child.stderr, 4096)
         except BlockingIOError:
             return
         if data and child.left:
             os.write(2, data[: child.left])
             child.left = max(0, child.left - len(data))
         if not data or not child.left:
-            os.close(child.said)
-            child.said = -1
+            os.close(child.stderr)
+            child.stderr = -1
 
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "TZ")

@@ -216,13 +216,13 @@ def try_out() -> Powers:
         finally:
             os._exit(status)
     os.close(write)
-    with open(read, "rb") as said:
-        answer = said.read()
+    with open(read, "rb") as pipe:
+        answer = pipe.read()
     os.waitpid(pid, 0)
     if not answer:
         raise OSError("a process could not lock itself down")
-    said = json.loads(answer)
-    return Powers(**said | {"reached": tuple(said["reached"])})
+    found = json.loads(answer)
+    return Powers(**found | {"reached": tuple(found["reached"])})
 
 
 def _reached(parent: int) -> tuple[str, ...]:

@@ -362,7 +362,7 @@ class Introduced(Struct, array_like=True, tag=10):
     closed: list[int] = []
 
 
-class ParsersTold(Struct, array_like=True, tag=11):
+class ParsersListed(Struct, array_like=True, tag=11):
     parsers: Annotated[bytes, Meta(max_length=1 << 20)]  # JSON
     closed: list[int] = []
 
@@ -393,7 +393,7 @@ class Read(Struct, array_like=True, tag=23):
 
 
 Answer = (
-    Failed | Fault | Type | Count | Ranges | Batch | Piece | FarText | FarHashes | Rendered | Introduced | ParsersTold
+    Failed | Fault | Type | Count | Ranges | Batch | Piece | FarText | FarHashes | Rendered | Introduced | ParsersListed
 )
 Question = Head | Whole | Open | Read
 

@@ -60,7 +60,7 @@ from worker.sandbox.messages import (
     Open,
     OpenPages,
     Page,
-    ParsersTold,
+    ParsersListed,
     Parts,
     Piece,
     Pipe,
@@ -92,7 +92,7 @@ _WAIT_MS = 10_000
 
 def die_alike(descriptor: int) -> NoReturn:
     """End this process as the sandbox ended, whose status the fork server sends on `descriptor`."""
-    status, out_of_memory = _told(descriptor)
+    status, out_of_memory = _received_status(descriptor)
     if out_of_memory:
         os._exit(EXIT_MEMORY)
     if os.WIFSIGNALED(status):
@@ -106,7 +106,7 @@ def die_alike(descriptor: int) -> NoReturn:
     os._exit(code if code == EXIT_MEMORY else EXIT_BROKEN)
 
 
-def _told(descriptor: int) -> tuple[int, bool]:
+def _received_status(descriptor: int) -> tuple[int, bool]:
     """Return the status that the fork server sends; SIGKILL if it died, because its sandboxes died with it."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
@@ -234,17 +234,17 @@ class Sandbox:
     def parsers(self) -> ParserSet:
         """Return the sandbox's parsers with their versions. Call it before the sandbox has anything to read."""
         try:
-            return ParserSet.of(unpacked(self.ask(Introduce(versions=True), ParsersTold).parsers))
+            return ParserSet.of(unpacked(self.ask(Introduce(versions=True), ParsersListed).parsers))
         except ValueError as error:
             self.broken(error)
 
     def _exchange(self, request: Request) -> Answer:
         self.pipe.send(ENCODER.encode(request))
         while True:
-            said = SPOKEN.decode(self.pipe.receive())
-            if not isinstance(said, (Head, Whole, Open, Read)):
-                return said
-            self.pipe.send(ENCODER.encode(self._reply(said)))
+            message = SPOKEN.decode(self.pipe.receive())
+            if not isinstance(message, (Head, Whole, Open, Read)):
+                return message
+            self.pipe.send(ENCODER.encode(self._reply(message)))
 
     def _unfolded(self, answer: Answer, wanted: type[_T]) -> _T:
         fault = self._fault

@@ -45,7 +45,7 @@ from worker.sandbox.messages import (
     Open,
     OpenPages,
     Page,
-    ParsersTold,
+    ParsersListed,
     Parts,
     Piece,
     Pipe,
@@ -200,18 +200,18 @@ class Server:
             request = REQUESTS.decode(self.pipe.receive())
             answer = self._answer(request)
             del request
-            answer.closed = self._told()
+            answer.closed = self._take_closed()
             self.pipe.send(ENCODER.encode(answer))
             del answer
 
-    def _told(self) -> list[int]:
+    def _take_closed(self) -> list[int]:
         closed = self.closed[:]
         self.closed.clear()
         return closed
 
     def _ask(self, question: Question) -> Reply:
         if isinstance(question, Read):
-            question.closed = self._told()
+            question.closed = self._take_closed()
         self.pipe.send(ENCODER.encode(question))
         return REPLIES.decode(self.pipe.receive())
 
@@ -251,7 +251,7 @@ class Server:
 
     def _introduce(self, what: Introduce) -> Answer:
         if what.versions:
-            return ParsersTold(own_set().text.encode())
+            return ParsersListed(own_set().text.encode())
         return Introduced([introduction(handler) for handler in self.handlers.values()])
 
     def _identify(self, what: Identify) -> Answer:

@@ -9,7 +9,7 @@ from typing import Protocol
 from core.names import display_name
 from core.records import Phase
 
-TELL_SECONDS = 20.0  # what lasts longer is reported, in the log and by `edbench job show`
+REPORT_SECONDS = 20.0  # what lasts longer is reported, in the log and by `edbench job show`
 DETAIL_BYTES = 160  # of a path that fit into a slot's row
 
 

@@ -137,7 +137,7 @@ class SpoolTracer:
         self._open: dict[uuid.UUID, SpoolWriter] = {}  # least recently used first
         self._job: uuid.UUID | None = None
         self._phase = 0
-        self._told = False
+        self._warned = False
 
     def begin(self, job: uuid.UUID, phase: Phase, *, wanted: bool) -> None:
         self.flush()
@@ -167,13 +167,13 @@ class SpoolTracer:
             try:
                 self._part(self._job).write(self._rows, self._phase)
             except OSError as error:
-                self._tell(self._job, error)
+                self._warn(self._job, error)
         self._rows.clear()  # also what a file made that was open still when its job's last task had ended
 
-    def _tell(self, job: uuid.UUID, error: OSError) -> None:
-        if not self._told:
+    def _warn(self, job: uuid.UUID, error: OSError) -> None:
+        if not self._warned:
             log.warning("slot %d: calls are missing from the trace of job %s: %s", self._slot, job, error)
-            self._told = True
+            self._warned = True
 
     def close(self) -> None:
         """Close the files; they stay."""

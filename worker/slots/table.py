@@ -24,7 +24,7 @@ from core.records import PHASES, Phase
 from monitoring.live import REGION_BYTES
 from monitoring.processes import STOPPED_STATES, process_state, waits_in
 from monitoring.tally import CallCounters, tally_bytes
-from worker.slots.breadcrumb import DETAIL_BYTES, TELL_SECONDS, Activity, patience, words
+from worker.slots.breadcrumb import DETAIL_BYTES, REPORT_SECONDS, Activity, patience, words
 
 # sequence, pid, incarnation, database, job, task, token, phase, has item, item, deadline, then activity, since, detail, and
 # then `Whereabouts`: loose file, parent, items taken, begun
@@ -356,6 +356,6 @@ def _what(row: SlotRow) -> str:
 
 def waiting(slot: int, row: SlotRow, now: float) -> dict[str, Any] | None:
     """Return the note on a slot for the worker's entry in the database; None if there is nothing to report."""
-    if row.at is None or not row.deadline or now - row.since < TELL_SECONDS:
+    if row.at is None or not row.deadline or now - row.since < REPORT_SECONDS:
         return None
     return {"job": str(row.at.job), "text": doing(slot, row, now)}

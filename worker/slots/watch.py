@@ -18,7 +18,7 @@ from readers.errors import ExceptionCode
 from sql import ledger, states
 from sql.connection import Connection
 from sql.ledger import Death
-from worker.slots.breadcrumb import TELL_SECONDS, words
+from worker.slots.breadcrumb import REPORT_SECONDS, words
 from worker.slots.slot import EXIT_MEMORY
 from worker.slots.table import NOWHERE, SlotRow, TaskAt, Whereabouts
 
@@ -236,7 +236,7 @@ class Watched:
     overdue: bool = False  # got SIGKILL from us at the deadline of what it did
     killed_at: float = 0.0  # when it got either
     given_up: bool = False  # and did not end
-    say_after: float = TELL_SECONDS  # that one activity is to last before it is reported the next time
+    report_after: float = REPORT_SECONDS  # that one activity is to last before it is reported the next time
     clock: RowClock = field(default_factory=RowClock)
 
     def begin(self, pid: int, now: float) -> None:
@@ -244,18 +244,17 @@ class Watched:
         self.pid = pid
         self.started = now
         self.asked = self.killed = self.overdue = self.given_up = False
-        self.say_after = TELL_SECONDS
+        self.report_after = REPORT_SECONDS
         self.clock = RowClock()
 
-    def worth_telling(self, row: SlotRow, now: float) -> bool:
-        """Return whether an activity has lasted long enough to be reported: first TELL_SECONDS, then each time twice as
-        long."""
+    def worth_reporting(self, row: SlotRow, now: float) -> bool:
+        """Return whether an activity has lasted long enough for a report: REPORT_SECONDS, then each time twice as long."""
         lasts = now - row.since if row.deadline > 0 else 0.0
-        if lasts < TELL_SECONDS:
-            self.say_after = TELL_SECONDS
-        if lasts < self.say_after:
+        if lasts < REPORT_SECONDS:
+            self.report_after = REPORT_SECONDS
+        if lasts < self.report_after:
             return False
-        self.say_after *= 2
+        self.report_after *= 2
         return True
 
     def end(self, now: float) -> None:

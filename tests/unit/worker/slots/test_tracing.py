@@ -16,7 +16,7 @@ from core.records import Phase
 from core.storage.layer import Storage
 from traces.parts import WorkerParts, read_spool, worker_parts
 from worker.slots import context as tracing
-from worker.slots.breadcrumb import TELL_SECONDS, Activity
+from worker.slots.breadcrumb import REPORT_SECONDS, Activity
 from worker.slots.context import SpoolTracer
 from worker.slots.table import RowWriter, SlotRow, SlotTable, cannot_be_ended, doing, waiting
 from worker.slots.watch import QUICK_SECONDS, RowClock, Watched
@@ -169,11 +169,11 @@ def test_what_lasts_long_is_told_ever_more_rarely() -> None:
 
     def told(since: float) -> list[float]:
         row = dataclasses.replace(_row(1, since + 1_000.0), since=since)
-        return [n for n in range(0, 200, 5) if watched.worth_telling(row, since + n)]
+        return [n for n in range(0, 200, 5) if watched.worth_reporting(row, since + n)]
 
     assert told(50.0) == [20, 40, 80, 160]
     assert told(500.0) == [20, 40, 80, 160]
-    assert not watched.worth_telling(_row(2, 0.0), 10_000.0)  # it may take as long as it likes
+    assert not watched.worth_reporting(_row(2, 0.0), 10_000.0)  # it may take as long as it likes
 
 
 JOB_WAITING = uuid.uuid4()
@@ -189,9 +189,9 @@ def test_short_things_and_those_without_a_deadline_are_not_said() -> None:
     table = SlotTable(1, ["db1"])
     writer = _writer(table)
     writer.doing(Activity.LISTING, b"/source/\xff")
-    later = 100.0 + TELL_SECONDS
+    later = 100.0 + REPORT_SECONDS
     assert waiting(3, table.read(0), later - 1) is None
-    said = f"slot 3 (process {os.getpid()}) has been listing /source/\\xff for {TELL_SECONDS:.0f} s"
+    said = f"slot 3 (process {os.getpid()}) has been listing /source/\\xff for {REPORT_SECONDS:.0f} s"
     assert waiting(3, table.read(0), later) == {"job": str(JOB_WAITING), "text": said}
 
 
