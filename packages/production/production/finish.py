@@ -59,7 +59,7 @@ def run(work: TaskWork) -> TaskResult:
     ends = [(number, end) for number, end in enumerate(_ends(out.choice), 1) if end.share in shares]
     rest = FINALISE_REST in shares
     # Earlier phases have left a gigabyte and more in the host's cache: it goes to the disk while reports are written.
-    with work.storage.sync_beside(out.path) if rest else nullcontext():
+    with work.storage.begin_sync(out.path) if rest else nullcontext():
         try:
             if rest:
                 _sweep_all(out)
