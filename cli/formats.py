@@ -66,8 +66,8 @@ def formats(
     for one in chosen if word is not None else ():
         context.out.print(one.declared.title, style="bold")
         grid = Table.grid(padding=(0, 2))
-        for name, said in details(one):
-            grid.add_row(name, said.replace("`", ""))
+        for name, text in details(one):
+            grid.add_row(name, text.replace("`", ""))
         context.out.print(grid)
 
 
@@ -79,7 +79,7 @@ def _document(one: Listed) -> dict[str, Any]:
 
 def _row(one: Listed) -> tuple[str, ...]:
     declared = one.declared
-    marks = ("yes" if said else "no" for said in (declared.text, declared.children))
+    marks = ("yes" if has else "no" for has in (declared.text, declared.children))
     return (declared.title, " ".join(declared.extensions), *marks, declared.announces)
 
 

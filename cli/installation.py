@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sql.session import Database
 
 # Slots that a command without workers makes room for, so that a concurrent `discover` finds connections too.
-SLOTS_BESIDE = 16
+SPARE_SLOTS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Installation:
 def installation(
     settings: Settings,
     *,
-    slots: int = SLOTS_BESIDE,
+    slots: int = SPARE_SLOTS,
     databases: int = 1,
     broker: bool = True,
     work: Sequence[str] = (),
@@ -67,7 +67,7 @@ def installation(
     if looks:
         await_answer(settings.storage)
     names = [f"db{number}" for number in range(1, databases + 1)]
-    room = max(slots, SLOTS_BESIDE)
+    room = max(slots, SPARE_SLOTS)
 
     def bring() -> None:
         for module in ("controller.databases", "controller.jobs.groups", *work):

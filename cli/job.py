@@ -463,13 +463,13 @@ def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
         from controller.custody import FIELDS, actions_told, ended, items_of, parsers_told
 
         handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
-        told = list(actions_told(handles))
+        listed = list(actions_told(handles))
         read = () if actions else chain(parsers_told(handles), items_of(handles))
-        if not context.document(ended(chain(told, read)), fields=FIELDS):
+        if not context.document(ended(chain(listed, read)), fields=FIELDS):
             names = ("at", "who", "action", "details")
-            context.out.print(table(names, (csv_cells(each, names, raw=True) for each in told), whole=(0,)))
+            context.out.print(table(names, (csv_cells(each, names, raw=True) for each in listed), whole=(0,)))
     flush()
-    if broken := sum(each["broken"] for each in told):
+    if broken := sum(each["broken"] for each in listed):
         raise RunFailed(f"{broken} operator actions differ from what was recorded, or their predecessors are missing")
 
 

@@ -71,7 +71,7 @@ EVERY_SECONDS = 5.0
 
 
 @contextmanager
-def step_told(
+def steps_shown(
     console: Console, first: float = FIRST_SECONDS, every: float = EVERY_SECONDS
 ) -> Iterator[Callable[[str], None]]:
     """Call the yielded function with each step; in a pipe, a step of less than `first` seconds prints nothing."""
@@ -101,18 +101,18 @@ def step_told(
 @contextmanager
 def live_line(console: Console) -> Iterator[Callable[[str], None]]:
     """The current step and its time: one line that is redrawn on a terminal, one every five seconds elsewhere."""
-    began, doing, said = time.monotonic(), "", 0.0
+    began, doing, printed = time.monotonic(), "", 0.0
 
     def show(line: str) -> None:
-        nonlocal began, doing, said
+        nonlocal began, doing, printed
         now = time.monotonic()
         if line and line != doing:
             began, doing = now, line
         text = f"{doing}, {duration(now - began)}"
         if status is not None:
             status.update(text)
-        elif now - max(said, began) >= PLAIN_SECONDS:
-            said = now
+        elif now - max(printed, began) >= PLAIN_SECONDS:
+            printed = now
             console.print(text)
 
     with console.status("") if console.is_terminal else nullcontext() as status:

@@ -193,10 +193,10 @@ def _cell(cell: Cell | None, figure: Figure) -> str:
 
 
 def _against(cell: Cell | None, figure: Figure, comparison: Comparison) -> str:
-    said = cell.against_first.get(figure.name) if cell is not None else None
-    if not said:
+    ratio = cell.against_first.get(figure.name) if cell is not None else None
+    if not ratio:
         return "-"
-    return f"{said}{' (not comparable)' if comparison.differences else ''}"
+    return f"{ratio}{' (not comparable)' if comparison.differences else ''}"
 
 
 def _overall(one: Overall | None) -> str:

@@ -52,7 +52,7 @@ def serve(
     context = shared(ctx)
     settings = context.settings(storage=storage)
 
-    from cli.installation import SLOTS_BESIDE, installation  # they and the application are slow to import
+    from cli.installation import SPARE_SLOTS, installation  # they and the application are slow to import
     from web.app import create_app
     from web.installed import shown_address, web_context
     from web.measuring import Measurements
@@ -62,7 +62,7 @@ def serve(
     from web.token import Door, given_token, kept_token
 
     given = given_token(context.env)
-    room = max_slots or max(SLOTS_BESIDE, 4 * (os.cpu_count() or 1))
+    room = max_slots or max(SPARE_SLOTS, 4 * (os.cpu_count() or 1))
     with (
         listening(host, port) as sock,
         installation(settings, slots=room, databases=order.databases, looks=False) as installed,

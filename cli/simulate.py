@@ -85,7 +85,7 @@ def simulate(
     if site == "day":
         _day(context, order)
         return
-    from cli.progress import step_told
+    from cli.progress import steps_shown
     from simulate.answer import Wish, write_report
     from simulate.answer import simulate as run
     from simulate.site import load_site
@@ -100,7 +100,7 @@ def simulate(
         chunk=order.chunk,
         shard=order.shard,
     )
-    with step_told(context.err) as say:
+    with steps_shown(context.err) as say:
         answer = run(wish, say)
     context.document(answer.document)
     show(context.people, answer, brief=order.brief)

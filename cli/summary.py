@@ -179,8 +179,8 @@ def call_time_rows(time: CallTimeFigures | None) -> list[tuple[str, str]]:
     service, processor = time.service_s / time.call_s, time.processor_s / time.call_s
     queue = "" if time.queue_s is None else f", {time.queue_s / time.call_s:.0%} in the filer's queues"
     about = "" if time.exact else "about "
-    said = f"{service:.0%} service{queue}, {about}{processor:.0%} waiting for a core"
-    return [("in calls", f"{time.call_s:,.1f} s over all slots: {said}")]
+    shares = f"{service:.0%} service{queue}, {about}{processor:.0%} waiting for a core"
+    return [("in calls", f"{time.call_s:,.1f} s over all slots: {shares}")]
 
 
 def io_rows(io: IoFigures | None) -> list[tuple[str, str]]:

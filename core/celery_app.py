@@ -52,12 +52,12 @@ def queue_name(database: str, not_on: str = "", run: str = "") -> str:
 def own_first(databases: Sequence[_T], slot: int, slots: int) -> list[_T]:
     """The databases in the order in which a slot looks for tasks: its own first, then the others. So a slow database
     holds no more than its share of the slots while others have tasks. Slots count from 0. With fewer slots than
-    databases, a slot takes from the databases in turn (`goes_round`), in the given order."""
-    at = 0 if goes_round(len(databases), slots) else slot % len(databases)
+    databases, a slot takes from the databases in turn (`takes_turns`), in the given order."""
+    at = 0 if takes_turns(len(databases), slots) else slot % len(databases)
     return [*databases[at:], *databases[:at]]
 
 
-def goes_round(databases: int, slots: int) -> bool:
+def takes_turns(databases: int, slots: int) -> bool:
     """Whether a slot takes from the databases in turn instead of from its own first."""
     return databases > slots
 

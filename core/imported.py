@@ -12,7 +12,7 @@ from core.errors import UsageError
 from core.names import LOAD_PREFIX
 from readers.errors import ExceptionCode
 
-BESIDE = ".edbench-load"  # at the root of the source, and no custodian
+LOAD_DIRECTORY = ".edbench-load"  # at the root of the source, and no custodian
 RECORDS = "records"  # in it: a record under each file's path …
 _SUMMARY = "import.json"  # … and this, written last
 _TITLE = 60  # characters of a title that its key has
@@ -53,21 +53,21 @@ def keys_of(titles: Iterable[str]) -> dict[str, str]:
 
 def record_path(relative: str) -> str:
     """The path of a file's record; both are relative to the source."""
-    return f"{BESIDE}/{RECORDS}/{relative}.json"
+    return f"{LOAD_DIRECTORY}/{RECORDS}/{relative}.json"
 
 
 def write_imported(source: Path, imported: Imported) -> None:
     """Record that the import has ended; call it after the last record was written. Raises OSError."""
-    (source / BESIDE / _SUMMARY).write_bytes(msgspec.json.encode(imported))
+    (source / LOAD_DIRECTORY / _SUMMARY).write_bytes(msgspec.json.encode(imported))
 
 
 def read_imported(source: Path) -> Imported | None:
     """The import that made this source; None for any other directory. Raises UsageError for an import that did not
     end."""
-    if not (source / BESIDE).is_dir():
+    if not (source / LOAD_DIRECTORY).is_dir():
         return None
     try:
-        return msgspec.json.decode((source / BESIDE / _SUMMARY).read_bytes(), type=Imported)
+        return msgspec.json.decode((source / LOAD_DIRECTORY / _SUMMARY).read_bytes(), type=Imported)
     except (OSError, msgspec.MsgspecError) as error:
-        told = f"{source}: its import was not finished, or {BESIDE} was changed; empty the directory and import again"
-        raise UsageError(told) from error
+        problem = f"{source}: its import was not finished, or {LOAD_DIRECTORY} was changed; empty the directory and import again"
+        raise UsageError(problem) from error

@@ -24,8 +24,8 @@ def shown_url(url: str) -> str:
     login, at, place = url.rpartition("@")
     if not at:
         return without_logins(url)
-    scheme, stands, _ = login.partition("://")
-    return without_logins(f"{scheme}://{_HIDDEN}@{place}" if stands else f"{_HIDDEN}@{place}")
+    scheme, separator, _ = login.partition("://")
+    return without_logins(f"{scheme}://{_HIDDEN}@{place}" if separator else f"{_HIDDEN}@{place}")
 
 
 def without_logins(text: str) -> str:

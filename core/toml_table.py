@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 from core.errors import UsageError
 
 _MOST = 1e18  # infinities and `nan` are TOML, too
-_MOST_SAID = 60  # characters of a wrong value
+_MOST_SHOWN = 60  # characters of a wrong value
 _MOST_BITS = 1000  # of a whole number; Python refuses to print far longer ones
 _T = TypeVar("_T")
 
@@ -46,16 +46,16 @@ class TomlTable:
 
     def refuse(self, key: str, why: str) -> UsageError:
         """The error about one key."""
-        said = f"{self._source}: {self._full(key)} {why}"
-        return UsageError("".join(c if c.isprintable() else "?" for c in said))
+        text = f"{self._source}: {self._full(key)} {why}"
+        return UsageError("".join(c if c.isprintable() else "?" for c in text))
 
     def number(self, key: str, default: float | None = None, *, low: float = 0.0, high: float = _MOST) -> float:
         """A number within low … high; required unless there is a default."""
         value = self._take(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.refuse(key, f"must be a number, not {_said(value)}")
+            raise self.refuse(key, f"must be a number, not {_shown(value)}")
         if not low <= value <= high:
-            raise self.refuse(key, f"is {_said(value)}; it must be between {low:g} and {high:g}")
+            raise self.refuse(key, f"is {_shown(value)}; it must be between {low:g} and {high:g}")
         return value
 
     def share(self, key: str, default: float | None = None) -> float:
@@ -66,16 +66,16 @@ class TomlTable:
         """A whole number within low … high."""
         value = self.number(key, default, low=low, high=high)
         if not isinstance(value, int):
-            raise self.refuse(key, f"must be a whole number, not {_said(value)}")
+            raise self.refuse(key, f"must be a whole number, not {_shown(value)}")
         return value
 
     def text(self, key: str, default: str | None = None, *, among: Sequence[str] = ()) -> str:
         """A text, one of `among` if given."""
         value = self._take(key, default)
         if not isinstance(value, str):
-            raise self.refuse(key, f"must be a text, not {_said(value)}")
+            raise self.refuse(key, f"must be a text, not {_shown(value)}")
         if among and value not in among:
-            raise self.refuse(key, f"is {_said(value)}; it must be one of {', '.join(among)}")
+            raise self.refuse(key, f"is {_shown(value)}; it must be one of {', '.join(among)}")
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -172,9 +172,9 @@ class TomlTable:
         return f"{self._name}.{key}" if self._name else key
 
 
-def _said(value: object) -> str:
+def _shown(value: object) -> str:
     """The value as in the file, shortened."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return "of more than 300 digits"
-    said = repr(value)
-    return said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}…"
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"

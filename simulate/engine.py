@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.celery_app import goes_round, own_first
+from core.celery_app import own_first, takes_turns
 from core.records import JobState, Phase
 from queue_manager.dispatcher import fair_share, order_key, turns
 from queue_manager.manager import AFTER_SENDING_SECONDS
@@ -217,7 +217,7 @@ class Engine:
         self._hosts = [_Host(host.cores, host.ghz, site.crowding) for host in site.hosts]
         crew = [_Worker(self._hosts[at], site.worker_cores) for at in placed(site, workers)]
         self._slots = workers * site.slots
-        self._goes_round = goes_round(databases, site.slots)
+        self._takes_turns = takes_turns(databases, site.slots)
         orders = [own_first(range(databases), slot, site.slots) for slot in range(site.slots)]
         self._idle = deque(_Slot(worker, order) for order in orders for worker in crew)
         self._fsa, self._fsb = Servers(site.fsa.servers), Servers(site.fsb.servers)
@@ -346,7 +346,7 @@ class Engine:
         while self._waiting and self._idle:
             slot = self._idle.popleft()
             queue = next(queue for n in slot.databases if (queue := self._brokers[n]))
-            if self._goes_round:
+            if self._takes_turns:
                 slot.databases.append(slot.databases.pop(0))
             job, task = queue.popleft()
             self._waiting -= 1

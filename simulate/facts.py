@@ -210,7 +210,7 @@ def _passes_quickly(rows: Mapping[str, Row]) -> str:
     falls = next((n for n in range(begin, len(ops)) if ops[n] < 24_000), len(ops)) - begin
     return (
         f"{len(minutes)} minute(s) between 24,000 and 28,000 (minutes {', '.join(map(str, minutes[:8])) or 'none'}), as ops fall below 24,000 within "
-        f"{falls + 1} min of the plateau's end; what indexes asks for {_per_fsb(row):.2f} FSB seconds an FSA second, R1 at 26,000 for 0.82"
+        f"{falls + 1} min of the plateau's end; indexing demands {_per_fsb(row):.2f} FSB seconds for each FSA second, R1 at 26,000 demands 0.82"
     )
 
 
@@ -274,7 +274,7 @@ def _number(text: str | None) -> float:
 
 
 def _worded(value: float, stated: str) -> bool:
-    """`under 5 ms`, `at most 0.3`, `1000 to 1500`, `few: under 2 a disk`."""
+    """A bound in words: `under 5 ms`, `at most 0.3`, `1000 to 1500`, `few: under 2 a disk`."""
     numbers = [float(found) for found in re.findall(r"[0-9]+(?:\.[0-9]+)?", stated)]
     if "under" in stated:
         return value < numbers[0]

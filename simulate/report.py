@@ -26,10 +26,10 @@ STAGES = ("row", "stage", "filer op/s", "FSA", "FSB", "disk ms", "queued a disk"
 
 def r1_tables(rows: Mapping[str, Row]) -> list[tuple[str, list[tuple[str, ...]]]]:
     """Report R1's two tables: title and rows of each, R1's first and ours after them."""
-    return [("Scale-up", _beside(SCALE_UP, rows, "AB")), ("Scale-out", _beside(SCALE_OUT, rows, "BC"))]
+    return [("Scale-up", _compared(SCALE_UP, rows, "AB")), ("Scale-out", _compared(SCALE_OUT, rows, "BC"))]
 
 
-def _beside(reference: Sequence[ReferenceRun], rows: Mapping[str, Row], names: str) -> list[tuple[str, ...]]:
+def _compared(reference: Sequence[ReferenceRun], rows: Mapping[str, Row], names: str) -> list[tuple[str, ...]]:
     out: list[tuple[str, ...]] = []
     base = reference[0].after_gb / reference[0].elapsed_s
     for run in reference:

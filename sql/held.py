@@ -112,7 +112,7 @@ class HeldConnection:
     """A connection made by `Database.listen`. Every method raises DatabaseFault; after that it is unusable."""
 
     def __init__(self, database: str, raw: Any, timer: Callable[[int], None] | None = None) -> None:
-        """`raw`: a connection of the driver's; `timer` gets the nanoseconds of each transaction."""
+        """Take over `raw`, a connection of the driver; `timer` gets the nanoseconds of each transaction."""
         self._database = database
         self._timer = timer
         self._raw = raw

@@ -18,7 +18,7 @@ from web.app import create_app
 from web.context import Runner, Shown, WebContext
 from web.measuring import Measurements
 from web.results import HASH_LISTS, PRODUCTIONS, TARGETS, read_corpora, runs
-from web.runs import BesideCommand
+from web.runs import CommandRunner
 from web.server import CONNECTIONS, Stage, address, listening, served
 from web.token import Door, given_token, kept_token, ready_link
 
@@ -97,7 +97,7 @@ def idle_page(
         token = given or kept_token(settings.scratch)
         door = Door(token)
         idle = WebContext(
-            settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env, door=door, shown=shown
+            settings=settings, databases=(), embedded=True, runner=CommandRunner(), env=env, door=door, shown=shown
         )
         stage = Stage(create_app(idle))
         with served(stage, sock):
@@ -109,7 +109,7 @@ def idle_page(
 def _shown(stage: Stage, results: Path, door: Door, env: Mapping[str, str], run: Settings) -> Iterator[None]:
     """Show a run in the web UI while the block lasts. `run`: settings with its databases."""
     idle = stage.app
-    with web_context(run, env, BesideCommand(), embedded=True, door=door, results=results) as context:
+    with web_context(run, env, CommandRunner(), embedded=True, door=door, results=results) as context:
         stage.put(create_app(context))
         try:
             yield

@@ -169,7 +169,7 @@ class EmbeddedRunner(Runner):
         jobs = run.jobs
         try:
             self._work(run)
-            while self._goes_on(run):
+            while self._continues(run):
                 self._work(run)
         except EdbenchError as error:
             self._problems[jobs.id] = one_line(error)
@@ -179,21 +179,21 @@ class EmbeddedRunner(Runner):
         finally:
             self._leave(run)
 
-    def _goes_on(self, run: _Run) -> bool:
+    def _continues(self, run: _Run) -> bool:
         """Return whether the run continues because it was resumed in the meantime; if not, end it."""
         with self._lock:
-            goes_on, run.again = run.again and not run.stop.is_set(), False
-            if not goes_on:
+            continues, run.again = run.again and not run.stop.is_set(), False
+            if not continues:
                 self._problems.pop(run.jobs.id, None)  # under the lock, so that no problem of a new run is removed
                 self._leave(run)
-            return goes_on
+            return continues
 
     def _work(self, run: _Run) -> None:
         settings = dataclasses.replace(self._settings, filer=self._filer)
-        workers = nullcontext(SharedWorkers(lambda: self._brought(settings), run.stop))
+        workers = nullcontext(SharedWorkers(lambda: self._started(settings), run.stop))
         note = partial(self._note, run.jobs.id)
         with watched_filer(settings):
-            run_all_to_rest(run.jobs.each, settings, workers, self._clock, _unseen, note)
+            run_all_to_rest(run.jobs.each, settings, workers, self._clock, _ignore, note)
         clean_copies(run.jobs, Storage(NullRecorder()), settings.storage)
         self._collect(run.jobs, settings)
 
@@ -211,7 +211,7 @@ class EmbeddedRunner(Runner):
                 labels = job_result(handle, settings).labels
                 collect_trace(handle, settings, self._clock, labels=labels, ours=False)
 
-    def _brought(self, settings: Settings) -> EmbeddedCluster:
+    def _started(self, settings: Settings) -> EmbeddedCluster:
         """Start workers up to the number that all runs need. Raises SystemFault if they cannot be started."""
         with self._lock:
             if self._cluster is None:
@@ -235,7 +235,7 @@ class EmbeddedRunner(Runner):
             del self._runs[run.jobs.id]
 
 
-def _unseen(snapshot: Snapshot, at: float) -> None:
+def _ignore(snapshot: Snapshot, at: float) -> None:
     """Ignore a snapshot: the page reads progress itself."""
 
 
@@ -260,7 +260,7 @@ class OthersWork(Runner):
             log.warning("copies of group %s: %s", group.id, error)
 
 
-class BesideCommand(Runner):
+class CommandRunner(Runner):
     """The web UI of a command that runs its own job and prints its problems; it ends with the command."""
 
     creating = False

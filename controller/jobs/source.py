@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SourceFileError, StorageFault, UsageError
-from core.imported import BESIDE, read_imported
+from core.imported import LOAD_DIRECTORY, read_imported
 from core.names import display_name
 from core.records import ROOT_CUSTODIAN, Custodian, NewTask, Phase
 from core.settings import Settings
@@ -59,7 +59,7 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
         inode=inode,
         corpus=manifest is not None,
         manifest=manifest,
-        directories=tuple(sorted(name for name in directories if not imported or name != BESIDE.encode())),
+        directories=tuple(sorted(name for name in directories if not imported or name != LOAD_DIRECTORY.encode())),
         others=others,
         imported=imported,
     )

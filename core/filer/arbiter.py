@@ -338,7 +338,7 @@ class Arbiter:
         self._disk = {op: miss for op, miss in self._disk.items() if miss[1] and miss[2]}
         self.waited_ns = 0  # in queues, of the call that was booked last
 
-    def tell_phase(self, *, indexing: bool) -> None:
+    def set_phase(self, *, indexing: bool) -> None:
         """Set whether the calls that this process books from now on are of phase index."""
         self._costs = self._costs_of[indexing]
 

@@ -96,7 +96,7 @@ class EmulatedFiler:
 
     def works_on(self, phase: Phase) -> None:
         """Set the phase of the calls that follow: a protocol may have other filer ops for those of phase index."""
-        self._arbiter.tell_phase(indexing=phase is Phase.INDEX)
+        self._arbiter.set_phase(indexing=phase is Phase.INDEX)
 
     def serve(
         self, op: Op, nbytes: int, arrived_ns: int, path: bytes = b"", argument: int = 0, other: bytes = b""

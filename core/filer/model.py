@@ -430,8 +430,8 @@ def copied_filer(file: Path, directory: Path) -> Path:
 
 
 def _model(top: TomlTable, source: str, directory: Path) -> FilerModel:
-    said = top.text("protocol", "")
-    protocol = load_protocol(said, directory) if said else None
+    named = top.text("protocol", "")
+    protocol = load_protocol(named, directory) if named else None
     name = _name(top)
     if name in profile_names() and directory != PROFILES:
         raise top.refuse(

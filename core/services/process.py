@@ -187,7 +187,7 @@ class LineProcess:
         assert self.process.stdout is not None
         return self.process.stdout
 
-    def tell(self, what: object) -> None:
+    def send(self, what: object) -> None:
         """Send one line. Raises RunFailed if the process has died."""
         import msgspec  # not at the start of every command
 
@@ -198,7 +198,7 @@ class LineProcess:
         except BrokenPipeError as error:
             raise self._died() from error
 
-    def hear(self) -> bytes | None:
+    def receive(self) -> bytes | None:
         """Return a whole line, if there is one. Raises RunFailed if the process has died."""
         more = os.read(self.out.fileno(), _SIZE)
         if not more:
@@ -223,29 +223,29 @@ class LineProcess:
                     pipe.close()
 
 
-def heard(processes: Sequence[LineProcess], between: Callable[[], None] = lambda: None) -> list[bytes]:
+def receive_all(processes: Sequence[LineProcess], between: Callable[[], None] = lambda: None) -> list[bytes]:
     """Wait for a line of each process and return them in order. `between` is called about once a second meanwhile.
     Raises RunFailed, and what `between` raises."""
-    said: dict[int, bytes] = {}
+    lines: dict[int, bytes] = {}
     with selectors.DefaultSelector() as waiting:
         for number, process in enumerate(processes):
             waiting.register(process.out, selectors.EVENT_READ, number)
-        while len(said) < len(processes):
+        while len(lines) < len(processes):
             for key, _ in waiting.select(_LOOK_S):
-                line = processes[key.data].hear()
+                line = processes[key.data].receive()
                 if line is not None:
-                    said[key.data] = line
+                    lines[key.data] = line
                     waiting.unregister(key.fileobj)
             between()
-    return [said[number] for number in range(len(processes))]
+    return [lines[number] for number in range(len(processes))]
 
 
 def answers(processes: Sequence[LineProcess], between: Callable[[], None] = lambda: None) -> list[Any]:
-    """Wait for the lines of the processes (`heard`) and decode them. Raises the error that a process reported, and what
-    `heard` raises."""
+    """Wait for the lines of the processes (`receive_all`) and decode them. Raises the error that a process reported,
+    and what `receive_all` raises."""
     import msgspec
 
-    found = [msgspec.json.decode(line) for line in heard(processes, between)]
+    found = [msgspec.json.decode(line) for line in receive_all(processes, between)]
     for one in found:
         if isinstance(one, dict) and "error" in one:
             if one["usage"]:

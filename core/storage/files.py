@@ -97,7 +97,7 @@ class DelayingRecorder:
 _NOWHERE = os.devnull
 
 
-def lead_nowhere(descriptor: int) -> None:
+def discard_writes(descriptor: int) -> None:
     """Discard all further writes through this descriptor, one call each as before. The opened file keeps its name and
     content. The descriptor cannot be synced any more. Raises OSError."""
     nowhere = os.open(_NOWHERE, os.O_WRONLY | os.O_CLOEXEC)
@@ -126,7 +126,7 @@ class RecordCall(Protocol):
 class ReadFile(io.RawIOBase):
     """A regular file open for reading; wrap it in `io.BufferedReader(f, 1 << 20)` for small reads.
 
-    `size`, `mtime_ns` and `ctime_ns` are those at the open. Positions are kept here, so seeking costs no call. `stands`
+    `size`, `mtime_ns` and `ctime_ns` are those at the open. Positions are kept here, so seeking costs no call. `in_place`
     returns whether the name still leads to this file.
     Raises SourceFileError or StorageFault (see core.storage.errors) from every read, StorageFault from close."""
 
@@ -139,7 +139,7 @@ class ReadFile(io.RawIOBase):
         ctime_ns: int,
         record: RecordCall,
         now: Callable[[], int],
-        stands: Callable[[], bool],
+        in_place: Callable[[], bool],
     ) -> None:
         super().__init__()
         self.path = path
@@ -150,7 +150,7 @@ class ReadFile(io.RawIOBase):
         self._position = 0
         self._record = record
         self._now = now
-        self._stands = stands
+        self._in_place = in_place
 
     def readable(self) -> bool:
         return True
@@ -187,7 +187,7 @@ class ReadFile(io.RawIOBase):
     def _failed(self, error: OSError) -> SourceFileError | StorageFault:
         """The error for a failed read. NFS returns ESTALE for a file that another client has removed or replaced: an
         error of this file alone if its name no longer leads to it."""
-        if error.errno != errno.ESTALE or self._stands():
+        if error.errno != errno.ESTALE or self._in_place():
             return reading_error("read", self.path, error)
         detail = f"cannot read {display_name(self.path)}: it was removed or replaced while it was read"
         return SourceFileError(ExceptionCode.VANISHED, detail, errno=errno.ESTALE)

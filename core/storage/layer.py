@@ -33,12 +33,12 @@ from core.storage.files import (
     Station,
     WriteFile,
     close_fd,
+    discard_writes,
     gathered,
-    lead_nowhere,
     local_chunks,
     sync_fd,
 )
-from core.storage.sync import SyncBeside, Unsynced, syncfs
+from core.storage.sync import BackgroundSync, Unsynced, syncfs
 from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
@@ -241,10 +241,10 @@ class Storage:
         if not stat_module.S_ISREG(info.st_mode):
             close_fd(fd, path, self._record, self._now)
             raise not_regular(path, info.st_mode)
-        stands = partial(self._stands, path, info.st_ino)
-        return ReadFile(fd, path, info.st_size, info.st_mtime_ns, info.st_ctime_ns, self._record, self._now, stands)
+        in_place = partial(self._leads_to, path, info.st_ino)
+        return ReadFile(fd, path, info.st_size, info.st_mtime_ns, info.st_ctime_ns, self._record, self._now, in_place)
 
-    def _stands(self, path: bytes, inode: int) -> bool:
+    def _leads_to(self, path: bytes, inode: int) -> bool:
         """Return whether the name leads to this inode, or its status cannot be read. Raises StorageFault."""
         try:
             return self.stat(path).st_ino == inode
@@ -292,7 +292,7 @@ class Storage:
         try:
             fd = self._paths.open(path, _CREATE_FLAGS, mode)
             if hollow:
-                lead_nowhere(fd)
+                discard_writes(fd)
         except OSError as e:
             self._record(_CREATE, start, self._now() - start, 0, path, e.errno or 0)
             raise
@@ -445,9 +445,9 @@ class Storage:
         """syncfs(2) of the file system that holds `path`; raises StorageFault."""
         self._open_and_sync(syncfs, path)
 
-    def sync_beside(self, path: bytes) -> SyncBeside:
+    def begin_sync(self, path: bytes) -> BackgroundSync:
         """Begin a syncfs(2) as `sync_tree`, to be waited for later. Raises StorageFault."""
-        return SyncBeside(self._open_to_sync(path), path, self._record, self._now)
+        return BackgroundSync(self._open_to_sync(path), path, self._record, self._now)
 
     def sync_written(self) -> None:
         """fsync(2) every file written and directory changed since the last call (policy `task`; else nothing). A

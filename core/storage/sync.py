@@ -54,7 +54,7 @@ def syncfs(fd: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-class SyncBeside:
+class BackgroundSync:
     """syncfs(2) in a thread, concurrent with its caller's writes; it may omit any of these. A context manager: when the
     block ends without error it waits for the call, and raises StorageFault if that failed.
 
@@ -91,7 +91,7 @@ class SyncBeside:
         if self._error is not None:
             raise self._error
 
-    def __enter__(self) -> SyncBeside:
+    def __enter__(self) -> BackgroundSync:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

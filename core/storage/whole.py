@@ -107,17 +107,17 @@ def parts_of(device: int) -> Parts:
     if point is None:
         return WHOLE
     graph = os.path.join(point, _GRAPH)
-    told = []
+    reports = []
     try:
         for name in sorted(os.listdir(graph)):
             if name.endswith(_DISTRIBUTES):
                 with open(os.path.join(graph, name, "private"), encoding="utf-8", errors="replace") as file:
-                    told.append(read_parts(file.read()))
+                    reports.append(read_parts(file.read()))
     except FileNotFoundError:
         return WHOLE
     return Parts(
-        away=tuple(away for parts in told for away in parts.away),
-        changes=tuple(number for parts in told for number in parts.changes),
+        away=tuple(away for parts in reports for away in parts.away),
+        changes=tuple(number for parts in reports for number in parts.changes),
     )
 
 

@@ -144,7 +144,7 @@ def choices(context: Context) -> Choices:
 
 
 def filers() -> list[str]:
-    """None, and the emulated filers."""
+    """The choices of filers: none, and the emulated ones."""
     return ["none", *(name for name in profile_names() if name != "none")]
 
 

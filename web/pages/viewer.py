@@ -169,7 +169,7 @@ def _text(context: Context, jobs: Found, item: uuid.UUID, offset: int, q: str) -
 
 
 def _known(ask: Callable[[WebContext, Jobs, uuid.UUID], T], context: Context, jobs: Found, item: uuid.UUID) -> T | None:
-    """None if the review has not run, or is out of date."""
+    """The outcome of a review for an item; None if the review has not run, or is out of date."""
     try:
         return ask(context, jobs, item)
     except UsageError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.errors import SourceFileError
-from core.imported import BESIDE, RECORDS, Record
+from core.imported import LOAD_DIRECTORY, RECORDS, Record
 from core.names import LOAD_KEY, LOAD_PREFIX, display_name, is_lossy
 from core.places import item_id
 from readers.clean import value
@@ -94,7 +94,7 @@ MOST_BYTES = 32_000_000  # of a record; one of a load file has 16 million charac
 VALUE_CHARACTERS = 100_000
 # Of a record without a native no other source has these.
 _OWN = ("from", "to", "cc", "bcc", "subject", "date", "title", "author")
-_RECORDS = os.fsencode(f"{BESIDE}/{RECORDS}")
+_RECORDS = os.fsencode(f"{LOAD_DIRECTORY}/{RECORDS}")
 
 
 def note_record(work: TaskWork, item: Item, out: Findings) -> None:

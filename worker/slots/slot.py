@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from core.celery_app import goes_round, own_first, queues_of
+from core.celery_app import own_first, queues_of, takes_turns
 from core.dates import zone_named
 from core.errors import DatabaseFault
 from core.filer.emulation import emulated_filer
@@ -176,7 +176,7 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
     celery = app.make_slot_app(plan.settings.broker, _guarded(plan, context))
     _warm(context)
     databases = [d.name for d in plan.settings.databases]
-    if len(plan.settings.hosts) <= 1 and not goes_round(len(databases), plan.settings.slots):
+    if len(plan.settings.hosts) <= 1 and not takes_turns(len(databases), plan.settings.slots):
         databases = own_first(databases, plan.slot, plan.settings.slots)
         celery.conf.broker_transport_options |= {"queue_order_strategy": "priority"}
     queues = queues_of(databases, plan.settings.hosts, plan.settings.run)

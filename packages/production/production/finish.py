@@ -56,8 +56,8 @@ def run(work: TaskWork) -> TaskResult:
     shares = set(work.claimed.payload[FINALISE_LIST])
     ends = [(number, end) for number, end in enumerate(_ends(out.choice), 1) if end.share in shares]
     rest = FINALISE_REST in shares
-    # Earlier phases have left a gigabyte and more in the host's cache: it is flushed while reports are written.
-    with work.storage.sync_beside(out.path) if rest else nullcontext():
+    # Earlier phases have left a gigabyte and more in the host's cache: it goes to the disk while reports are written.
+    with work.storage.begin_sync(out.path) if rest else nullcontext():
         try:
             if rest:
                 _sweep_all(out)

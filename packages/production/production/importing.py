@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from core.errors import UsageError
-from core.imported import BESIDE, RECORDS, Imported, Record, keys_of, record_path, write_imported
+from core.imported import LOAD_DIRECTORY, RECORDS, Imported, Record, keys_of, record_path, write_imported
 from core.names import display_name
 from production.reading import inside, read_dat, regular
 from readers.errors import ExceptionCode
@@ -236,10 +236,10 @@ class _Taking:
         name, custodians = display_name(os.fsencode(self.load_file)), dict(self.custodians)
         done = Imported(load_file=name, records=self.done.records, custodians=custodians)
         try:
-            (self.to / BESIDE / RECORDS).mkdir(parents=True, exist_ok=True)
+            (self.to / LOAD_DIRECTORY / RECORDS).mkdir(parents=True, exist_ok=True)
             write_imported(self.to, done)
         except OSError as error:
-            raise self._unwritten(BESIDE, error) from error
+            raise self._unwritten(LOAD_DIRECTORY, error) from error
 
     def _begin(self, row: Mapping[str, str]) -> None:
         self.keys, self.titles = keys_of(row), {_PARTED.sub("", title): title for title in reversed([*row])}

@@ -269,7 +269,7 @@ class Players:
         return msgspec.convert(self._ask(start_ns), Played)
 
     def _ask(self, what: object) -> Any:
-        self._process.tell(what)
+        self._process.send(what)
         return answers([self._process], self._between)[0]
 
     def end(self) -> None:

@@ -110,7 +110,7 @@ class Here(Crowd):
 
     def obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
         for process, order in zip(self._processes, orders, strict=True):
-            process.tell(order)
+            process.send(order)
         return msgspec.convert(answers(self._processes), list[ProcessDone])
 
 
@@ -139,7 +139,7 @@ def here(place: Place, clients: Sequence[int]) -> Iterator[Here]:
         for own in numbers:
             env = None if place.filer is None else place.filer.environment()
             processes.append(LineProcess(_PROCESS, "clients", env))
-            processes[-1].tell(_spec(place, own))
+            processes[-1].send(_spec(place, own))
         answers(processes)
         yield Here(processes, [len(own) for own in numbers])
     finally:

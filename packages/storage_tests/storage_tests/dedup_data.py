@@ -288,11 +288,11 @@ def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
         for spec in specs:
             processes.append(LineProcess("storage_tests.dedup_data", "writers"))
             ends.callback(processes[-1].end)
-            processes[-1].tell(spec)
+            processes[-1].send(spec)
         answers(processes, between)
         start = time.monotonic_ns() + _AHEAD_NS
         for process in processes:
-            process.tell(start)
+            process.send(start)
         wrote = msgspec.convert(answers(processes, between), list[Wrote])
     seconds = itertools.zip_longest(*(one.bytes_by_second for one in wrote), fillvalue=0)
     return Wrote(

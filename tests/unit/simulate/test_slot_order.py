@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.celery_app import goes_round, own_first
+from core.celery_app import own_first, takes_turns
 
 
 @pytest.mark.parametrize(("databases", "slots"), [(1, 1), (2, 4), (3, 4), (4, 4)])
@@ -16,10 +16,10 @@ def test_every_database_is_some_slots_own(databases: int, slots: int) -> None:
     assert max(counts) - min(counts) <= 1
     assert min(counts) >= 1
     assert all(sorted(order) == list(range(databases)) for order in orders)
-    assert not goes_round(databases, slots)
+    assert not takes_turns(databases, slots)
 
 
 def test_more_databases_than_slots_are_taken_in_turn() -> None:
     """Promise: no database is without a slot: all slots go round."""
-    assert goes_round(5, 4)
+    assert takes_turns(5, 4)
     assert [own_first(range(5), slot, 4) for slot in range(4)] == [[0, 1, 2, 3, 4]] * 4

@@ -28,7 +28,7 @@ from web.context import WebContext
 from web.errors import FieldErrors
 from web.measuring import Measurement, Measurements, command, kinds
 from web.results import chosen_lists, list_hash_lists
-from web.runs import BesideCommand
+from web.runs import CommandRunner
 from web.token import Door
 
 JOB = uuid.UUID(int=1)
@@ -85,7 +85,7 @@ def test_a_hash_list_is_chosen_by_name_and_never_by_path(tmp_path: Path) -> None
     (own / "link").symlink_to("/etc/passwd")
     settings = Settings(storage=tmp_path / "storage", scratch=tmp_path)
     context = WebContext(
-        settings=settings, databases=(), embedded=True, runner=BesideCommand(), door=Door("t" * 16), hash_lists=(other,)
+        settings=settings, databases=(), embedded=True, runner=CommandRunner(), door=Door("t" * 16), hash_lists=(other,)
     )
     assert list(list_hash_lists(context)) == ["0:known.txt", "1:nsrl.db"]
     assert chosen_lists(context, ["1:nsrl.db"]) == [other / "nsrl.db"]
@@ -101,7 +101,7 @@ def test_nothing_is_begun_beside_a_measurement(tmp_path: Path) -> None:
         settings=settings,
         databases=(),
         embedded=True,
-        runner=BesideCommand(),
+        runner=CommandRunner(),
         door=Door("t" * 16),
         measurements=measurements,
     )

@@ -15,7 +15,7 @@ from core.settings import Settings
 from web.context import WebContext
 from web.errors import FieldErrors
 from web.results import allowed_output, allowed_path, chosen_source, list_corpora, read_corpora
-from web.runs import BesideCommand
+from web.runs import CommandRunner
 from web.token import Door
 
 
@@ -33,7 +33,7 @@ def context(tmp_path: Path) -> WebContext:
         settings=Settings(storage=tmp_path / "storage"),
         databases=(),
         embedded=True,
-        runner=BesideCommand(),
+        runner=CommandRunner(),
         door=Door("the token of these tests"),
         corpora=(tmp_path / "place",),
     )

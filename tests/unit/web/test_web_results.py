@@ -33,7 +33,7 @@ from sql.session import Database
 from web.app import create_app
 from web.context import WebContext
 from web.errors import FieldErrors
-from web.runs import BesideCommand, EmbeddedRunner
+from web.runs import CommandRunner, EmbeddedRunner
 from web.token import GRAFANA, WEB, Door, headless_line, published, start_lines
 
 API = "/api/v1"
@@ -69,7 +69,7 @@ def runs(root: Path) -> dict[str, Result]:
 def _client(root: Path) -> TestClient:
     """An application without a database, as between two runs of an experiment."""
     context = WebContext(
-        settings=Settings(storage=root), databases=(), embedded=True, runner=BesideCommand(), door=Door(TOKEN)
+        settings=Settings(storage=root), databases=(), embedded=True, runner=CommandRunner(), door=Door(TOKEN)
     )
     return TestClient(create_app(context), base_url="http://localhost", raise_server_exceptions=False, headers=HEADERS)
 

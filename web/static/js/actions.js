@@ -23,7 +23,7 @@ async function act(button, done, say) {
   button.disabled = true;
   try {
     const { left = [] } = await call(button.dataset.method ?? "POST", button.dataset.path, button.dataset.body && JSON.parse(button.dataset.body));
-    say(left.join("; ")); // of what is deleted, what stays
+    say(left.join("; ")); // files that were not deleted
     if (!button.dataset.then) await done();
     else if (!left.length) location.assign(button.dataset.then);
   } catch (error) {
@@ -32,7 +32,7 @@ async function act(button, done, say) {
   }
 }
 
-/** Have every such button under `root` work; `done` is called after each success. */
+/** Activate every such button under `root`; `done` is called after each success. */
 export function wireActions(root, done) {
   const notice = root.querySelector("[data-notice]");
   const say = (line) => {
@@ -44,7 +44,7 @@ export function wireActions(root, done) {
   }
 }
 
-/** Show those that are allowed now: data-allowed names what each does. */
+/** Show the buttons of actions that are allowed now; data-allowed names the action. */
 export function allowActions(root, allowed) {
   for (const button of root.querySelectorAll("button[data-allowed]")) {
     const may = allowed.includes(button.dataset.allowed);

@@ -143,7 +143,7 @@ export class Board {
     );
   }
 
-  /** So many seconds up to now; null is the whole run. */
+  /** Show so many seconds up to now; null: the whole run. */
   showLast(seconds) {
     this.zoom = null;
     this.window = seconds;

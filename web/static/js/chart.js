@@ -1,4 +1,4 @@
-// One panel of the timeline as a chart: uPlot, its key, and what the mouse points at.
+// One panel of the timeline as a chart: uPlot, its key, and the values under the mouse.
 
 import { make } from "./api.js";
 import { areaFill, css, lookOf } from "./colours.js";
@@ -26,7 +26,7 @@ export class Chart {
     this.show(panel, [], 0);
   }
 
-  /** Another panel, or the same one with other points. */
+  /** Show another panel, or the same one with other points. */
   show(panel, t, end) {
     const same = this.uplot && this.panel.id === panel.id && sameSeries(this.panel, panel);
     this.panel = panel;
@@ -151,7 +151,7 @@ export class Chart {
     return values.flatMap((value, i) => (value != null && values[i - 1] == null && values[i + 1] == null ? [i] : []));
   }
 
-  /** The stretch that was dragged over becomes what all charts show. */
+  /** Zoom all charts to the range that was dragged over. */
   selected(u) {
     const { left, width } = u.select;
     if (width === 0) return;

@@ -19,7 +19,7 @@ export function lookOf(panel, index) {
     const now = panel.series.findIndex((series) => series.id === `${since[1]}_now`);
     return look(now < 0 ? index : now, "dashed");
   }
-  if (id === "free") return look(FREE); // next to what is used: empty, not another thing
+  if (id === "free") return look(FREE); // the unused part
   const op = panel.kind === "stacked" ? OPS.indexOf(id) : -1;
   return look(op >= 0 ? op : index);
 }

@@ -60,7 +60,7 @@ function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-/** As web.pages.labels.short_label. */
+/** Like web.pages.render.short_label. */
 function shortLabel(text) {
   return text.length > MOST_LETTERS ? text.split(/[:,(]/)[0].trim() : text;
 }
@@ -98,12 +98,12 @@ function showOperations(calls = {}) {
 }
 
 function put(name, value, beside = "") {
-  if (!document.querySelector(`[data-figure=${name}]`)) return; // raw, of a job that reads no evidence of its own
+  if (!document.querySelector(`[data-figure=${name}]`)) return; // raw: not of a job that takes the items of others
   document.querySelector(`[data-figure=${name}] .value > span`).textContent = value;
   document.querySelector(`[data-figure=${name}] .beside`).textContent = beside;
 }
 
-/** What a run has done so far, and what is to be known before reading a figure. */
+/** Figures of a run so far, and remarks on them. */
 export function showFigures(timeline, job, state) {
   const { data } = timeline;
   showVerdict(data.limit ?? {}, state, job.reason);
@@ -146,7 +146,7 @@ function besides(...parts) {
   return parts.filter((part) => part).join(" · ");
 }
 
-/** Phases, and when nothing ran: from when to when on the time axis, pauses and all. */
+/** Phases and stops, with begin and end on the time axis, pauses included. */
 function showSpans({ phases, pauses, now_s: now }) {
   const at = (seconds) => clock(seconds, now < 60 ? 0.1 : 1);
   const span = (name, { start_s, end_s }) => {

@@ -2,22 +2,22 @@
 
 import { areaFill, css } from "./colours.js";
 
-const STANDING = ["paused", "held", "suspended"];
+const STOPPED = ["paused", "held", "suspended"];
 const MUCH = 0.3; // share of pauses from which the time between them is hard to see
-const MOST = 4; // stretches that are offered, the latest
+const MOST = 4; // intervals that are offered, the latest
 const LEAST = 2; // CSS pixels: a short pause in a long run is still seen
 
 /** What a pause is called: requeued jobs had ended before. */
 export function pauseName(state) {
-  return STANDING.includes(state) ? state : "ended, then requeued";
+  return STOPPED.includes(state) ? state : "ended, then requeued";
 }
 
-/** The stretches in which something ran, where pauses take much of the run; [[from, to], …] in seconds. What still goes
- *  on is none of them: its end moves. */
+/** The intervals in which something ran, if pauses take much of the run; [[from, to], …] in seconds. The current one is
+ *  not included: its end moves. */
 export function stretches({ pauses, now, over }) {
   const ends = pauses.map(({ start_s, end_s }) => [start_s, end_s ?? now]);
-  const stood = ends.reduce((sum, [from, to]) => sum + to - from, 0);
-  if (stood < MUCH * now) return [];
+  const stopped = ends.reduce((sum, [from, to]) => sum + to - from, 0);
+  if (stopped < MUCH * now) return [];
   const begins = [0, ...ends.map(([, to]) => to)];
   const found = begins.map((from, i) => [from, ends[i]?.[0] ?? (over ? now : from)]);
   return found.filter(([from, to]) => to - from >= 1).slice(-MOST);
@@ -45,10 +45,10 @@ function stretch(u, { state, from, to }) {
   ctx.fillStyle = areaFill(ctx, css("faint"), true, pxRatio);
   ctx.fillRect(left, bbox.top, width, bbox.height);
   ctx.restore();
-  if (STANDING.includes(state)) name(u, state, left, width);
+  if (STOPPED.includes(state)) name(u, state, left, width);
 }
 
-/** The word on a plate of its own, so that the hatching does not run through it; only where it fits. */
+/** Draw the word on a plain background, without the hatching, if it fits. */
 function name(u, text, left, width) {
   const { ctx, bbox, pxRatio } = u;
   ctx.save();

@@ -92,7 +92,7 @@ async function showWire() {
   if (table) document.querySelector("#exception-codes").before(table);
 }
 
-/** What became of the bounds of a job that ended while this page was open. */
+/** Show the outcome of the bounds of a job that ended while this page was open. */
 async function showBounds() {
   const rows = [...document.querySelectorAll("#bounds tbody tr")];
   if (!rows.some((row) => row.querySelector(".open"))) return;
@@ -123,8 +123,8 @@ function showState(state) {
   const pill = document.querySelector("#state");
   pill.className = `state ${state}`;
   pill.textContent = state.replaceAll("_", " ");
-  const told = ["suspended", "paused"].includes(state) ? job.problem : job.problem ?? job.reason; // or in the sentence below
-  document.querySelector("#reason").textContent = told ?? "";
+  const reason = ["suspended", "paused"].includes(state) ? job.problem : job.problem ?? job.reason; // or in the sentence below
+  document.querySelector("#reason").textContent = reason ?? "";
   document.title = document.title.replace(/^.*? · /, `${state.replaceAll("_", " ")} · `);
   allowActions(page, job.allowed ?? []);
 }

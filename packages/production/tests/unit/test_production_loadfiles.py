@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from productions import item, swap, write_export
 
 from core.errors import UsageError
-from core.imported import BESIDE
+from core.imported import LOAD_DIRECTORY
 from production import concordance
 from production.check import check
 from production.importing import take
@@ -238,7 +238,7 @@ def test_a_hostile_load_file_takes_nothing_from_elsewhere(tmp_path: Path) -> Non
     assert (done.natives, done.bare, done.wrong, done.faults) == (len(taken), len(missing), len(missing), 1), told
     assert done.records == done.items + done.faults
     assert [line.partition(":")[0] for line in told] == ["A1", "A2", "A3", "A4", "A5", "CON"]
-    found = [path for path in to.rglob("*") if not path.is_dir() and BESIDE not in path.parts]
+    found = [path for path in to.rglob("*") if not path.is_dir() and LOAD_DIRECTORY not in path.parts]
     assert sorted(path.read_bytes() for path in found) == [b""] * len(missing) + [b"one", b"one", b"one", b"two"]
     assert not any(path.is_symlink() for path in found)
 

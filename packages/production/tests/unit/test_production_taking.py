@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from cli.main import USAGE, main
 from core.errors import UsageError
-from core.imported import BESIDE, Record, keys_of, read_imported, record_path
+from core.imported import LOAD_DIRECTORY, Record, keys_of, read_imported, record_path
 from core.job_types import JobType
 from core.names import LOAD_KEY
 from core.records import FsyncPolicy, Layout
@@ -58,7 +58,7 @@ def _files(root: Path) -> list[str]:
     """What a discovery of the source finds."""
     source = root / "s"
     found = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
-    return sorted(str(path) for path in found if path.parts[0] != BESIDE)
+    return sorted(str(path) for path in found if path.parts[0] != LOAD_DIRECTORY)
 
 
 def _record(root: Path, relative: str) -> Record:

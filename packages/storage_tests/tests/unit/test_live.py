@@ -15,7 +15,7 @@ from storage_tests.routes import shown
 from storage_tests.tally import WHOLE_READ, WHOLE_WRITE, Counters, Tally, merged
 from web.app import create_app
 from web.context import WebContext
-from web.runs import BesideCommand
+from web.runs import CommandRunner
 from web.token import Door
 
 
@@ -147,7 +147,7 @@ TOKEN = "the token of these tests"
 
 def _client(tmp_path: Path, live: Live | None) -> TestClient:
     context = WebContext(
-        settings=Settings(storage=tmp_path), databases=(), embedded=True, runner=BesideCommand(), door=Door(TOKEN),
+        settings=Settings(storage=tmp_path), databases=(), embedded=True, runner=CommandRunner(), door=Door(TOKEN),
         shown=None if live is None else shown(live),
     )  # fmt: skip
     return TestClient(create_app(context), base_url="http://localhost", headers={"Authorization": f"Bearer {TOKEN}"})

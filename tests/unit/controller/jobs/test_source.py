@@ -19,7 +19,7 @@ from controller.jobs.create import copy_source, lpt, remove_copies, split_source
 from controller.jobs.directories import hand_over, hand_over_tree
 from controller.jobs.source import custodians_of, first_tasks, prepare_source, refuse_own_output
 from core.errors import StorageFault, UsageError
-from core.imported import BESIDE, RECORDS, Imported, write_imported
+from core.imported import LOAD_DIRECTORY, RECORDS, Imported, write_imported
 from core.operations import NullRecorder, Op
 from core.records import Phase
 from core.settings import Settings
@@ -78,7 +78,7 @@ def test_first_level_directories_are_custodians(tmp_path: Path) -> None:
 
 def test_what_an_import_keeps_beside_its_files_is_no_custodian(tmp_path: Path) -> None:
     """And an import that was cut short is no source: nobody would know which records it lacks."""
-    for name in ("ann", f"{BESIDE}/{RECORDS}"):
+    for name in ("ann", f"{LOAD_DIRECTORY}/{RECORDS}"):
         (tmp_path / name).mkdir(parents=True)
     with pytest.raises(UsageError, match=r"import was not finished.*import again"):
         prepare_source(FILER, tmp_path)

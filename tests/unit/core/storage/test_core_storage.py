@@ -494,7 +494,7 @@ def test_what_is_called_meanwhile_does_not_wait(
     told = threading.Event()
     waited: list[bool] = []
     monkeypatch.setattr(sync, "syncfs", lambda _fd: waited.append(told.wait(_SECONDS)))
-    with owner.sync_beside(os.fsencode(tmp_path)):
+    with owner.begin_sync(os.fsencode(tmp_path)):
         owner.stat(os.fsencode(tmp_path))
         told.set()
     assert waited == [True]
@@ -514,11 +514,11 @@ def test_one_that_fails_is_a_fault(
 ) -> None:
     """At the end of the block, also where something is on its way up already: the kernel tells of it once. Its descriptor is closed."""
     monkeypatch.setattr(sync, "syncfs", _fail)
-    with pytest.raises(StorageFault, match="sync"), owner.sync_beside(os.fsencode(tmp_path)):
+    with pytest.raises(StorageFault, match="sync"), owner.begin_sync(os.fsencode(tmp_path)):
         pass
     with (
         pytest.raises(StorageFault, match="sync") as fault,
-        owner.sync_beside(os.fsencode(tmp_path)),
+        owner.begin_sync(os.fsencode(tmp_path)),
     ):
         raise ValueError("theirs")
     assert isinstance(fault.value.__cause__, ValueError)
@@ -528,7 +528,7 @@ def test_one_that_fails_is_a_fault(
         ("close", 0),
     ]
     with pytest.raises(StorageFault):
-        owner.sync_beside(os.fsencode(tmp_path / "gone"))
+        owner.begin_sync(os.fsencode(tmp_path / "gone"))
 
 
 def test_no_descriptor_is_left_where_no_thread_can_be_made(
@@ -539,5 +539,5 @@ def test_no_descriptor_is_left_where_no_thread_can_be_made(
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(StorageFault, match="cannot start a thread"):
-        owner.sync_beside(os.fsencode(tmp_path))
+        owner.begin_sync(os.fsencode(tmp_path))
     assert [each.op.label for each in recorder.records] == ["open", "close"]

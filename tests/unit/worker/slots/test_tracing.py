@@ -75,7 +75,7 @@ def test_calls_are_kept_by_task_and_passed_on(slot: Slot) -> None:
 def test_a_call_beside_others_stands_where_it_began(slot: Slot) -> None:
     """It is told when it is over: the trace would have it begin after those that it went on beside."""
     slot.tracer.begin(JOB, Phase.FINALISE, wanted=True)
-    with slot.storage.sync_beside(bytes(slot.home)):
+    with slot.storage.begin_sync(bytes(slot.home)):
         slot.read()
     assert [record.op for record in slot.recorder.records] == [Op.OPEN, *READ, Op.FSYNC, Op.CLOSE]
     slot.tracer.flush()
