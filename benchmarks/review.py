@@ -208,7 +208,7 @@ def _measure(figures: Figures, job: Jobs, hashes: Path, settings: Settings, item
     _timed(figures, f"denist {items:,} items", 20, job, lambda: denist([job], [hashes], settings).system)
     _timed(figures, f"threads of {items:,} items", None, job, lambda: thread([job], subjects=False).threads)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    figures.add("memory of this process at its most", Figure(value=peak, unit="MB"))
+    figures.add("peak memory of this process", Figure(value=peak, unit="MB"))
 
 
 def _measure_texts(figures: Figures, place: Path, texts: int) -> None:
@@ -221,7 +221,7 @@ def _measure_texts(figures: Figures, place: Path, texts: int) -> None:
         figures.add(f"near-duplicates: {part}", Figure(value=100 * value, unit="%", target=95, at_most=False))
     told = language_quality(place / "languages")
     note = f"{told.right:,} right, {told.wrong:,} wrong, {told.unknown:,} unknown"
-    figures.add("languages told right", Figure(value=100 * told.right / sum(told), unit="%", note=note))
+    figures.add("languages detected correctly", Figure(value=100 * told.right / sum(told), unit="%", note=note))
     dice = np.random.default_rng(1)
     words = np.array([f"word{number}" for number in range(50_000)])
     drawn = np.zeros(120, np.int64)
@@ -235,7 +235,7 @@ def _measure_texts(figures: Figures, place: Path, texts: int) -> None:
             collected.add(number, 0, shingles(" ".join(words[drawn])))
         found = int((grouped(collected, 0.8).principal >= 0).sum())
     seconds = time.process_time() - start
-    note = f"{found:,} in groups; seconds of processor, making the texts among them"
+    note = f"{found:,} in groups; CPU seconds, generation of the texts included"
     figures.add(f"near-duplicates of {texts:,} texts of 120 words", Figure(value=seconds, unit="s", note=note))
 
 
@@ -248,7 +248,7 @@ def _timed(figures: Figures, name: str, most: float | None, job: Jobs, work: Cal
     found = work()
     seconds = time.perf_counter() - start
     here, there = time.process_time() - cpu, _server_seconds(job.home) - theirs
-    note = f"{found:,} found; {here:.1f} s of processor here, {there:.1f} s in the database"
+    note = f"{found:,} found; {here:.1f} CPU s here, {there:.1f} s in the database"
     figures.add(name, Figure(value=seconds, unit="s", target=most, at_most=True, note=note))
 
 

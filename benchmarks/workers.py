@@ -238,8 +238,8 @@ def _turn(home: BenchHome, corpus: Path, workers: int, options: list[str], into:
 
 
 def _show(runs: dict[tuple[str, int], Runs], items: int, commands: list[str], floors: dict[int, list[float]]) -> None:
-    print(f"{items:,} items; medians of {len(next(iter(runs.values())).elapsed)} turns; an item, start left out\n")
-    print("checkout  workers  elapsed s  processor ms  kernel ms  faults  switches  start: processor s")
+    print(f"{items:,} items; medians of {len(next(iter(runs.values())).elapsed)} turns; an item, without the start\n")
+    print("checkout  workers  elapsed s        CPU ms  kernel ms  faults  switches  start: CPU s")
     for (of, workers), each in runs.items():
         ms = [1000 * each.each(what, items) for what in ("processor_s", "system_s")]
         counts = [each.each(what, items) for what in ("faults", "switches")]

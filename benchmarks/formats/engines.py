@@ -102,10 +102,10 @@ def _download(jar: Path) -> None:
                 state.update(chunk)
                 out.write(chunk)
         if state.hexdigest() != SHA512:
-            raise TikaAbsent(f"what {URL} gave has another SHA-512 than the published jar")
+            raise TikaAbsent(f"the download from {URL} has another SHA-512 than the published jar")
         part.rename(jar)
     except (OSError, urllib.error.URLError) as e:
-        raise TikaAbsent(f"{URL} cannot be had ({e})") from e
+        raise TikaAbsent(f"{URL} cannot be downloaded ({e})") from e
     finally:
         part.unlink(missing_ok=True)
 

@@ -175,7 +175,7 @@ def show_recall(sources: Iterable[Path], tika: engines.Tika, output: Path) -> No
         for name in dict.fromkeys([*row.less, *row.aside])
     }
     output.write_text(json.dumps(less, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    print(f"what is missing of {len(less):,} files stands in {output}")
+    print(f"the missing terms of {len(less):,} files are in {output}")
 
 
 def _told(mine: Extract, peer: Extract) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def _below(source: Path, found: Mapping[str, Extract]) -> dict[str, Extract]:
 def _table(found: Mapping[str, Row]) -> Table:
     headings = (
         *("format", "files", "Tika's terms", "found", "misread", "compared", "items", "Tika's"),
-        *("with less", "that say so", "goal"),
+        *("with less", "with exception", "goal"),
     )
     table = Table(*headings, box=None, header_style="bold", pad_edge=False)
     for column in table.columns[1:]:

@@ -101,8 +101,8 @@ def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[P
     units = len(source.directories) + bool(source.others)
     if units < parts:
         raise UsageError(
-            f"--shard needs a custodian for each database: {display_name(source.path)} has {units}, there are to be"
-            f" {parts} databases; use fewer databases, or remove --shard"
+            f"--shard needs a custodian for each database: {display_name(source.path)} has {units} for {parts}"
+            " databases; use fewer databases, or remove --shard"
         )
     sizes = _manifest_sizes(source) if source.manifest is not None else _entry_counts(storage, source)
     shares = lpt(sizes, source.directories, parts)

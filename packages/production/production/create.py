@@ -241,7 +241,7 @@ def _nothing(out: LeftOut, containers: int) -> str:
             f"no item is left of {out.items + containers:,} that were chosen: {out.withheld:,} are withheld,"
             f" {out.system_files:,} system files, {out.copies:,} copies of others, {containers:,} containers"
         )
-    return "no item is chosen: look with `edbench review search` what the query finds, and which tags there are"
+    return "no item is chosen: check the query with `edbench review search`, and the names of its tags"
 
 
 def _holding(conn: Connection, job: uuid.UUID, choice: ProductionChoice, picked: Picked) -> list[int]:

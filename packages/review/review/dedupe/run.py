@@ -41,7 +41,7 @@ class Duplicates(Document):
         int, Field(description="Items that are flagged as duplicates; by family, all members of the copies.")
     ]
     duplicate_bytes: int
-    several_ids: Annotated[int, Field(description="Groups of equals with several Message-ID hashes.")]
+    several_ids: Annotated[int, Field(description="Groups with several Message-ID hashes.")]
     several_hashes: Annotated[int, Field(description="Message-ID hashes of messages that are not all equal.")]
 
 
