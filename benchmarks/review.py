@@ -39,7 +39,7 @@ from review.kinds import By, Scope
 from review.languages.identify import UNKNOWN, language_of
 from review.near.bands import bands_for
 from review.near.collected import collecting
-from review.near.grouping import NOBODY, grouped
+from review.near.grouping import NO_GROUP, grouped
 from review.near.shingles import shingles
 from review.threads.run import thread
 from sql.jobs import NewJob, create_job, get_job
@@ -56,7 +56,7 @@ class Quality(NamedTuple):
     precision: float
 
 
-class Told(NamedTuple):
+class Detected(NamedTuple):
     """Numbers of texts by the result of language detection."""
 
     right: int
@@ -91,14 +91,14 @@ def near_quality(corpus: Path, scratch: Path, threshold: float) -> Quality:
                 texts.add(rank, 0, found)
                 taken.append(path)
         principals = grouped(texts, threshold).principal.tolist()
-    return pairs_found(truth, {path: own for path, own in zip(taken, principals, strict=True) if own != NOBODY})
+    return pairs_found(truth, {path: own for path, own in zip(taken, principals, strict=True) if own != NO_GROUP})
 
 
-def language_quality(corpus: Path) -> Told:
+def language_quality(corpus: Path) -> Detected:
     """Count results over the files of a corpus of profile `languages`; files without a text do not count."""
     truth = _loose(corpus, m.LANGUAGE)
     texts = {path: _text(corpus, path) for path in truth}
-    return languages_told(truth, {path: language_of(text) for path, text in texts.items() if text.strip()})
+    return languages_detected(truth, {path: language_of(text) for path, text in texts.items() if text.strip()})
 
 
 def _loose(corpus: Path, column: str) -> dict[str, str]:
@@ -115,14 +115,14 @@ def _text(corpus: Path, path: str) -> str:
         return ""
 
 
-def languages_told(truth: Mapping[str, str], found: Mapping[str, str]) -> Told:
+def languages_detected(truth: Mapping[str, str], found: Mapping[str, str]) -> Detected:
     """Count results; documents that are not in `truth` do not count, nor do those without a text."""
-    said = Counter(
+    results = Counter(
         "unknown" if found[path] == UNKNOWN else found[path] == _ISO.get(language, language)
         for path, language in truth.items()
         if path in found
     )
-    return Told(right=said[True], wrong=said[False], unknown=said["unknown"])
+    return Detected(right=results[True], wrong=results[False], unknown=results["unknown"])
 
 
 ITEMS, HASHES = 1_000_000, 10_000_000
@@ -219,9 +219,9 @@ def _measure_texts(figures: Figures, place: Path, texts: int) -> None:
     quality = near_quality(place / "near", place / "scratch", 0.8)
     for part, value in quality._asdict().items():
         figures.add(f"near-duplicates: {part}", Figure(value=100 * value, unit="%", target=95, at_most=False))
-    told = language_quality(place / "languages")
-    note = f"{told.right:,} right, {told.wrong:,} wrong, {told.unknown:,} unknown"
-    figures.add("languages detected correctly", Figure(value=100 * told.right / sum(told), unit="%", note=note))
+    detected = language_quality(place / "languages")
+    note = f"{detected.right:,} right, {detected.wrong:,} wrong, {detected.unknown:,} unknown"
+    figures.add("languages detected correctly", Figure(value=100 * detected.right / sum(detected), unit="%", note=note))
     dice = np.random.default_rng(1)
     words = np.array([f"word{number}" for number in range(50_000)])
     drawn = np.zeros(120, np.int64)

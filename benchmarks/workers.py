@@ -68,9 +68,7 @@ def _expand(job: tuple[str, str]) -> tuple[int, list[Written]]:
     return size, written
 
 
-def _children(
-    source: Source, media_type: str, out: str, writtens: list[Written], depth: int, budget: list[int]
-) -> None:
+def _children(source: Source, media_type: str, out: str, written: list[Written], depth: int, budget: list[int]) -> None:
     if depth >= _LIMITS.depth or source.size == 0:
         return
     try:
@@ -79,8 +77,8 @@ def _children(
             if taken is not None:
                 path, inner = taken
                 kind = identify(inner, child.media_type)
-                writtens.append((path, kind, inner.size))
-                _children(inner, kind, out, writtens, depth + 1, budget)
+                written.append((path, kind, inner.size))
+                _children(inner, kind, out, written, depth + 1, budget)
     except DocumentError:
         return
 

@@ -170,7 +170,7 @@ def show_recall(sources: Iterable[Path], tika: engines.Tika, output: Path) -> No
     found = rows(mine, peers)
     Console(highlight=False, width=140).print(_table(found))
     less = {
-        name: {**_told(mine.get(name, Extract()), peers[name]), "misread": name in row.aside}
+        name: {**_entry(mine.get(name, Extract()), peers[name]), "misread": name in row.aside}
         for row in found.values()
         for name in dict.fromkeys([*row.less, *row.aside])
     }
@@ -178,7 +178,7 @@ def show_recall(sources: Iterable[Path], tika: engines.Tika, output: Path) -> No
     print(f"the missing terms of {len(less):,} files are in {output}")
 
 
-def _told(mine: Extract, peer: Extract) -> dict[str, Any]:
+def _entry(mine: Extract, peer: Extract) -> dict[str, Any]:
     """Return the entry of a file in the output file."""
     missing = peer.terms - mine.terms
     lost = losses(missing, mine, peer)
@@ -218,6 +218,6 @@ def _table(found: Mapping[str, Row]) -> Table:
         less, silent = len(row.less), len(row.silent)
         shares = (f"{row.share:.2%}", len(row.aside), f"{row.share_compared:.2%}")
         figures = (row.files, row.terms, *shares, row.items, row.peer_items, less, less - silent)
-        told = (f"{figure:,}" if isinstance(figure, int) else figure for figure in figures)
-        table.add_row(name, *told, "" if name == OTHER else row.met)
+        cells = (f"{figure:,}" if isinstance(figure, int) else figure for figure in figures)
+        table.add_row(name, *cells, "" if name == OTHER else row.met)
     return table

@@ -60,7 +60,7 @@ def _copy_tree(storage: Storage, path: bytes, target: bytes) -> None:
     except SourceFileError as error:
         raise _cannot_copy(error.detail) from error
     except StorageFault as error:
-        raise _of_name(path, error) from error
+        raise _name_clash(path, error) from error
     with listing:
         for entry in chain.from_iterable(listing):
             below, copied = os.path.join(path, entry.name), os.path.join(target, entry.name)
@@ -78,10 +78,10 @@ def _copy_file(storage: Storage, path: bytes, target: bytes) -> None:
     except SourceFileError as error:
         raise _cannot_copy(error.detail) from error
     except StorageFault as error:
-        raise _of_name(path, error) from error
+        raise _name_clash(path, error) from error
 
 
-def _of_name(path: bytes, error: StorageFault) -> UsageError | StorageFault:
+def _name_clash(path: bytes, error: StorageFault) -> UsageError | StorageFault:
     """Refuse a copy if the storage root takes two names of the source for one: one of the two files would be lost."""
     if error.errno != errno.EEXIST:
         return error

@@ -137,8 +137,8 @@ class Overview:
         known = self._over.get(job.id)
         if known is not None and (known.state, known.finished) == (job.state, summary.finished_at):
             return known
-        stand = (job.state, summary.finished_at)
-        labels = self._labels.of(job.id, alone(JobHandle(database, job)), [stand])
+        state_and_end = (job.state, summary.finished_at)
+        labels = self._labels.of(job.id, alone(JobHandle(database, job)), [state_and_end])
         row = _row(database, summary, labels.lines)
         if row.state.over and labels.final:
             with self._lock:
@@ -237,11 +237,11 @@ def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow
     shares = [each.progress for each in rows if each.progress is not None]
     sums = {key: sum(getattr(each, key) for each in rows) for key in _SUMMED}
     ends = [each.finished for each in rows if each.finished is not None]
-    behind = min(rows, key=lambda each: each.progress or 0.0)
+    slowest = min(rows, key=lambda each: each.progress or 0.0)
     return JobRow(
         **own,
         **sums,
-        **{key: getattr(behind, key) for key in ("client", "project", "phase", "workers", "slots")},
+        **{key: getattr(slowest, key) for key in ("client", "project", "phase", "workers", "slots")},
         database=", ".join(each.database for each in rows),
         state=group_state([each.state for each in rows]),
         reason=next((each.reason for each in rows if each.reason), None),
