@@ -147,7 +147,7 @@ bench-starts: setup ## measure the start-up time of commands
 bench-workers: setup ## measure the cost per item with 1, 2 and 4 workers (BENCH_ARGS="--floor --base DIR" adds the floor and another checkout)
 	@$(PYTHON) -m benchmarks.workers $(BENCH_ARGS)
 
-results: setup ## measure a mounted storage for docs/dev/results (RESULTS_ARGS="--mount DIR --name NAME"), or --check or --retell what is published
+results: setup ## measure a mounted storage for docs/dev/results (RESULTS_ARGS="--mount DIR --name NAME"), or --check or --recompute what is published
 	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)
 
 bundle: setup ## write an archive that installs without a network: wheels, repository, images of the engine if there is one

@@ -67,7 +67,7 @@ def main() -> None:
     seconds = time.process_time() - begin
     for line in report(read):
         print(line)
-    print(f"\n{seconds / len(read) * 1e6:,.0f} µs of a processor a sample, with making it")
+    print(f"\n{seconds / len(read) * 1e6:,.0f} µs of CPU for a sample, its generation included")
 
 
 Read = tuple[Sample, Detected, bool]
@@ -78,7 +78,7 @@ def report(read: list[Read]) -> Iterator[str]:
     pairs = {(sample.language, sample.charset) for sample, _, _ in read}
     charsets, languages = {charset for _, charset in pairs}, {language for language, _ in pairs}
     yield f"{len(read):,} samples: {len(languages)} languages, {len(charsets)} charsets, {len(pairs)} pairs of them"
-    yield from ("", "| bytes | samples | right | guessed | wrong, not called guessed |", "|---|---|---|---|---|")
+    yield from ("", "| bytes | samples | right | guessed | wrong, not marked as guessed |", "|---|---|---|---|---|")
     for length in LENGTHS:
         yield _row(f"{length:,}", [one for one in read if one[0].length == length])
     yield _row(f"from {ENOUGH} on", [one for one in read if one[0].length >= ENOUGH])

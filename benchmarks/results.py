@@ -2,7 +2,8 @@
 docs/dev/results.
 
 `--mount DIR --name NAME` runs a discovery and the storage tests there and writes docs/dev/results/packages/NAME. `--check` compares
-each published package with what is computed from its observations; `--retell` writes results, reports and manifests again."""
+each published package with what is computed from its observations; `--recompute` writes results, reports and manifests again.
+"""
 
 from __future__ import annotations
 
@@ -52,15 +53,15 @@ def main() -> None:
     parser.add_argument("--about", default="", help="model, disks and network of the storage")
     parser.add_argument("--filer-cache", default="", help="what the storage can cache, such as 32GB")
     parser.add_argument("--scale", default="0.0003", help="scale of the reference corpus for the discovery")
-    parser.add_argument("--retell", action="store_true", help="recompute results and reports of all published packages")
+    parser.add_argument("--recompute", action="store_true", help="recompute all published packages")
     parser.add_argument("--check", action="store_true", help="check every published package")
     given = parser.parse_args()
     if given.check:
         sys.exit("\n".join(differences()) or None)
-    if given.retell:
-        retell()
+    if given.recompute:
+        recompute()
     elif given.mount is None or not _NAME.fullmatch(given.name or ""):
-        parser.error("give --mount DIR and --name (small letters, digits, dashes), or --check, or --retell")
+        parser.error("give --mount DIR and --name (small letters, digits, dashes), or --check, or --recompute")
     elif not given.mount.is_dir() or any(path.name != "lost+found" for path in given.mount.iterdir()):
         parser.error(f"--mount {given.mount} is not an empty directory")
     else:
@@ -100,7 +101,7 @@ def measure(mount: Path, name: str, about: str, cache: str, scale: str) -> list[
     return [f"{name}: {step['name']}: {step['why_not']}" for step in record["steps"] if step["why_not"]]
 
 
-def retell() -> None:
+def recompute() -> None:
     """Recompute every published package from its observations; a signature of the earlier manifest becomes invalid."""
     for there in published():
         with unpacked(there) as packages:

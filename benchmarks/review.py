@@ -39,7 +39,7 @@ from review.kinds import By, Scope
 from review.languages.identify import UNKNOWN, language_of
 from review.near.bands import bands_for
 from review.near.collected import collecting
-from review.near.grouping import NOBODY, grouped
+from review.near.grouping import NO_GROUP, grouped
 from review.near.shingles import shingles
 from review.threads.run import thread
 from sql.jobs import NewJob, create_job, get_job
@@ -56,7 +56,7 @@ class Quality(NamedTuple):
     precision: float
 
 
-class Told(NamedTuple):
+class Detected(NamedTuple):
     """Numbers of texts by the result of language detection."""
 
     right: int
@@ -91,14 +91,14 @@ def near_quality(corpus: Path, scratch: Path, threshold: float) -> Quality:
                 texts.add(rank, 0, found)
                 taken.append(path)
         principals = grouped(texts, threshold).principal.tolist()
-    return pairs_found(truth, {path: own for path, own in zip(taken, principals, strict=True) if own != NOBODY})
+    return pairs_found(truth, {path: own for path, own in zip(taken, principals, strict=True) if own != NO_GROUP})
 
 
-def language_quality(corpus: Path) -> Told:
+def language_quality(corpus: Path) -> Detected:
     """Count results over the files of a corpus of profile `languages`; files without a text do not count."""
     truth = _loose(corpus, m.LANGUAGE)
     texts = {path: _text(corpus, path) for path in truth}
-    return languages_told(truth, {path: language_of(text) for path, text in texts.items() if text.strip()})
+    return languages_detected(truth, {path: language_of(text) for path, text in texts.items() if text.strip()})
 
 
 def _loose(corpus: Path, column: str) -> dict[str, str]:
@@ -115,14 +115,14 @@ def _text(corpus: Path, path: str) -> str:
         return ""
 
 
-def languages_told(truth: Mapping[str, str], found: Mapping[str, str]) -> Told:
+def languages_detected(truth: Mapping[str, str], found: Mapping[str, str]) -> Detected:
     """Count results; documents that are not in `truth` do not count, nor do those without a text."""
-    said = Counter(
+    results = Counter(
         "unknown" if found[path] == UNKNOWN else found[path] == _ISO.get(language, language)
         for path, language in truth.items()
         if path in found
     )
-    return Told(right=said[True], wrong=said[False], unknown=said["unknown"])
+    return Detected(right=results[True], wrong=results[False], unknown=results["unknown"])
 
 
 ITEMS, HASHES = 1_000_000, 10_000_000
@@ -208,7 +208,7 @@ def _measure(figures: Figures, job: Jobs, hashes: Path, settings: Settings, item
     _timed(figures, f"denist {items:,} items", 20, job, lambda: denist([job], [hashes], settings).system)
     _timed(figures, f"threads of {items:,} items", None, job, lambda: thread([job], subjects=False).threads)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    figures.add("memory of this process at its most", Figure(value=peak, unit="MB"))
+    figures.add("peak memory of this process", Figure(value=peak, unit="MB"))
 
 
 def _measure_texts(figures: Figures, place: Path, texts: int) -> None:
@@ -219,9 +219,9 @@ def _measure_texts(figures: Figures, place: Path, texts: int) -> None:
     quality = near_quality(place / "near", place / "scratch", 0.8)
     for part, value in quality._asdict().items():
         figures.add(f"near-duplicates: {part}", Figure(value=100 * value, unit="%", target=95, at_most=False))
-    told = language_quality(place / "languages")
-    note = f"{told.right:,} right, {told.wrong:,} wrong, {told.unknown:,} unknown"
-    figures.add("languages told right", Figure(value=100 * told.right / sum(told), unit="%", note=note))
+    detected = language_quality(place / "languages")
+    note = f"{detected.right:,} right, {detected.wrong:,} wrong, {detected.unknown:,} unknown"
+    figures.add("languages detected correctly", Figure(value=100 * detected.right / sum(detected), unit="%", note=note))
     dice = np.random.default_rng(1)
     words = np.array([f"word{number}" for number in range(50_000)])
     drawn = np.zeros(120, np.int64)
@@ -235,7 +235,7 @@ def _measure_texts(figures: Figures, place: Path, texts: int) -> None:
             collected.add(number, 0, shingles(" ".join(words[drawn])))
         found = int((grouped(collected, 0.8).principal >= 0).sum())
     seconds = time.process_time() - start
-    note = f"{found:,} in groups; seconds of processor, making the texts among them"
+    note = f"{found:,} in groups; CPU seconds, generation of the texts included"
     figures.add(f"near-duplicates of {texts:,} texts of 120 words", Figure(value=seconds, unit="s", note=note))
 
 
@@ -248,7 +248,7 @@ def _timed(figures: Figures, name: str, most: float | None, job: Jobs, work: Cal
     found = work()
     seconds = time.perf_counter() - start
     here, there = time.process_time() - cpu, _server_seconds(job.home) - theirs
-    note = f"{found:,} found; {here:.1f} s of processor here, {there:.1f} s in the database"
+    note = f"{found:,} found; {here:.1f} CPU s here, {there:.1f} s in the database"
     figures.add(name, Figure(value=seconds, unit="s", target=most, at_most=True, note=note))
 
 

@@ -56,7 +56,7 @@ def _first_words(home: BenchHome, rounds: int, figures: Figures) -> None:
         runs = [_first_word(home, command) for _ in range(rounds + 1)][1:]
         times, used = ([run[at] for run in runs] for at in (0, 1))
         span = f"{min(times):.3f} to {max(times):.3f}"
-        note = f"median of {len(times)}, {span}; {statistics.median(used):.2f} s of a processor"
+        note = f"median of {len(times)}, {span}; {statistics.median(used):.2f} s of CPU"
         figure = Figure(value=statistics.median(times), unit="s", target=most, at_most=True, note=note)
         figures.add(f"first word of edbench {' '.join(command)}", figure)
 

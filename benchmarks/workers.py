@@ -67,9 +67,7 @@ def _expand(job: tuple[str, str]) -> tuple[int, list[Written]]:
     return size, written
 
 
-def _children(
-    source: Source, media_type: str, out: str, writtens: list[Written], depth: int, budget: list[int]
-) -> None:
+def _children(source: Source, media_type: str, out: str, written: list[Written], depth: int, budget: list[int]) -> None:
     if depth >= _LIMITS.depth or source.size == 0:
         return
     try:
@@ -78,8 +76,8 @@ def _children(
             if taken is not None:
                 path, inner = taken
                 kind = identify(inner, child.media_type)
-                writtens.append((path, kind, inner.size))
-                _children(inner, kind, out, writtens, depth + 1, budget)
+                written.append((path, kind, inner.size))
+                _children(inner, kind, out, written, depth + 1, budget)
     except DocumentError:
         return
 
@@ -237,8 +235,8 @@ def _turn(home: BenchHome, corpus: Path, workers: int, options: list[str], into:
 
 
 def _show(runs: dict[tuple[str, int], Runs], items: int, commands: list[str], floors: dict[int, list[float]]) -> None:
-    print(f"{items:,} items; medians of {len(next(iter(runs.values())).elapsed)} turns; an item, start left out\n")
-    print("checkout  workers  elapsed s  processor ms  kernel ms  faults  switches  start: processor s")
+    print(f"{items:,} items; medians of {len(next(iter(runs.values())).elapsed)} turns; an item, without the start\n")
+    print("checkout  workers  elapsed s        CPU ms  kernel ms  faults  switches  start: CPU s")
     for (of, workers), each in runs.items():
         ms = [1000 * each.each(what, items) for what in ("processor_s", "system_s")]
         counts = [each.each(what, items) for what in ("faults", "switches")]

@@ -100,16 +100,16 @@ def operator() -> str:
     """Return the caller set by `acting`; otherwise the names of the process's user and of the host. A user without a
     name appears as its number; the user that sudo acts for follows in parentheses. `LOGNAME` and `USER` are not used:
     any user can set them."""
-    said = _ACTING.get("")
-    if said:
-        return said
+    given = _ACTING.get("")
+    if given:
+        return given
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         name = f"uid {os.geteuid()}"
     caller = os.environ.get("SUDO_USER", "")
-    behind = f" (sudo: {caller})" if caller != name and _NAME.fullmatch(caller) else ""
-    return f"{name}@{socket.gethostname()}{behind}"
+    suffix = f" (sudo: {caller})" if caller != name and _NAME.fullmatch(caller) else ""
+    return f"{name}@{socket.gethostname()}{suffix}"
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def acting(who: str) -> Iterator[None]:
 
 _ACTION, _ITEM, _END = "action", "item", "end"  # values of a line's `record`
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TOLD = ("at", "who", "action", "details")  # the hashed text, a line each
+_HASHED_LINES = ("at", "who", "action", "details")  # the hashed text, a line each
 
 
 @dataclass(slots=True)
@@ -168,19 +168,19 @@ class _Checking:
 
     def line(self, number: int, line: str) -> None:
         try:
-            told = json.loads(line, object_pairs_hook=_once)
-            if told["record"] == _END:
-                self._end(told)
+            record = json.loads(line, object_pairs_hook=_once)
+            if record["record"] == _END:
+                self._end(record)
                 return
-            self.open[told["record"]] += 1
-            if told["record"] == _ACTION:
+            self.open[record["record"]] += 1
+            if record["record"] == _ACTION:
                 self.done.actions += 1
-                self._action(told)
+                self._action(record)
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-            self.wrong(f"line {number}: {_said(error)}")
+            self.wrong(f"line {number}: {_why(error)}")
 
-    def _action(self, told: dict[str, Any]) -> None:
-        job, chain = str(uuid.UUID(told["job"])), told["chain"]
+    def _action(self, record: dict[str, Any]) -> None:
+        job, chain = str(uuid.UUID(record["job"])), record["chain"]
         chains = self._chains[job]
         if chain is None:
             raise ValueError("its hash was removed")
@@ -188,44 +188,44 @@ class _Checking:
         chains.append(chain)
         self.done.last[job] = max(chains, self._before.get(job, []), key=len)[-1]
         self.seen.add(chain)
-        if told["action"] == CREATED and len(chains) > 1:
+        if record["action"] == CREATED and len(chains) > 1:
             raise ValueError("there are actions before it, but no action can come before the creation of a job")
         if (known := self._before.get(job, [])[len(chains) - 1 : len(chains)]) and known != [chain]:
             raise ValueError("an earlier list of the same job has another action in this position")
-        if hashlib.sha256(start + told["hashed"].encode()).hexdigest() != chain:
+        if hashlib.sha256(start + record["hashed"].encode()).hexdigest() != chain:
             raise ValueError(
                 "its hash does not match: `hashed` was changed, or an action before it was removed, inserted or moved"
             )
-        if (other := _differing(told)) is not None:
+        if (other := _differing(record)) is not None:
             raise ValueError(f"{other} differs from what was hashed")
-        if told.get("broken"):
+        if record.get("broken"):
             raise ValueError("the chain was broken already when the list was printed")
 
-    def _end(self, told: dict[str, Any]) -> None:
+    def _end(self, record: dict[str, Any]) -> None:
         """Check that every printed record is there; lists may follow one another. Raises ValueError."""
         before, self.open = self.open, Counter()
         for job, chains in self._chains.items():
             self._before[job] = max(self._before.get(job, []), chains, key=len)
         self._chains.clear()
         for kind, name in ((_ACTION, "actions"), (_ITEM, "items")):
-            if told[name] != before[kind]:
-                raise ValueError(f"it counts {told[name]} {name} before it, but there are {before[kind]}")
+            if record[name] != before[kind]:
+                raise ValueError(f"it counts {record[name]} {name} before it, but there are {before[kind]}")
 
 
-def _differing(told: dict[str, Any]) -> str | None:
+def _differing(record: dict[str, Any]) -> str | None:
     """Return the first field that differs from the hashed text."""
-    parts = told["hashed"].split("\n")
-    if len(parts) != len(_TOLD):
+    parts = record["hashed"].split("\n")
+    if len(parts) != len(_HASHED_LINES):
         return "the number of lines"
     seconds, who, action, details = parts
-    told_at = datetime.fromisoformat(told["at"])
+    recorded_at = datetime.fromisoformat(record["at"])
     same = (
-        Decimal(seconds) == Decimal((told_at - _EPOCH) // timedelta(microseconds=1)) / 1_000_000,
-        told["who"] == who,
-        told["action"] == action,
-        _canonical(told["details"]) == _canonical(json.loads(details, object_pairs_hook=_once)),
+        Decimal(seconds) == Decimal((recorded_at - _EPOCH) // timedelta(microseconds=1)) / 1_000_000,
+        record["who"] == who,
+        record["action"] == action,
+        _canonical(record["details"]) == _canonical(json.loads(details, object_pairs_hook=_once)),
     )
-    return next((name for name, is_same in zip(_TOLD, same, strict=True) if not is_same), None)
+    return next((name for name, is_same in zip(_HASHED_LINES, same, strict=True) if not is_same), None)
 
 
 def _canonical(value: Any) -> str:
@@ -240,7 +240,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _said(error: Exception) -> str:
+def _why(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"it has no {error}"
     if isinstance(error, json.JSONDecodeError | TypeError | AttributeError | InvalidOperation):
@@ -266,18 +266,18 @@ def items_of(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
     that had it before, and the parser that each of them used, as its worker recorded. Unknown values are None. No
     transaction is open between two portions."""
     for handle in handles:
-        after, telling = uuid.UUID(int=0), _Telling(handle)
+        after, maker = uuid.UUID(int=0), _RecordMaker(handle)
         while True:
             with handle.database.transaction() as conn:
                 rows = CUSTODY.custody_items(conn, job=handle.id, after=after, limit=_AT_ONCE)
-                told = telling.told(conn, rows)
-            yield from told
+                records = maker.records(conn, rows)
+            yield from records
             if len(rows) < _AT_ONCE:
                 break
             after = rows[-1].id
 
 
-class _Telling:
+class _RecordMaker:
     """Maker of the custody records of a job's items, with the parser sets read so far and the tasks of the present
     portion."""
 
@@ -287,7 +287,7 @@ class _Telling:
         self._tasks: dict[uuid.UUID, TaskRow] = {}
         self._whose: dict[uuid.UUID, dict[str, Any]] = {}  # what is the same for all items of a task
 
-    def told(self, conn: Connection, rows: Sequence[CustodyRow]) -> list[dict[str, Any]]:
+    def records(self, conn: Connection, rows: Sequence[CustodyRow]) -> list[dict[str, Any]]:
         """Return a record for each row."""
         wanted = {task for row in rows for task in (row.task, row.before, row.first) if task is not None}
         self._tasks = {task.id: task for task in CUSTODY.custody_tasks(conn, tasks=list(wanted))}
@@ -302,16 +302,16 @@ class _Telling:
         if row.task is None:
             return dict.fromkeys((*_WHERE, *_BY)) | {"earlier": []}
         last = self._tasks[row.task]
-        told, later = [self._by(last, row.media_type)], last
+        tasks, later = [self._by(last, row.media_type)], last
         for number in (row.before, row.first):
             if number is not None:
                 task = self._tasks[number]
-                told.append(self._by(task, row.media_type) | (dict.fromkeys(_WHERE) if later.joined else {}))
+                tasks.append(self._by(task, row.media_type) | (dict.fromkeys(_WHERE) if later.joined else {}))
                 later = task
-        opened = told[0]
+        opened = tasks[0]
         if row.container and last.phase != Phase.EXPAND:
-            opened = told[1] if len(told) > 1 else dict.fromkeys(_PARSER)
-        return told[0] | {key: opened[key] for key in _PARSER} | {"earlier": told[:0:-1]}
+            opened = tasks[1] if len(tasks) > 1 else dict.fromkeys(_PARSER)
+        return tasks[0] | {key: opened[key] for key in _PARSER} | {"earlier": tasks[:0:-1]}
 
     def _by(self, task: TaskRow, media_type: str) -> dict[str, Any]:
         """Return a task, with the parser that its worker had for items of this type."""

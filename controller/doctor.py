@@ -70,20 +70,20 @@ def judge_mount(mount: MountEntry | None, *, filer: bool) -> Finding:
     role = "storage" if filer else "scratch"
     if mount is None:
         return warn(f"{role}: /proc has no entry for its mount", "run on Linux with /proc mounted")
-    said = f"{role}: {mount.kind} from {mount.source} on {mount.point} ({','.join(mount.options)})"
+    text = f"{role}: {mount.kind} from {mount.source} on {mount.point} ({','.join(mount.options)})"
     if "ro" in mount.options:
-        return bad(said + ": read-only", "mount it read-write")
+        return bad(text + ": read-only", "mount it read-write")
     if filer and mount.reach is Reach.MEMORY:
         return warn(
-            said + ": memory, so results are not about storage", "set EDBENCH_STORAGE to the storage under test"
+            text + ": memory, so results are not about storage", "set EDBENCH_STORAGE to the storage under test"
         )
     if filer and mount.kind == "overlay":
-        return warn(said + ": a container's own layer", "mount the storage under test and set EDBENCH_STORAGE to it")
+        return warn(text + ": a container's own layer", "mount the storage under test and set EDBENCH_STORAGE to it")
     if filer and "soft" in mount.options:
-        return warn(said + ": soft NFS mounts lose writes silently", "mount it with hard")
+        return warn(text + ": soft NFS mounts lose writes silently", "mount it with hard")
     if not filer and mount.reach is Reach.NETWORK:
-        return warn(said + ": scratch is on a filer", "set EDBENCH_SCRATCH to a local directory")
-    return ok(said)
+        return warn(text + ": scratch is on a filer", "set EDBENCH_SCRATCH to a local directory")
+    return ok(text)
 
 
 _NEEDED, _WANTED = 1_000_000_000, 10_000_000_000  # bytes
@@ -311,8 +311,8 @@ def office() -> Finding:
             f"processing jobs make slip sheets of office documents, and WordPerfect and similar files have no text: {error}",
             f"install it (Debian, Ubuntu: {INSTALL})",
         )
-    told = f"pages of office documents, text of WordPerfect and similar files: LibreOffice {found.version} with {', '.join(found.parts) or 'nothing'}"
-    return ok(told) if len(found.parts) == len(PARTS) else warn(told, f"install the rest (Debian, Ubuntu: {INSTALL})")
+    text = f"pages of office documents, text of WordPerfect and similar files: LibreOffice {found.version} with {', '.join(found.parts) or 'nothing'}"
+    return ok(text) if len(found.parts) == len(PARTS) else warn(text, f"install the rest (Debian, Ubuntu: {INSTALL})")
 
 
 def sandbox() -> Finding:
@@ -352,8 +352,8 @@ def _runs(name: str, program: Path) -> Finding:
     except (OSError, subprocess.TimeoutExpired) as error:
         return bad(f"{name}: {program} does not run: {error}", fix)
     if done.returncode != 0:
-        said = (done.stderr.strip() or "no output").splitlines()[-1]
-        return bad(f"{name}: {program} does not run: {said}", fix)
+        line = (done.stderr.strip() or "no output").splitlines()[-1]
+        return bad(f"{name}: {program} does not run: {line}", fix)
     return ok(f"{name}: {done.stdout.strip().splitlines()[0]}")
 
 
@@ -435,8 +435,8 @@ def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
     finally:
         opened.dispose()
     if version // 10_000 < _LEAST_POSTGRES:
-        told = f"database {address.name} is PostgreSQL {version // 10_000}"
-        yield bad(told, f"use PostgreSQL {_LEAST_POSTGRES} or newer")
+        text = f"database {address.name} is PostgreSQL {version // 10_000}"
+        yield bad(text, f"use PostgreSQL {_LEAST_POSTGRES} or newer")
     else:
         yield ok(f"database {address.name}: PostgreSQL {version // 10_000} answers")
     if powers:
@@ -444,8 +444,8 @@ def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
             f"database {address.name}: the login is a superuser, which may run programs on the server",
             "use a login that only owns the database, see docs/logins.md",
         )
-    said = f"database {address.name}: its clock is {offset * 1000:+.0f} ms from ours"
-    yield ok(said) if abs(offset) <= _OFFSET_SECONDS else warn(said, "run an NTP client on both machines")
+    text = f"database {address.name}: its clock is {offset * 1000:+.0f} ms from ours"
+    yield ok(text) if abs(offset) <= _OFFSET_SECONDS else warn(text, "run an NTP client on both machines")
 
 
 def broker(url: str | None) -> Finding:

@@ -80,10 +80,10 @@ def _apart(handles: Sequence[JobHandle], kind: ReviewKind, again: str) -> str:
     """Explain why several jobs have no finding of one kind in common, or one has none any more, and what to do."""
     if len(handles) == 1:
         return f"the {kind.value} findings of job {handles[0].id} include jobs that changed since; {again} again"
-    said = f"these {len(handles)} jobs have no {kind.value} findings in common, or include jobs that changed since; {again} for all of them together"
+    text = f"these {len(handles)} jobs have no {kind.value} findings in common, or include jobs that changed since; {again} for all of them together"
     if kind is ReviewKind.DEDUPE:
-        said += "; add --scope jobs to find duplicates across jobs"
-    return said
+        text += "; add --scope jobs to find duplicates across jobs"
+    return text
 
 
 def check_findings(

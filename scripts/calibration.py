@@ -41,7 +41,7 @@ _SAMPLE_SECONDS = 0.2  # CPU accounts are read this often: phases are short
 _SETTLE_SECONDS = 11.0  # an idle connection of PostgreSQL reports the rows that it has counted after 10 s
 # Rows of phase expand are known when connections have been idle; while a job is held for that, what its workers used is not known by
 # phase. So a job is measured for its database or for its workers.
-_OF_DATABASE, _OF_WORKERS = (DATABASE_CPU, ROWS), (CPU, WAIT)
+_DATABASE_QUANTITIES, _WORKER_QUANTITIES = (DATABASE_CPU, ROWS), (CPU, WAIT)
 # Sizes of a job's files, relative to the median of the reference profile: to separate the effects of items and bytes.
 _SIZES = {"small": 0.4, "large": 3.0}
 
@@ -136,7 +136,7 @@ def _measure(name: str, profile: str, work: Path, times: float | None = None, ba
     command: list[str | Path] = [sys.executable, __file__, "--run", corpus, result, "--files", f"{files}"]
     subprocess.run([*command, "--slots", f"{slots}", *(["--settle"] if times else [])], check=True, cwd=ROOT)
     job = job_of(json.loads(result.read_text()), corpus / "manifest.parquet", label)
-    dropped = _OF_WORKERS if times else _OF_DATABASE
+    dropped = _WORKER_QUANTITIES if times else _DATABASE_QUANTITIES
     for phase, took in job["phases"].items():
         job["phases"][phase] = {quantity: value for quantity, value in took.items() if quantity not in dropped}
     kept.write_text(json.dumps(job))

@@ -64,10 +64,10 @@ def main() -> None:
     small = str(SMALL / "data" / "melvyn_moret")
     edbench("bench", "scale-up", "--corpus", small, *load.split(), *to("scale-up"), quiet=True)
     print(f"$ edbench {' '.join(SIMULATION)}", flush=True)
-    said, wrong = simulation.communicate()
+    printed, wrong = simulation.communicate()
     if simulation.returncode != 0:
         sys.exit(f"{wrong}demo: `edbench {' '.join(SIMULATION)}` failed with exit status {simulation.returncode}")
-    print(said)
+    print(printed)
     print("\n".join(summary(document("job"), document("verify"), document("scale-up"))))
     print(f"The demo took {time.monotonic() - begun:.0f} s.")
 

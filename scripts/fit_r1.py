@@ -118,11 +118,11 @@ def fit(residuals: Residuals, start: Sequence[float], rounds: int) -> list[float
             damping *= 4
         else:
             break
-        print(f"  {now @ now:8.3f}  {_said(np.exp(at))}", flush=True)
+        print(f"  {now @ now:8.3f}  {_shown(np.exp(at))}", flush=True)
     return list(np.exp(at))
 
 
-def _said(values: Sequence[float]) -> str:
+def _shown(values: Sequence[float]) -> str:
     return ", ".join(f"{name} {value:.4g}" for (name, *_), value in zip(PARAMETERS, values, strict=True))
 
 

@@ -47,13 +47,13 @@ def _page() -> Iterator[str]:
 
 
 def _option(name: str, info: FieldInfo) -> tuple[str, ...]:
-    said, _, default = (info.description or "").partition("  [default: ")
+    text, _, default = (info.description or "").partition("  [default: ")
     variable = next((each for each in info.metadata if isinstance(each, Variable)), Variable("", ""))
     plain = "no" if info.default is False else "" if info.default is None else str(info.default)
     default = variable.default or default.removesuffix("]") or plain
     api = f"`{name}`" if name in DiscoveryOrder.model_fields else ""
     environment = f"`{variable.name}`" if variable.name else ""
-    return f"`--{name.replace('_', '-')}`", api, _value(info), default, environment, said
+    return f"`--{name.replace('_', '-')}`", api, _value(info), default, environment, text
 
 
 def _value(info: FieldInfo) -> str:

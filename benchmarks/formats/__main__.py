@@ -35,7 +35,7 @@ class Options:
 def main() -> None:
     """Measure; exit status 0 whether targets are met or not."""
     parser = argparse.ArgumentParser(prog="make bench-formats BENCH_ARGS=…", description=__doc__)
-    parser.add_argument("--scale", default="0.001", help="of the reference corpus; 0 leaves it out")
+    parser.add_argument("--scale", default="0.001", help="of the reference corpus; 0 skips it")
     parser.add_argument("--rounds", type=int, default=3, help="under the clock, after one that is not")
     parser.add_argument("--real-files", type=Path, default=REAL_FILES, help="a directory of files of any kind")
     parser.add_argument("--cache", type=Path, default=Path(".bench-cache"), help="where Tika's jar is kept")
@@ -53,7 +53,7 @@ def main() -> None:
     if arguments.real_files.is_dir():
         _measure("real", arguments.real_files, figures, options)
     else:
-        print(f"real files: left out, there is no directory {arguments.real_files}")
+        print(f"real files: skipped, there is no directory {arguments.real_files}")
     if float(arguments.scale):
         _corpus(arguments.scale, figures, options)
     print()
@@ -127,7 +127,7 @@ def _compare(
     note = f"{ours.files_per_second:,.0f} : {run.files_per_second:,.0f} files/s, two at a time"
     value = ours.files_per_second / run.files_per_second if run.files_per_second else 0.0
     figures.add(f"{name}_ratio", Figure(value=value, unit="x of Tika", target=10, note=note))
-    note = f"{ours.cpu_seconds * 1e3:.2f} : {run.cpu_seconds * 1e3:.2f} ms of processor time a file; tells on busy machines"
+    note = f"{ours.cpu_seconds * 1e3:.2f} : {run.cpu_seconds * 1e3:.2f} ms of CPU a file; comparable on busy machines"
     value = run.cpu_seconds / ours.cpu_seconds if ours.cpu_seconds else 0.0
     figures.add(f"{name}_ratio_cpu", Figure(value=value, unit="x of Tika", note=note))
     note = f"of {total.terms:,} terms in {total.files} files, sets by file"

@@ -82,14 +82,14 @@ def find_tika(cache: Path) -> Tika:
     java = shutil.which("java")
     if java is None:
         raise TikaAbsent("there is no java on the path")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
     own = os.environ.get("TIKA_APP_JAR")
     jar = Path(own) if own else cache / f"tika-app-{VERSION}.jar"
     if own and not jar.is_file():
         raise TikaAbsent(f"TIKA_APP_JAR names {own}, which is no file")
     if not jar.is_file():
         _download(jar)
-    return Tika(java, jar, said.stderr.splitlines()[0] if said.stderr else "java")
+    return Tika(java, jar, done.stderr.splitlines()[0] if done.stderr else "java")
 
 
 def _download(jar: Path) -> None:
@@ -102,10 +102,10 @@ def _download(jar: Path) -> None:
                 state.update(chunk)
                 out.write(chunk)
         if state.hexdigest() != SHA512:
-            raise TikaAbsent(f"what {URL} gave has another SHA-512 than the published jar")
+            raise TikaAbsent(f"the download from {URL} has another SHA-512 than the published jar")
         part.rename(jar)
     except (OSError, urllib.error.URLError) as e:
-        raise TikaAbsent(f"{URL} cannot be had ({e})") from e
+        raise TikaAbsent(f"{URL} cannot be downloaded ({e})") from e
     finally:
         part.unlink(missing_ok=True)
 

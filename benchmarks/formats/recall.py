@@ -170,15 +170,15 @@ def show_recall(sources: Iterable[Path], tika: engines.Tika, output: Path) -> No
     found = rows(mine, peers)
     Console(highlight=False, width=140).print(_table(found))
     less = {
-        name: {**_told(mine.get(name, Extract()), peers[name]), "misread": name in row.aside}
+        name: {**_entry(mine.get(name, Extract()), peers[name]), "misread": name in row.aside}
         for row in found.values()
         for name in dict.fromkeys([*row.less, *row.aside])
     }
     output.write_text(json.dumps(less, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    print(f"what is missing of {len(less):,} files stands in {output}")
+    print(f"the missing terms of {len(less):,} files are in {output}")
 
 
-def _told(mine: Extract, peer: Extract) -> dict[str, Any]:
+def _entry(mine: Extract, peer: Extract) -> dict[str, Any]:
     """Return the entry of a file in the output file."""
     missing = peer.terms - mine.terms
     lost = losses(missing, mine, peer)
@@ -209,7 +209,7 @@ def _below(source: Path, found: Mapping[str, Extract]) -> dict[str, Extract]:
 def _table(found: Mapping[str, Row]) -> Table:
     headings = (
         *("format", "files", "Tika's terms", "found", "misread", "compared", "items", "Tika's"),
-        *("with less", "that say so", "goal"),
+        *("with less", "with exception", "goal"),
     )
     table = Table(*headings, box=None, header_style="bold", pad_edge=False)
     for column in table.columns[1:]:
@@ -218,6 +218,6 @@ def _table(found: Mapping[str, Row]) -> Table:
         less, silent = len(row.less), len(row.silent)
         shares = (f"{row.share:.2%}", len(row.aside), f"{row.share_compared:.2%}")
         figures = (row.files, row.terms, *shares, row.items, row.peer_items, less, less - silent)
-        told = (f"{figure:,}" if isinstance(figure, int) else figure for figure in figures)
-        table.add_row(name, *told, "" if name == OTHER else row.met)
+        cells = (f"{figure:,}" if isinstance(figure, int) else figure for figure in figures)
+        table.add_row(name, *cells, "" if name == OTHER else row.met)
     return table

@@ -144,8 +144,8 @@ def _path(document: dict[str, Any]) -> str:
 
 def _type(document: dict[str, Any]) -> str:
     """Return the first type of a document: Tika lists those of a message's parts after the message's own."""
-    told = document.get("Content-Type") or ""
-    return str(told if isinstance(told, str) else told[0])
+    types = document.get("Content-Type") or ""
+    return str(types if isinstance(types, str) else types[0])
 
 
 def _is_body(path: str, types: dict[str, str]) -> bool:
@@ -272,7 +272,7 @@ def show_formats(
     for media_type in sorted(mine):
         row = [media_type, f"{mine[media_type].files:,}", *_columns(mine[media_type])]
         if peers:
-            row += _beside(mine[media_type], theirs.get(media_type, Side()), by_type.get(media_type, Score()))
+            row += _peer_columns(mine[media_type], theirs.get(media_type, Side()), by_type.get(media_type, Score()))
         table.add_row(*row)
     console = Console(highlight=False, width=None if Console().is_terminal else 220)
     console.print(table)
@@ -282,7 +282,7 @@ def _columns(side: Side) -> list[str]:
     return [_number(side.us_per_item), _number(side.mb_per_second), f"{side.characters:,}", f"{side.children:,}"]
 
 
-def _beside(mine: Side, theirs: Side, score: Score) -> list[str]:
+def _peer_columns(mine: Side, theirs: Side, score: Score) -> list[str]:
     times = f"{theirs.seconds / mine.seconds:,.1f}x" if mine.seconds and theirs.seconds else ""
     recall = f"{score.recall:.2%}" if score.terms else ""
     return [*_columns(theirs), times, f"{score.terms:,}", recall]

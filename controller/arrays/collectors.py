@@ -30,13 +30,13 @@ def profile(text: str) -> dict[str, float]:
         raise ValueError("no brick in the output; start the volume and its profiling")
     out: Counter[str] = Counter({READ: 0, WRITTEN: 0})
     for brick in bricks:
-        told = brick.find("cumulativeStats")
-        if told is None:
+        stats = brick.find("cumulativeStats")
+        if stats is None:
             raise ValueError("a brick without cumulativeStats; use `info cumulative`")
-        for op in told.iterfind("fopStats/fop"):
+        for op in stats.iterfind("fopStats/fop"):
             out[str(op.findtext("name")).lower()] += int(op.findtext("hits") or 0)
-        out[READ] += int(told.findtext("totalRead") or 0)
-        out[WRITTEN] += int(told.findtext("totalWrite") or 0)
+        out[READ] += int(stats.findtext("totalRead") or 0)
+        out[WRITTEN] += int(stats.findtext("totalWrite") or 0)
     return {name: float(number) for name, number in out.items()}
 
 
@@ -79,13 +79,13 @@ def moosefs_mount(text: str) -> dict[str, float]:
     lines = text.splitlines()
     if not lines or lines[-1].startswith(_ALL):
         raise ValueError(f"nothing follows the lines of {_ALL}: it was cut off: {text.strip()[:200]!r}")
-    told = dict(line.split(": ", 1) for line in lines if line.startswith(_ALL) and ": " in line)
-    if _ALL not in told:
+    counts = dict(line.split(": ", 1) for line in lines if line.startswith(_ALL) and ": " in line)
+    if _ALL not in counts:
         raise ValueError(f"no line begins with {_ALL + ':'!r}: {text.strip()[:200]!r}")
     # lookup.master.positive and the like are parts of lookup
-    ops = {name.removeprefix(f"{_ALL}."): int(count) for name, count in told.items() if name.count(".") == 1}
-    if sum(ops.values()) != int(told[_ALL]):
-        raise ValueError(f"the total, {told[_ALL]}, is not the sum of the ops")
+    ops = {name.removeprefix(f"{_ALL}."): int(count) for name, count in counts.items() if name.count(".") == 1}
+    if sum(ops.values()) != int(counts[_ALL]):
+        raise ValueError(f"the total, {counts[_ALL]}, is not the sum of the ops")
     return {name: float(count) for name, count in ops.items() if name != _NO_COUNTER}
 
 

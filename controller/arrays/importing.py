@@ -157,7 +157,7 @@ def _ask(form: PrometheusForm, parameters: Mapping[str, str], env: Mapping[str, 
             data = answer.read(_BYTES)
     except urllib.error.HTTPError as error:
         raise UsageError(
-            f"{shown_url(form.url)} refused {parameters['query']!r}: {error.code} {_said(error)}"
+            f"{shown_url(form.url)} refused {parameters['query']!r}: {error.code} {_reason(error)}"
         ) from error
     except (OSError, ValueError) as error:  # URLError and time-outs among them
         raise SystemFault(f"{shown_url(form.url)} cannot be queried: {getattr(error, 'reason', error)}") from error
@@ -167,7 +167,7 @@ def _ask(form: PrometheusForm, parameters: Mapping[str, str], env: Mapping[str, 
         raise UsageError(f"{shown_url(form.url)} does not answer like Prometheus: {error}") from error
 
 
-def _said(error: urllib.error.HTTPError) -> str:
+def _reason(error: urllib.error.HTTPError) -> str:
     """Return the message in Prometheus' error response."""
     try:
         return str(json.loads(error.read(10_000))["error"])

@@ -302,9 +302,9 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[float, dict[str, float
     """Return the header, the moments, and the lines that are not moments. Raises UsageError."""
     try:
         header, *lines = path.read_text(encoding="utf-8").splitlines()
-        said = json.loads(header)
-        if said["schema"] != SCHEMA:
-            raise ValueError(f"schema {said['schema']!r}")
+        head = json.loads(header)
+        if head["schema"] != SCHEMA:
+            raise ValueError(f"schema {head['schema']!r}")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
@@ -318,4 +318,4 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[float, dict[str, float
             moments.append((float(row["at"]), {str(key): float(value) for key, value in row["values"].items()}))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             bad.append(BadRow(number, f"no moment of a collector: {error!r}"))
-    return said, moments, tuple(bad)
+    return head, moments, tuple(bad)

@@ -24,7 +24,7 @@ _CONDITION = re.compile(
     rf'\s*([^\W\d]\w*)\s*({"|".join(OPERATORS)})\s*(?:"((?:[^"]|"")*)"|(\S.*?))(?=\s+and\s+{_BEGIN}|\s*\Z)(?:\s+and\s+)?',
     re.IGNORECASE | re.DOTALL,
 )
-_OF_A_LOAD_FILE = Key(TEXT, "field of a load file")
+_LOAD_FILE_FIELD = Key(TEXT, "field of a load file")
 _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z", re.ASCII)
 
 
@@ -97,7 +97,7 @@ def in_language(code: str | None) -> tuple[Condition, ...]:
 
 
 def _condition(name: str, op: str, value: str) -> Condition:
-    key = _OF_A_LOAD_FILE if LOAD_KEY.match(name) else KEYS.get(name)
+    key = _LOAD_FILE_FIELD if LOAD_KEY.match(name) else KEYS.get(name)
     if key is None:
         near = difflib.get_close_matches(name, KEYS, n=1)
         meant = f"did you mean {near[0]}?" if near else "docs/formats.md lists them"

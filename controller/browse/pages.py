@@ -55,7 +55,7 @@ def _each(
     handles: Sequence[JobHandle],
     wanted: ItemFilter,
     item: uuid.UUID,
-    beside: Callable[..., list[uuid.UUID]],
+    query: Callable[..., list[uuid.UUID]],
     *,
     last: bool,
 ) -> Iterator[uuid.UUID]:
@@ -63,7 +63,7 @@ def _each(
     `last`, else its first."""
     first, *others = handles
     with first.database.transaction() as conn:
-        yield from beside(conn, job=first.id, item=item, wanted=wanted.parameters())
+        yield from query(conn, job=first.id, item=item, wanted=wanted.parameters())
     for handle in others:
         with handle.database.transaction() as conn:
             if last:

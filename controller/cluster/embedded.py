@@ -58,8 +58,8 @@ class Member:
         if self.process is not None:
             self._bury(now)
             if self.deaths >= DEATHS_ALLOWED:
-                said = last_line(self.log) or "no output"
-                return f"{self.name} ended {self.deaths} times right after its start: {said}; see {self.log}"
+                line = last_line(self.log) or "no output"
+                return f"{self.name} ended {self.deaths} times right after its start: {line}; see {self.log}"
         if now >= self.next_start:
             self.process = spawn(self.command, env=self.env, log=self.log, cwd=self.cwd)
             self.started = now

@@ -60,7 +60,7 @@ def _copy_tree(storage: Storage, path: bytes, target: bytes) -> None:
     except SourceFileError as error:
         raise _cannot_copy(error.detail) from error
     except StorageFault as error:
-        raise _of_name(path, error) from error
+        raise _name_clash(path, error) from error
     with listing:
         for entry in chain.from_iterable(listing):
             below, copied = os.path.join(path, entry.name), os.path.join(target, entry.name)
@@ -78,10 +78,10 @@ def _copy_file(storage: Storage, path: bytes, target: bytes) -> None:
     except SourceFileError as error:
         raise _cannot_copy(error.detail) from error
     except StorageFault as error:
-        raise _of_name(path, error) from error
+        raise _name_clash(path, error) from error
 
 
-def _of_name(path: bytes, error: StorageFault) -> UsageError | StorageFault:
+def _name_clash(path: bytes, error: StorageFault) -> UsageError | StorageFault:
     """Refuse a copy if the storage root takes two names of the source for one: one of the two files would be lost."""
     if error.errno != errno.EEXIST:
         return error
@@ -101,8 +101,8 @@ def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[P
     units = len(source.directories) + bool(source.others)
     if units < parts:
         raise UsageError(
-            f"--shard needs a custodian for each database: {display_name(source.path)} has {units}, there are to be"
-            f" {parts} databases; use fewer databases, or remove --shard"
+            f"--shard needs a custodian for each database: {display_name(source.path)} has {units} for {parts}"
+            " databases; use fewer databases, or remove --shard"
         )
     sizes = _manifest_sizes(source) if source.manifest is not None else _entry_counts(storage, source)
     shares = lpt(sizes, source.directories, parts)

@@ -111,8 +111,8 @@ class Distribution(Order):
         return {name: value for name, value in self.to_json().items() if value != getattr(usual, name)}
 
     def __str__(self) -> str:
-        said = (f"{name.replace('_', '-')}={value}" for name, value in self.chosen.items())
-        return " ".join(said) or DEFAULT
+        parts = (f"{name.replace('_', '-')}={value}" for name, value in self.chosen.items())
+        return " ".join(parts) or DEFAULT
 
 
 def parse_phase_slots(text: str) -> dict[Phase, int]:

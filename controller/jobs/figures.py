@@ -113,13 +113,13 @@ class ProductionFigures(Document):
     system_files: int = Field(
         0, description="Of the remaining ones, items that were omitted as system files (`not_nist`)."
     )
-    containers: int = Field(0, description="Chosen containers; their content is produced where it was chosen itself.")
+    containers: int = Field(0, description="Chosen containers; their content is produced only if it was chosen itself.")
     left_out: int = Field(
         0,
         description="For an export of pages: duplicates without pages that are not produced, because their original was withheld later.",
     )
     tag_changes: int = Field(
-        0, description="How often since its creation items of its sources got or lost a tag that it selects by."
+        0, description="How often items of its sources got or lost a tag that it selects by since its creation."
     )
     equal: int = Field(
         0, description="Produced items that are duplicates, by bytes or as messages, of an item with such a tag."
@@ -134,9 +134,9 @@ def production_lines(made: ProductionFigures) -> list[tuple[str, str]]:
     known = (
         ("chosen", made.chosen, f"{made.chosen or 0:,} items, of which {made.items:,} are taken"),
         ("withheld", made.withhold, withheld),
-        ("copies", made.copies, f"{made.copies:,} items, left out as duplicates"),
-        ("system files", made.system_files, f"{made.system_files:,} items, left out"),
-        ("containers", made.containers, f"{made.containers:,}: their content is produced where it was chosen itself"),
+        ("copies", made.copies, f"{made.copies:,} items, omitted as duplicates"),
+        ("system files", made.system_files, f"{made.system_files:,} items, omitted"),
+        ("containers", made.containers, f"{made.containers:,}: their content is produced only if it was chosen itself"),
     )
     return [(name, line) for name, there, line in known if there] + production_warnings(made)
 
@@ -144,13 +144,13 @@ def production_lines(made: ProductionFigures) -> list[tuple[str, str]]:
 def production_warnings(made: ProductionFigures) -> list[tuple[str, str]]:
     """Return the lines that a user must read before handing out the production."""
     known = (
-        ("left out", made.left_out, f"{made.left_out:,} copies without pages, whose original is withheld"),
+        ("left out", made.left_out, f"{made.left_out:,} duplicates without pages, whose original is withheld"),
         (
             "tags",
             made.tag_changes,
-            f"given or taken {made.tag_changes:,} times since it chose its items, which are those of before",
+            f"changed {made.tag_changes:,} times since the items were chosen; the production ignores these changes",
         ),
-        ("equal", made.equal, f"{made.equal:,} items are in it that equal one with such a tag"),
+        ("equal", made.equal, f"{made.equal:,} produced items are duplicates of an item with such a tag"),
     )
     return [(name, line) for name, there, line in known if there]
 
@@ -194,9 +194,9 @@ class Figures(Document):
     storage: str
     storage_is: str = Field(
         "",
-        description="Type, server and path of the storage under test when the job was created, and what its source is on where that is another.",
+        description="Type, server and path of the storage under test when the job was created; also those of the source, if it is on another storage.",
     )
-    elapsed_note: str = Field("", description="What was taken off elapsed and what was not; empty: nothing.")
+    elapsed_note: str = Field("", description="Pauses taken off elapsed, and suspensions in it; empty: none.")
     versions: dict[str, str]
     filer: FilerFigures | None
     passwords: BankNote

@@ -142,17 +142,17 @@ def combined(snapshots: Sequence[Snapshot]) -> Snapshot:
     """Sum counts and rates over the jobs; shares, phases and times are those of the job that is furthest behind."""
     if len(snapshots) == 1:
         return snapshots[0]
-    behind = min((s for s in snapshots if not s.state.over), key=_how_far, default=snapshots[0])
+    slowest = min((s for s in snapshots if not s.state.over), key=_how_far, default=snapshots[0])
     elapsed = max(s.elapsed_s for s in snapshots)
     known = [s.items_known for s in snapshots if s.items_known is not None]
     open_ones = [s for s in snapshots if not s.state.over]
     return Snapshot(
         state=group_state([s.state for s in snapshots]),
-        phase=behind.phase,
+        phase=slowest.phase,
         reason=next((s.reason for s in snapshots if s.reason), None),
         items_done=sum(s.items_done for s in snapshots),
         items_known=sum(known) if len(known) == len(snapshots) else None,
-        share=behind.share,
+        share=slowest.share,
         tasks_done=sum(s.tasks_done for s in snapshots),
         tasks_known=sum(s.tasks_known for s in snapshots),
         raw_gb_per_hour=_over_longest(snapshots, lambda s: s.raw_gb_per_hour, elapsed),
@@ -162,7 +162,7 @@ def combined(snapshots: Sequence[Snapshot]) -> Snapshot:
         calls_per_second=sum(s.calls_per_second for s in snapshots),
         exceptions=sum(s.exceptions for s in snapshots),
         elapsed_s=elapsed,
-        phase_left_s=_longest([s.phase_left_s for s in open_ones if s.phase is behind.phase]),
+        phase_left_s=_longest([s.phase_left_s for s in open_ones if s.phase is slowest.phase]),
         left_s=_longest([s.left_s for s in open_ones]),
         waiting=tuple(line for s in snapshots for line in s.waiting),
     )

@@ -206,14 +206,14 @@ def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
     refuse_taken(conn, handle.id, "delete that job, or wait until it has ended")
     if not deletion.begin(conn, handle.id):
         return
-    told = {
+    details = {
         "as_job": handle.id,
         "name": handle.job.name,
         "chain": last_chain(conn, handle.id),
         **ended(conn, handle.id),
     }
     for job in kin:
-        note(conn, job, f"{handle.job.options.type} deleted", **told)
+        note(conn, job, f"{handle.job.options.type} deleted", **details)
 
 
 def refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path) -> None:

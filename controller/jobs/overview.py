@@ -58,20 +58,20 @@ class JobRow(Document):
     finished: datetime.datetime | None
     storage: str = Field(
         default="",
-        description="Type, server and path of the storage under test when it was created, and what its source is on where that is another.",
+        description="Type, server and path of the storage under test when it was created; also those of the source, if it is on another storage.",
     )
     elapsed_s: Milli = Field(description="First claim to the commit of finalise or now, less pauses.")
-    elapsed_note: str = Field(default="", description="What was taken off elapsed and what was not; empty: nothing.")
+    elapsed_note: str = Field(default="", description="Pauses taken off elapsed, and suspensions in it; empty: none.")
     items: int
     exceptions: int
     raw_bytes: int
-    discovered_bytes: int = Field(description="For a job that produces items of other jobs: what it wrote.")
+    discovered_bytes: int = Field(description="For a job that produces items of other jobs: the bytes that it wrote.")
     progress: float | None = Field(description="0 to 1, of the known work of the phase; null while that is unknown.")
     gb_per_hour_raw: Milli
     gb_per_hour_discovered: Milli
     workers: int = Field(description="As planned.")
     slots: int = Field(description="Slots of each worker, as planned.")
-    labels: list[str] = Field(description="What to know before reading a figure, EMULATED FILER for instance.")
+    labels: list[str] = Field(description="Conditions that limit what the figures mean, such as EMULATED FILER.")
     advice: list[str] = Field(default=[], description="What to do about each label, a line each.")
     jobs: list[JobRow] | None = Field(default=None, description="For a group: its jobs.")
 
@@ -137,8 +137,8 @@ class Overview:
         known = self._over.get(job.id)
         if known is not None and (known.state, known.finished) == (job.state, summary.finished_at):
             return known
-        stand = (job.state, summary.finished_at)
-        labels = self._labels.of(job.id, alone(JobHandle(database, job)), [stand])
+        state_and_end = (job.state, summary.finished_at)
+        labels = self._labels.of(job.id, alone(JobHandle(database, job)), [state_and_end])
         row = _row(database, summary, labels.lines)
         if row.state.over and labels.final:
             with self._lock:
@@ -237,11 +237,11 @@ def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow
     shares = [each.progress for each in rows if each.progress is not None]
     sums = {key: sum(getattr(each, key) for each in rows) for key in _SUMMED}
     ends = [each.finished for each in rows if each.finished is not None]
-    behind = min(rows, key=lambda each: each.progress or 0.0)
+    slowest = min(rows, key=lambda each: each.progress or 0.0)
     return JobRow(
         **own,
         **sums,
-        **{key: getattr(behind, key) for key in ("client", "project", "phase", "workers", "slots")},
+        **{key: getattr(slowest, key) for key in ("client", "project", "phase", "workers", "slots")},
         database=", ".join(each.database for each in rows),
         state=group_state([each.state for each in rows]),
         reason=next((each.reason for each in rows if each.reason), None),

@@ -167,8 +167,8 @@ class Pace:
     def _after(self, phase: Phase) -> Phase:
         """Return the next phase that takes time; after the last of them come only the deletion of leftovers and the
         sync."""
-        behind = self._working[self._working.index(phase) + 1 :] if phase in self._working else []
-        return behind[0] if behind else Phase.FINALISE
+        later = self._working[self._working.index(phase) + 1 :] if phase in self._working else []
+        return later[0] if later else Phase.FINALISE
 
 
 def _share(part: PhaseProgress | None, look: JobProgress) -> float | None:

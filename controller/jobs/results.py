@@ -54,10 +54,10 @@ def wait_for_frames(handle: JobHandle, clock: Clock, seconds: float = FRAMES_SEC
     while True:
         with handle.database.transaction() as conn:
             workers = _workers(conn, handle.id)
-        behind = {worker.incarnation for worker in workers if not worker.complete and not worker.stopped}
-        awaited |= {worker.incarnation for worker in workers if worker.due} & behind
+        late = {worker.incarnation for worker in workers if not worker.complete and not worker.stopped}
+        awaited |= {worker.incarnation for worker in workers if worker.due} & late
         if all(worker.complete for worker in workers if worker.due):
-            return not awaited & behind
+            return not awaited & late
         if clock.monotonic_ns() >= deadline:
             return False
         clock.sleep(_POLL_SECONDS)

@@ -114,8 +114,8 @@ def _whole(storage: Storage, root: bytes) -> tuple[int, int]:
 
 def find_manifest(source: bytes) -> Path | None:
     """Return the manifest of the corpus whose `data` this source is; None for any other directory."""
-    beside = Path(os.fsdecode(os.path.dirname(source)))
-    return beside / MANIFEST if os.path.basename(source) == b"data" and _has_manifest(beside) else None
+    parent = Path(os.fsdecode(os.path.dirname(source)))
+    return parent / MANIFEST if os.path.basename(source) == b"data" and _has_manifest(parent) else None
 
 
 def _has_manifest(directory: Path) -> bool:

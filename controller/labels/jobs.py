@@ -218,7 +218,7 @@ def sandbox_labels(lacking: Iterable[str]) -> list[str]:
 def _read(group: GroupRow) -> str:
     if group.source_copies > 1:
         return f"each job read its own copy of the source, {group.source_copies} in all"
-    return "all jobs read one source" if group.kind is GroupKind.SIMULTANEOUS else "one source, shared out"
+    return "all jobs read one source" if group.kind is GroupKind.SIMULTANEOUS else "one source, divided among the jobs"
 
 
 KEEP_SECONDS = 5.0  # the data behind labels grow for minutes

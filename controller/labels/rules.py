@@ -168,9 +168,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         """The label of a source that is not on the storage under test."""
         if self.source is None:
             return []
-        return [
-            f"{ELSEWHERE}: it is on {self.source}; what is measured of the storage are the writes and what is read again"
-        ]
+        return [f"{ELSEWHERE}: it is on {self.source}; only writes and repeated reads measure the storage under test"]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the job's row."""
@@ -211,7 +209,7 @@ def noted(data: Any, settings: Settings) -> Surroundings:
 
 _ADVICE = {
     FILER: "its delays are modelled; measure the filer itself, without --filer",
-    ELSEWHERE: "copy the source to the storage under test, to measure what is read of it",
+    ELSEWHERE: "copy the source to the storage under test, to measure its reads too",
     "CACHED": f"use at least {CACHE_FACTOR} x as much data as the memory of this client and the filer's cache together",
     "SHORT": "short runs measure start-up and caches; use more data or a longer trace, until every run takes as long as the"
     " rule requires (--min-seconds; 10 minutes)",

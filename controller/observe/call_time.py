@@ -24,7 +24,7 @@ DOMINATED = 0.5  # share of waiting from which on the CPU dominates a percentile
 PERCENTS = (50, 95, 99)
 ALL = "all"  # in place of an op's label: all calls together
 _POINTS = 600
-_BESIDE_SECONDS = 3  # before and after a job: readings to grow from
+_MARGIN_SECONDS = 3  # before and after a job: readings to grow from
 
 Over = Mapping[str, Mapping[int, int]]  # op label → octave → calls that are mostly overshoot
 Steps = Mapping[int, Mapping[int, CallSum]]  # first second of a step → op → its calls
@@ -154,7 +154,7 @@ def _steps(jobs: Sequence[JobAt], step: int, low: int) -> dict[int, dict[int, Ca
 
 
 def _workers(job: JobAt, step: int, low: int, high: int) -> dict[str, Readings]:
-    low, high = low - step - _BESIDE_SECONDS, high + _BESIDE_SECONDS
+    low, high = low - step - _MARGIN_SECONDS, high + _MARGIN_SECONDS
     readings: dict[str, list[tuple[int, Values]]] = {}
     where = {"step": step, "low": low, "high": high, "first": low + 5, "last": high - 5}
     for row in TIMELINE.timeline_readings(job[0], kinds=[WORKER], **where):

@@ -21,7 +21,7 @@ from sql.connection import Connection
 from sql.timeline import TIMELINE, Values
 
 _POINTS = 600
-_BESIDE_SECONDS = 5  # before and after a job: readings to grow from
+_MARGIN_SECONDS = 5  # before and after a job: readings to grow from
 Source = tuple[str, str]  # kind of observation, and its source
 Moved = tuple[int, int]  # bytes read and written
 _COUNTERS = {BLOCK: ("read_bytes", "write_bytes"), WIRE: ("read_bytes", "written_bytes")}
@@ -156,7 +156,7 @@ def _grown(conn: Connection, handle: JobHandle, kinds: list[str]) -> dict[Source
     if times.started is None:
         return {}
     start, end = times.started, times.finished or times.stopped or times.now
-    low, high = math.floor(start) - _BESIDE_SECONDS, math.ceil(end) + _BESIDE_SECONDS
+    low, high = math.floor(start) - _MARGIN_SECONDS, math.ceil(end) + _MARGIN_SECONDS
     where = {"step": step_for(low, high, _POINTS), "first": low + 10, "last": high - 10}
     by_source: dict[tuple[str, str], list[tuple[int, Values]]] = {}
     for row in TIMELINE.timeline_readings(conn, kinds=kinds, low=low, high=high, **where):

@@ -95,8 +95,8 @@ def tag_items(
             whole = SEARCH.items_there(conn, job=handle.id, items=there, families=families)
             here = sum(_tag(conn, handle.id, tag, some, remove) for some in _portions(whole))
             action = UNTAGGED if remove else TAGGED
-            told = [str(item) for item in there]
-            note(conn, handle.id, action, tag=tag, items=told, families=families, found=len(whole), changed=here)
+            ids = [str(item) for item in there]
+            note(conn, handle.id, action, tag=tag, items=ids, families=families, found=len(whole), changed=here)
         found, changed = found + len(whole), changed + here
     return _changed(handles, tag, found, changed)
 

@@ -251,7 +251,7 @@ def _waited(recent: Recent) -> str:
 
 def _evidence(recent: Recent) -> Iterator[str]:
     if recent.cpu_share is not None:
-        yield f"CPU of {_host(recent)}: workers {_percent(recent.cpu_share)}{_of_others(recent)}"
+        yield f"CPU of {_host(recent)}: workers {_percent(recent.cpu_share)}{_others_text(recent)}"
     if recent.run_queue_s is not None and recent.call_s:
         yield f"waiting for a core: {_waited(recent)}"
     if (busy := _busy(recent)) is not None:
@@ -264,7 +264,7 @@ def _evidence(recent: Recent) -> Iterator[str]:
         yield f"tasks pending: {recent.pending:,.0f}"
 
 
-def _of_others(recent: Recent) -> str:
+def _others_text(recent: Recent) -> str:
     if recent.others_share is None or recent.stolen_share is None:
         return ""
     stolen = f", withheld by the hypervisor {_percent(recent.stolen_share)}" if recent.stolen_share >= 0.01 else ""

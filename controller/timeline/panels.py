@@ -119,8 +119,8 @@ def queue_panel(axis: Axis, jobs: Sequence[Sequence[Tasks]], stops: Sequence[Seq
     series = []
     for state in _STATES:
         by_job = [
-            gauge(axis, ((row.second, float(getattr(row, state))) for row in rows), holds=holds, stops=stood)
-            for rows, stood in zip(jobs, stops, strict=True)
+            gauge(axis, ((row.second, float(getattr(row, state))) for row in rows), holds=holds, stops=paused)
+            for rows, paused in zip(jobs, stops, strict=True)
         ]
         series.append(Series(state, state, added(by_job)))
     return Panel("queue", "Tasks not done", "tasks", "line", series)
@@ -170,21 +170,21 @@ def wire_panels(axis: Axis, mounts: Mapping[str, Readings], hosts: Mapping[str, 
         latest = readings[-1][1]
         name = f"{names[source]} ({latest.get('type', '')} {latest.get('version', '')})".replace(" )", ")")
         ops = sorted({op for _, values in readings for op in values.get("ops", {})})
-        rates = {op: counter(readings, _of_op(op)).rates(axis.edges) for op in ops}
+        rates = {op: counter(readings, _op_count(op)).rates(axis.edges) for op in ops}
         series = [Series(op, op, values) for op, values in rates.items() if any(values)]
         yield Panel(f"wire_{place}", f"Wire ops/second, {name}", "ops/s", "stacked", series)
-        sent = counter(readings, _of_all("ops")).rates(axis.edges)
+        sent = counter(readings, _op_sum("ops")).rates(axis.edges)
         times = [
-            Series(key, label, ratio(counter(readings, _of_all(key)).rates(axis.edges), sent)) for key, label in _TIMES
+            Series(key, label, ratio(counter(readings, _op_sum(key)).rates(axis.edges), sent)) for key, label in _TIMES
         ]
         yield Panel(f"wire_{place}_ms", f"Mean time of a wire op, {name}", "ms", "line", times)
 
 
-def _of_op(op: str) -> Callable[[Values], float]:
+def _op_count(op: str) -> Callable[[Values], float]:
     return lambda values: float(values.get("ops", {}).get(op, {}).get("ops", 0))
 
 
-def _of_all(key: str) -> Callable[[Values], float]:
+def _op_sum(key: str) -> Callable[[Values], float]:
     return lambda values: float(sum(counts.get(key, 0) for counts in values.get("ops", {}).values()))
 
 
@@ -261,15 +261,15 @@ def emulated_panels(axis: Axis, filers: Mapping[str, Readings]) -> Iterator[Pane
         busy, wait = [], []
         for name in stations:
             servers = _station(readings[-1][1], name, "servers") or 1
-            calls = counter(readings, _of_station(name, "calls", 1000)).rates(axis.edges)
-            waited = counter(readings, _of_station(name, "waited_s")).rates(axis.edges)
-            busy.append(Series(name, name, counter(readings, _of_station(name, "busy_s", servers)).rates(axis.edges)))
+            calls = counter(readings, _station_sum(name, "calls", 1000)).rates(axis.edges)
+            waited = counter(readings, _station_sum(name, "waited_s")).rates(axis.edges)
+            busy.append(Series(name, name, counter(readings, _station_sum(name, "busy_s", servers)).rates(axis.edges)))
             wait.append(Series(name, name, ratio(waited, calls)))
         yield Panel(f"emulated_{place}", f"Stations of the emulated filer {source}", "share busy", "line", busy)
         yield Panel(f"emulated_{place}_wait", f"Mean wait in the queues of {source}", "ms", "line", wait)
 
 
-def _of_station(name: str, key: str, divided_by: float = 1) -> Callable[[Values], float]:
+def _station_sum(name: str, key: str, divided_by: float = 1) -> Callable[[Values], float]:
     return lambda values: _station(values, name, key) / divided_by
 
 

@@ -106,10 +106,10 @@ class Counter:
         self._taken = taken
         self._at: list[float] = []
         self._value: list[float] = []
-        self._anew: set[int] = set()  # indexes of readings before which the counter was reset
+        self._resets: set[int] = set()  # indexes of readings before which the counter was reset
         for second, value in readings:
             if self._value and value < self._value[-1]:
-                self._anew.add(len(self._value))
+                self._resets.add(len(self._value))
             self._at.append(second + taken)
             self._value.append(value)
 
@@ -120,7 +120,7 @@ class Counter:
             return None
         if self._at[after] == at:
             return self._value[after]
-        if after == 0 or after in self._anew:
+        if after == 0 or after in self._resets:
             return None
         share = (at - self._at[after - 1]) / (self._at[after] - self._at[after - 1])
         return self._value[after - 1] + share * (self._value[after] - self._value[after - 1])
@@ -142,7 +142,7 @@ class Counter:
             begin, end = max(low, self._at[after - 1]), min(high, self._at[after])
             if begin >= high:
                 break
-            if end <= begin or after in self._anew:
+            if end <= begin or after in self._resets:
                 continue
             share = (end - begin) / (self._at[after] - self._at[after - 1])
             growth += share * (self._value[after] - self._value[after - 1])
@@ -151,7 +151,7 @@ class Counter:
 
     def rates(self, edges: Sequence[int]) -> list[float | None]:
         """Return growth a second within each bucket between neighbouring edges, over the known part."""
-        known = {} if self._anew else dict(zip(self._at, self._value, strict=True))
+        known = {} if self._resets else dict(zip(self._at, self._value, strict=True))
         out: list[float | None] = []
         for low, high in itertools.pairwise(edges):
             begin, end = known.get(low), known.get(high)
@@ -177,7 +177,7 @@ def ratio(over: Sequence[float | None], under: Sequence[float | None]) -> list[f
     return [a / b if a is not None and b else None for a, b in zip(over, under, strict=True)]
 
 
-_OF_HOSTS = (WORKER, WIRE, BLOCK, SPACE)  # every database has them: one is read
+_HOST_KINDS = (WORKER, WIRE, BLOCK, SPACE)  # every database has them: one is read
 _GAUGES = (EMULATED,)  # no counters: every reading is needed
 _BEFORE_SECONDS = 15  # before the first bucket: readings to grow from, and the time of "now"
 _QUEUE_BEFORE_SECONDS = 60  # the same for the queue, which may be read seldom
@@ -237,7 +237,7 @@ def read_all(jobs: Sequence[JobAt], axis: Axis, witness: int = 0) -> TimelineDat
         data.queue.append(TIMELINE.timeline_queue(conn, job=job, step=axis.step, low=queue_low))
         data.progress.append(TIMELINE.timeline_progress(conn, job=job, step=axis.step, low=low - _BEFORE_SECONDS))
         _arrays(conn, job, data)
-        _sources(conn, [DATABASE, *(_OF_HOSTS if place == witness else ())], axis.step, data)
+        _sources(conn, [DATABASE, *(_HOST_KINDS if place == witness else ())], axis.step, data)
         if place == witness:
             _sources(conn, _GAUGES, 1, data)
     return data

@@ -205,6 +205,6 @@ def note_verified(handles: Sequence[JobHandle], outcome: Document | GroupVerific
     """Record the verification with each of the jobs, with the counts that it has. Raises DatabaseFault."""
     each = [one for _, one in outcome.jobs] if isinstance(outcome, GroupVerification) else [outcome]
     for handle, one in zip(handles, each, strict=True):
-        told = one.to_json()
+        document = one.to_json()
         with handle.database.transaction(durable=True) as conn:
-            note(conn, handle.id, VERIFIED, **{name: told[name] for name in _COUNTS if name in told})
+            note(conn, handle.id, VERIFIED, **{name: document[name] for name in _COUNTS if name in document})

@@ -182,8 +182,8 @@ def _against_import(conn: Connection, handle: JobHandle) -> int:
         records += wanted
         if found != wanted:
             what, expected = ("missing" if found < wanted else "extra"), f"{wanted:,} records of the load file"
-            told = {"expected": expected, "found": f"{found:,} loose files"}
-            VERIFY.add_difference(conn, what=what, kind=Kind.LOOSE_FILE, path=[custodian], **told)
+            texts = {"expected": expected, "found": f"{found:,} loose files"}
+            VERIFY.add_difference(conn, what=what, kind=Kind.LOOSE_FILE, path=[custodian], **texts)
     return records
 
 

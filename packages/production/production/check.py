@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 
 from core.errors import StorageFault, UsageError
 from production.opticon import Page, read_opt
-from production.reading import Told, dat_encoding, inside, read_csv, read_dat, read_edrm, read_lines, regular
+from production.reading import EdrmDocument, dat_encoding, inside, read_csv, read_dat, read_edrm, read_lines, regular
 
 _MOST_DIGITS = 4_000  # that Python converts to a number
 
@@ -55,12 +55,12 @@ class Stepping(Generic[T]):
         """Return the record of this number. A missing record is a fault, unless it is not `wanted`. `following` is the
         number requested next: if this one is not lower than that, it cannot be relied on, and no record is skipped for
         it."""
-        astray = following is not None and not before(number, following)
-        while (first := self._peek(0)) is not None and first[0] != number and not astray:
+        out_of_order = following is not None and not before(number, following)
+        while (first := self._peek(0)) is not None and first[0] != number and not out_of_order:
             second = self._peek(1)
             if not before(first[0], number) and (second is None or before(first[0], second[0])):
                 break
-            self._beside()
+            self._report_extra()
         if first is not None and first[0] == number:
             self._ahead.popleft()
             return first[1]
@@ -71,9 +71,9 @@ class Stepping(Generic[T]):
     def rest(self) -> None:
         """Report the remaining records, once the other load file is at its end."""
         while self._peek(0) is not None:
-            self._beside()
+            self._report_extra()
 
-    def _beside(self) -> None:
+    def _report_extra(self) -> None:
         number, _ = self._ahead.popleft()
         self._fault(f"{number}: {self.name} has it, {self._other} does not")
 
@@ -109,7 +109,7 @@ class Ranges:
             self._fault(f"{begin}: {begin} to {end} is not within its family's {family[0]} to {family[1]}")
         if family != self._family:
             self._begins(begin, family)
-        self._hangs(begin, row.get("parent") or "")
+        self._check_parent(begin, row.get("parent") or "")
         self._last = end
         self._members.add(begin)
 
@@ -132,13 +132,13 @@ class Ranges:
         if self._last:
             self.end()
             if not before(self._family[1], family[0]):
-                told = " to ".join(family)
-                self._fault(f"{begin}: its family {told} begins inside {' to '.join(self._family)}")
+                shown = " to ".join(family)
+                self._fault(f"{begin}: its family {shown} begins inside {' to '.join(self._family)}")
         if begin != family[0]:
             self._fault(f"{begin}: is the first of its family, but that begins at {family[0]}")
         self._family, self._members = family, set()
 
-    def _hangs(self, begin: str, parent: str) -> None:
+    def _check_parent(self, begin: str, parent: str) -> None:
         """Check that every member of a family but the first is attached to an earlier one."""
         if parent and parent not in self._members:
             self._fault(f"{begin}: its parent {parent} is not before it in its family")
@@ -208,10 +208,10 @@ def _read(path: Path) -> tuple[int, str, str] | None:
     return size, md5.hexdigest(), sha256.hexdigest()
 
 
-def files_wrong(begin: str, told: Told, files: Sequence[Filed], xml: str, listed: str) -> Iterator[str]:
+def files_wrong(begin: str, document: EdrmDocument, files: Sequence[Filed], xml: str, listed: str) -> Iterator[str]:
     """Yield differences between the files of the record and `hashes.csv`, in both directions."""
-    named = {file.path.replace("\\", "/"): file for file in told.files}
-    if len(named) < len(told.files):
+    named = {file.path.replace("\\", "/"): file for file in document.files}
+    if len(named) < len(document.files):
         yield f"{begin}: {xml} names a file twice"
     for file in files:
         one = named.pop(file.path, None)
@@ -232,16 +232,16 @@ def pages_of(files: Sequence[Filed]) -> list[Filed]:
 
 def numbered_wrong(row: Mapping[str, str], images: Sequence[Filed], listed: str) -> Iterator[str]:
     """Yield differences between a record's numbers and its pages; a record without pages has one number."""
-    begin, end, said = row["begin"], row["end"], row.get("pages") or ""
+    begin, end, counted = row["begin"], row["end"], row.get("pages") or ""
     if [file.page for file in images] != [str(number + 1) for number in range(len(images))]:
         yield f"{begin}: {listed} has pages {', '.join(file.page or '?' for file in images[:10])} for it"
     if span(begin, end) != max(1, len(images)):
         yield f"{begin}: {begin} to {end} are {span(begin, end):,} numbers, but it has {len(images):,} pages"
-    if images and said != str(len(images)):
-        yield f"{begin}: has {len(images):,} pages, but its page count is {said or 'missing'}"
+    if images and counted != str(len(images)):
+        yield f"{begin}: has {len(images):,} pages, but its page count is {counted or 'missing'}"
 
 
-def told_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], opt: str, listed: str) -> Iterator[str]:
+def opt_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], opt: str, listed: str) -> Iterator[str]:
     """Yield differences between Opticon and `hashes.csv` for one document. Of its pages only the first that differs is
     reported, since all pages after a missing or doubled one differ."""
     first = document[0]
@@ -335,14 +335,14 @@ class Checked:
     load_files: list[str] = field(default_factory=list)
 
 
-def check(root: Path, tell: Callable[[str], None], *, contents: bool = True, records: int | None = None) -> Checked:
+def check(root: Path, report: Callable[[str], None], *, contents: bool = True, records: int | None = None) -> Checked:
     """Report each fault in a line. Without `contents` the files are neither read nor looked for, which the caller does
     itself, but the load files are compared. `records`: the expected number of records, if known; nothing else reveals
     an end that all load files lack. Raises UsageError if there is no load file, or one cannot be read at all;
     StorageFault."""
     first = _first(root)
     try:
-        at = _Check(root, first, tell, contents=contents)
+        at = _Check(root, first, report, contents=contents)
         rows = _table_rows(first)
         ahead = next(rows, None)
         while ahead is not None:
@@ -387,35 +387,35 @@ def _withheld(listed: Path) -> Iterator[tuple[str, str]]:
 class _Check:
     """Comparison of one record at a time with every load file."""
 
-    def __init__(self, root: Path, first: Path, tell: Callable[[str], None], *, contents: bool) -> None:
-        self.root, self.done, self._first, self._tell, self._contents = root, Checked(), first, tell, contents
+    def __init__(self, root: Path, first: Path, report: Callable[[str], None], *, contents: bool) -> None:
+        self.root, self.done, self._first, self._report, self._contents = root, Checked(), first, report, contents
         self._dat = first.suffix == ".dat"
         self._narrow = self._dat and dat_encoding(first) == "cp1252"
         self._listed: set[str] = set()
         self._parents: dict[str, str] = {}  # that XML has yet to list
-        self._relations: Iterator[tuple[str, Told | str]] = iter(())
+        self._relations: Iterator[tuple[str, EdrmDocument | str]] = iter(())
         self._rest: list[Callable[[], None]] = []
         self.done.load_files.append(first.name)
         self._ranges = Ranges(self.fault, _withheld(root / _WITHHELD))
         self._hashes = self._step(root / _LISTED, self._filed)
-        beside, read = (first.with_suffix(".csv"), read_csv) if self._dat else (first.with_suffix(".jsonl"), read_lines)
-        self._table = self._beside(
-            beside, lambda path: ((row.get("begin") or "", row) for row in read(path)), wanted=True
+        table, read = (first.with_suffix(".csv"), read_csv) if self._dat else (first.with_suffix(".jsonl"), read_lines)
+        self._table = self._opened(
+            table, lambda path: ((row.get("begin") or "", row) for row in read(path)), wanted=True
         )
-        self._xml = self._beside(first.with_suffix(".xml"), self._documents, wanted=self._dat)
-        self._opt = self._beside(_only(root, "opt"), read_opt, wanted=False)  # required only by pages
+        self._xml = self._opened(first.with_suffix(".xml"), self._documents, wanted=self._dat)
+        self._opt = self._opened(_only(root, "opt"), read_opt, wanted=False)  # required only by pages
 
     def fault(self, line: str) -> None:
         """Report one more fault."""
         self.done.faults += 1
-        self._tell(line)
+        self._report(line)
 
     def _step(self, path: Path, read: Callable[[Path], Iterator[tuple[str, T]]]) -> Stepping[T]:
         made = Stepping(path.name, self._first.name, read(path), self.fault)
         self._rest.append(made.rest)
         return made
 
-    def _beside(
+    def _opened(
         self, path: Path, read: Callable[[Path], Iterator[tuple[str, T]]], *, wanted: bool
     ) -> Stepping[T] | None:
         if not path.is_file():
@@ -433,12 +433,12 @@ class _Check:
                 self._listed.add(file.path)
             yield begin, files
 
-    def _documents(self, xml: Path) -> Iterator[tuple[str, Told]]:
+    def _documents(self, xml: Path) -> Iterator[tuple[str, EdrmDocument]]:
         """Yield the documents before the first relationship."""
-        told = read_edrm(xml)
-        for number, one in told:
+        entries = read_edrm(xml)
+        for number, one in entries:
             if isinstance(one, str):
-                self._relations = chain([(number, one)], told)
+                self._relations = chain([(number, one)], entries)
                 return
             yield number, one
 
@@ -450,8 +450,8 @@ class _Check:
         self.done.records, self.done.files = self.done.records + 1, self.done.files + len(files)
         for line in chain(self._read(files), self._named(row, files), self._paged(row, files, following)):
             self.fault(line)
-        if self._table is not None and (told := self._table.at(begin, following)) is not None:
-            self._compared(row, told, self._table.name, row.keys())
+        if self._table is not None and (entry := self._table.at(begin, following)) is not None:
+            self._compared(row, entry, self._table.name, row.keys())
         if self._xml is not None:
             if row.get("parent"):
                 self._parents[begin] = row["parent"]
@@ -470,12 +470,14 @@ class _Check:
         """Check that native and text, hashes and bytes are those of the list."""
         begin = row["begin"]
         for name in (NATIVE, TEXT):
-            said, title = row.get(name, ""), self._title(name)
-            path, listed = said.replace("\\", "/"), [file.path for file in files if file.kind == name]
-            if said and path not in listed:
-                inner = inside(self.root, said) is not None
+            given, title = row.get(name, ""), self._title(name)
+            path, listed = given.replace("\\", "/"), [file.path for file in files if file.kind == name]
+            if given and path not in listed:
+                inner = inside(self.root, given) is not None
                 why = (
-                    f"{said} is not listed for {begin} in {_LISTED}" if inner else f"{said!r} is outside the production"
+                    f"{given} is not listed for {begin} in {_LISTED}"
+                    if inner
+                    else f"{given!r} is outside the production"
                 )
                 yield f"{begin}: {title} {why}"
             yield from (f"{begin}: {title} does not name {one}, which {_LISTED} has" for one in listed if one != path)
@@ -494,7 +496,7 @@ class _Check:
         if images and self._opt is None:
             yield f"{row['begin']}: has pages, but there is no load file *.opt"
         elif images and self._opt is not None and (document := self._opt.at(row["begin"], following)) is not None:
-            yield from told_wrong(self.root, document, images, self._opt.name, _LISTED)
+            yield from opt_wrong(self.root, document, images, self._opt.name, _LISTED)
 
     def _compared(self, row: Row, other: Row, name: str, columns: Iterable[str]) -> None:
         if differ := differing(row, other, columns, narrow=self._narrow):

@@ -95,16 +95,16 @@ def _found(
 
 
 def prepare(
-    conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoice, picked: Picked, beside: Iterable[str] = ()
+    conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoice, picked: Picked, more: Iterable[str] = ()
 ) -> None:
-    """Create the tables of the chosen and the withheld items, in the transaction that creates the job. `beside`: more
-    tags, which another job has withheld."""
+    """Create the tables of the chosen and the withheld items, in the transaction that creates the job. `more`: tags
+    that another job has withheld."""
     PRODUCTION.production_tables(conn)
     ids = picked.items or []
     for at in range(0, len(ids), _AT_ONCE):
         PRODUCTION.production_pick(conn, items=ids[at : at + _AT_ONCE])
     jobs = [handle.id for handle in sources]
-    for tags, said in ((list(choice.withhold), True), (list(beside), False)):
+    for tags, said in ((list(choice.withhold), True), (list(more), False)):
         if tags:
             PRODUCTION.production_withhold(
                 conn, jobs=jobs, tags=tags, alike=choice.originals, empty=NO_FIELDS, said=said
@@ -136,11 +136,11 @@ def take(conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoic
 
 
 def equal_to_withheld(
-    conn: Connection, job: uuid.UUID, sources: Iterable[JobHandle], choice: ProductionChoice, beside: Iterable[str] = ()
+    conn: Connection, job: uuid.UUID, sources: Iterable[JobHandle], choice: ProductionChoice, more: Iterable[str] = ()
 ) -> int:
     """Count the items of the job that equal an item with a withheld tag: without `originals` a copy without a tag is
     taken."""
-    tags = [*choice.withhold, *beside]
+    tags = [*choice.withhold, *more]
     jobs = [handle.id for handle in sources]
     return PRODUCTION.production_equal(conn, job=job, jobs=jobs, tags=tags, empty=NO_FIELDS) if tags else 0
 

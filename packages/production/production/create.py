@@ -41,7 +41,7 @@ from production.choosing import (
 from production.layout import Batches, Layout, Numbered, Taken, numbered, suffix_of
 from production.options import WITHHELD, ProductionChoice
 from production.output_directory import claim, evidence_of, give_up, missing, refuse_inside
-from production.rows import add_production_items, given_twice, numbers_told
+from production.rows import add_production_items, given_twice, number_range
 from production.statements import PRODUCTION, Chosen, NumberedItem
 from sql import bulk
 from sql import jobs as ledger_jobs
@@ -121,10 +121,10 @@ def refuse_sources(sources: Sequence[JobHandle]) -> None:
     if len({handle.id for handle in sources}) < len(sources):
         raise UsageError("a job is named twice; name it once")
     if len(places := databases_of(sources)) > 1:
-        told = ", ".join(f"{name}: {' '.join(str(handle.id) for handle in of)}" for name, of in places.items())
+        shown = ", ".join(f"{name}: {' '.join(str(handle.id) for handle in of)}" for name, of in places.items())
         raise UsageError(
             f"the items are in {len(places)} databases, and a job can use one only: create a job for each, with a directory and a"
-            f" prefix or --first of its own ({told})"
+            f" prefix or --first of its own ({shown})"
         )
 
 
@@ -180,10 +180,10 @@ def _create(
     refuse_given_numbers(conn, job, choice)
     ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, of_type=choice))
     bulk.insert_tasks(conn, job, tally.tasks(choice.type, _holding(conn, job, choice, picked)))
-    told = told_of(conn, job, choice)
-    note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **told)
+    details = details_of(conn, job, choice)
+    note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **details)
     for handle in lock_sources(conn, plan.sources, by, plan.images):
-        note(conn, handle.id, f"{choice.type} created", as_job=job, **told)
+        note(conn, handle.id, f"{choice.type} created", as_job=job, **details)
     refuse_other_findings(conn, choice)  # these jobs' rows are locked now
 
 
@@ -241,7 +241,7 @@ def _nothing(out: LeftOut, containers: int) -> str:
             f"no item is left of {out.items + containers:,} that were chosen: {out.withheld:,} are withheld,"
             f" {out.system_files:,} system files, {out.copies:,} copies of others, {containers:,} containers"
         )
-    return "no item is chosen: look with `edbench review search` what the query finds, and which tags there are"
+    return "no item is chosen: check the query with `edbench review search`, and the names of its tags"
 
 
 def _holding(conn: Connection, job: uuid.UUID, choice: ProductionChoice, picked: Picked) -> list[int]:
@@ -373,22 +373,22 @@ def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionCho
     the transaction that creates the job."""
     if choice.type is JobType.EXTRACTION or (twice := given_twice(conn, job, choice)) is None:
         return
-    told = f"job {twice.other} gave numbers up to {choice.control(twice.last)} to other items or pages"
+    clash = f"job {twice.other} gave numbers up to {choice.control(twice.last)} to other items or pages"
     if choice.images:  # whose numbers are not ours to choose
         again = f"run the processing job again with --first {twice.free} or another --prefix, then export its pages"
-        raise UsageError(f"{told}: {again}", field="images")
-    raise UsageError(f"{told}: give --first {twice.free}, or another --prefix", field="first")
+        raise UsageError(f"{clash}: {again}", field="images")
+    raise UsageError(f"{clash}: give --first {twice.free}, or another --prefix", field="first")
 
 
 _DEDUPE = "dedupe"  # the kind of that finding
-_BESIDE = ("type", "sources")  # recorded separately
+_RECORDED_APART = ("type", "sources")  # recorded separately
 
 
-def told_of(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, Any]:
+def details_of(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, Any]:
     """Return the job's options and numbers for the custody record, once its items are in the database; the pages of a
     processing job have no numbers yet."""
-    said = {name: value for name, value in dataclasses.asdict(choice).items() if name not in _BESIDE}
-    return said | numbers_told(conn, job, choice) | {"extras": dict(choice.extras)}
+    options = {name: value for name, value in dataclasses.asdict(choice).items() if name not in _RECORDED_APART}
+    return options | number_range(conn, job, choice) | {"extras": dict(choice.extras)}
 
 
 def refuse_other_findings(conn: Connection, choice: ProductionChoice) -> None:

@@ -46,12 +46,11 @@ MIDDLE = b"</Documents><Relationships>\n"  # between the documents and the relat
 TAIL = b"</Relationships></Batch></Root>\n"
 
 
-def document(told: Mapping[str, Any], files: Iterable[ExternalFile], as_text: Sequence[str] | None = None) -> str:
-    """Return one document. `told` has the values that `fields` names; `as_text`: the result of `texts` for it, if
-    known."""
-    values = as_text or texts(told)
-    message = told["media_type"] in _MESSAGES
-    begins = _TAGS_SENT if message and _MOMENT.fullmatch(str(told["date"])) is not None else _TAGS
+def document(fields: Mapping[str, Any], files: Iterable[ExternalFile], as_text: Sequence[str] | None = None) -> str:
+    """Return one document with the values of FIELDS; `as_text`: the result of `texts` for it, if known."""
+    values = as_text or texts(fields)
+    message = fields["media_type"] in _MESSAGES
+    begins = _TAGS_SENT if message and _MOMENT.fullmatch(str(fields["date"])) is not None else _TAGS
     # Nearly always nothing needs escaping: match all values once, without a call for each.
     plain = _PLAIN.fullmatch("".join(values)) is not None
     attribute, element = (_as_it_is, str) if plain else (_attribute, _element)
@@ -61,7 +60,7 @@ def document(told: Mapping[str, Any], files: Iterable[ExternalFile], as_text: Se
         f" MimeType={attribute(values[_TYPE])}>"
         f"<Tags>{''.join(tags)}</Tags><Files>{''.join(map(_file, files))}</Files>"
         f"<Locations><Location><Custodian>{element(values[_CUSTODIAN])}</Custodian>"
-        f"<LocationURI>{element(' / '.join(map(str, told['path'])))}</LocationURI></Location></Locations></Document>\n"
+        f"<LocationURI>{element(' / '.join(map(str, fields['path'])))}</LocationURI></Location></Locations></Document>\n"
     )
 
 

@@ -20,9 +20,9 @@ _VALUES = itemgetter(*COLUMNS)
 _OURS = (COLUMNS.index("native"), COLUMNS.index("text"))
 
 
-def texts(told: Mapping[str, Any]) -> list[str]:
+def texts(fields: Mapping[str, Any]) -> list[str]:
     """Return the values of one item as text, one for each of COLUMNS."""
-    values = zip(COLUMNS, _VALUES(told), strict=True)
+    values = zip(COLUMNS, _VALUES(fields), strict=True)
     return [value if type(value) is str else "" if value is None else text(name, value) for name, value in values]
 
 
@@ -38,10 +38,10 @@ def text(name: str, value: Any) -> str:
     return "; ".join([str(part).replace(";", "[U+003B]") for part in value])
 
 
-def cells(told: Mapping[str, Any], as_text: Sequence[str] | None = None) -> list[str]:
+def cells(fields: Mapping[str, Any], as_text: Sequence[str] | None = None) -> list[str]:
     """Return the values of one item for a DAT, one for each of TITLES; the paths of its files have backslashes, as
     review tools write them. `as_text`: the result of `texts` for the item, if known."""
-    row = list(as_text or texts(told))
+    row = list(as_text or texts(fields))
     for at in _OURS:
         row[at] = row[at].replace("/", "\\")
     return row

@@ -44,14 +44,14 @@ class Names:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._beside = Counter[str]()  # the last number inserted into a name that existed: none is tried twice
+        self._last_suffixes = Counter[str]()  # the last number inserted into a name that existed: none is tried twice
 
     def free(self, stem: str, suffix: str) -> str:
         """Return this name, with a number inserted if it exists. Raises OSError."""
         name = wanted = f"{stem}{suffix}"
         while (self._directory / name).exists():
-            self._beside[wanted] += 1
-            name = f"{stem}-{self._beside[wanted]}{suffix}"
+            self._last_suffixes[wanted] += 1
+            name = f"{stem}-{self._last_suffixes[wanted]}{suffix}"
         return name
 
 
@@ -69,20 +69,20 @@ class Place:
         self._above = self._root.parents[:_ABOVE]
         self._names = lru_cache(_LISTED)(_names)
 
-    def find(self, said: str) -> tuple[Path | None, str]:
+    def find(self, written: str) -> tuple[Path | None, str]:
         """Return the file, or the reason why there is none. The path is resolved, since a link would have another
         target at its new location."""
-        file, why = self._below(self._root, said)
+        file, why = self._below(self._root, written)
         if file is not None or why == _LEADS_OUT:
             return file, why
         for above in self._above:
-            if self._below(above, said)[0] is not None:
+            if self._below(above, written)[0] is not None:
                 return None, f"{why}; it is found with --root {display_name(os.fsencode(above))}"
         return None, why
 
-    def _below(self, root: Path, said: str) -> tuple[Path | None, str]:
+    def _below(self, root: Path, written: str) -> tuple[Path | None, str]:
         """Return the file of this name, else the only one that differs from it only in case."""
-        exact = inside(root, said[1:] if _FROM_ROOT.match(said) else said)
+        exact = inside(root, written[1:] if _FROM_ROOT.match(written) else written)
         if exact is None:
             return None, _LEADS_OUT
         if regular(exact):
@@ -152,7 +152,7 @@ class Taken:
 
 
 def take(
-    load_file: Path, to: Path, tell: Callable[[str], None], *, topmost: bool = False, root: Path | None = None
+    load_file: Path, to: Path, report: Callable[[str], None], *, topmost: bool = False, root: Path | None = None
 ) -> Taken:
     """Create `to`, which must not exist or be empty, from the files that a load file names: hard links, else copies.
     The load file's paths begin at `root`, else at its own directory. Raises UsageError."""
@@ -160,7 +160,7 @@ def take(
         raise UsageError(f"--root {root} is not a directory", field="root")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"--out {to} exists and is not an empty directory", field="out")
-    taking = _Taking(load_file, to, tell, topmost, Place(root or load_file.parent), Names(to))
+    taking = _Taking(load_file, to, report, topmost, Place(root or load_file.parent), Names(to))
     for row in read_dat(load_file):
         taking.record(row)
     taking.end()
@@ -192,7 +192,7 @@ class _Family:
 class _Taking:
     load_file: Path
     to: Path
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
     topmost: bool
     place: Place
     names: Names
@@ -208,7 +208,7 @@ class _Taking:
         if not self.keys:
             self._begin(row)
         self.done.records += 1
-        begin, custodian = self._said(row, _BEGIN), _safe(self._said(row, _CUSTODIAN)) or "unknown"
+        begin, custodian = self._value(row, _BEGIN), _safe(self._value(row, _CUSTODIAN)) or "unknown"
         called = begin[:_SHOWN] or f"record {self.done.records:,}"
         if begin and self.numbers.had(begin):
             self._had(row, called, begin, custodian)
@@ -217,7 +217,7 @@ class _Taking:
         if attached and self.topmost and self.family.native:
             self.done.attached += 1
             if not begin:
-                self.tell(f"{called}: it has no number, and is omitted as an attachment")
+                self.report(f"{called}: it has no number, and is omitted as an attachment")
             return
         found = self._found(row)
         fields = {self.keys[title]: text for title, value in row.items() if (text := value.strip())}
@@ -227,7 +227,7 @@ class _Taking:
         if not attached:
             self.family = _Family(relative, custodian, found.native, {begin})
         if not begin:
-            self.tell(f"{called}: it has no number, and is imported as {relative}")
+            self.report(f"{called}: it has no number, and is imported as {relative}")
         self.custodians[custodian] += 1
         self._count(called, found)
 
@@ -247,7 +247,7 @@ class _Taking:
             if not any(name in self.titles for name in names):
                 raise UsageError(f"{self.load_file} has none of the fields {', '.join(names)}")
 
-    def _said(self, row: Mapping[str, str], names: Iterable[str]) -> str:
+    def _value(self, row: Mapping[str, str], names: Iterable[str]) -> str:
         """Return the value of the first of these fields that has one."""
         values = (row[self.titles[name]].strip() for name in names if name in self.titles)
         return next(filter(None, values), "")
@@ -256,15 +256,15 @@ class _Taking:
         """Omit a record with the number of an earlier one. Its attachments do not join the family of the earlier
         record, whose native may not contain them."""
         self.done.faults += 1
-        self.tell(f"{called}: record {self.done.records:,} has the number of an earlier one and is not imported")
+        self.report(f"{called}: record {self.done.records:,} has the number of an earlier one and is not imported")
         above = self._above(row, begin)
         if not above or above not in self.family.members or custodian != self.family.custodian:
             self.family = _Family(custodian=custodian, members={begin})
 
     def _above(self, row: Mapping[str, str], begin: str) -> str:
         """Return the number of the record's parent; empty if it has none."""
-        told = (self._said(row, names) for names in (_FIRST, _PARENT))
-        return next((number for number in told if number not in ("", begin)), "")
+        candidates = (self._value(row, names) for names in (_FIRST, _PARENT))
+        return next((number for number in candidates if number not in ("", begin)), "")
 
     def _attached(self, row: Mapping[str, str], called: str, begin: str, custodian: str) -> bool:
         """Return whether the record belongs to the family of the record before, as a child."""
@@ -272,12 +272,12 @@ class _Taking:
         if not above:
             return False
         if above not in self.family.members or custodian != self.family.custodian:
-            self.tell(
+            self.report(
                 f"{called}: the family of {above[:_SHOWN]!r} is not directly before it, so it begins a family of its own"
             )
             return False
         if not self.family.first:
-            self.tell(
+            self.report(
                 f"{called}: {above[:_SHOWN]!r}, directly before it, is not imported, so it begins a family of its own"
             )
             return False
@@ -286,32 +286,32 @@ class _Taking:
 
     def _found(self, row: Mapping[str, str]) -> _Found:
         """Return the record's native, else its text, else nothing."""
-        said = self._said(row, _NATIVE)
-        native, lacks = self._there(said)
+        written = self._value(row, _NATIVE)
+        native, lacks = self._there(written)
         if native is not None:
             try:
-                sha256, other = _compared(native, {name: self._said(row, (name,)) for name in _HASHES})
+                sha256, other = _compared(native, {name: self._value(row, (name,)) for name in _HASHES})
             except OSError as error:
-                return _Found(native, True, "", ExceptionCode.UNREADABLE, f"{said[:_SHOWN]!r}: {error.strerror}")
+                return _Found(native, True, "", ExceptionCode.UNREADABLE, f"{written[:_SHOWN]!r}: {error.strerror}")
             if other is None:
                 return _Found(native, True, sha256)
-            detail = f"{said[:_SHOWN]!r}: its {other} differs from the load file"
+            detail = f"{written[:_SHOWN]!r}: its {other} differs from the load file"
             return _Found(native, True, sha256, ExceptionCode.HASH_DIFFERS, detail)
-        text, no_text = self._there(self._said(row, _TEXT))
+        text, no_text = self._there(self._value(row, _TEXT))
         if text is not None and not lacks:
             return _Found(text)
         why = " and ".join(filter(None, (lacks, no_text))) or _NEITHER
         return _Found(text, code=ExceptionCode.NO_NATIVE, detail=why)
 
-    def _there(self, said: str) -> tuple[Path | None, str]:
+    def _there(self, written: str) -> tuple[Path | None, str]:
         """Return the file that a path names, or why there is none; nothing without a path."""
-        if not said:
+        if not written:
             return None, ""
-        file, why = self.place.find(said)
+        file, why = self.place.find(written)
         if file is not None:
             return file, ""
         parted = " " if why.startswith("is ") else ": "
-        return None, f"{said[:_SHOWN]!r}{parted}{why}"
+        return None, f"{written[:_SHOWN]!r}{parted}{why}"
 
     def _placed(self, stem: str, file: Path | None, record: Record) -> str:
         """Write the file and return its path below the source. Raises UsageError if nothing can be written."""
@@ -332,8 +332,8 @@ class _Taking:
         return relative
 
     def _unwritten(self, name: str, error: OSError) -> UsageError:
-        said = f"--out {self.to}: {name} cannot be written ({error.strerror}); fix that, empty the directory and import again"
-        return UsageError(said, field="out")
+        message = f"--out {self.to}: {name} cannot be written ({error.strerror}); fix that, empty the directory and import again"
+        return UsageError(message, field="out")
 
     def _count(self, called: str, found: _Found) -> None:
         if found.file is None:
@@ -344,7 +344,7 @@ class _Taking:
             self.done.texts += 1
         if found.code is not None and found.detail != _NEITHER:  # many productions have some
             self.done.wrong += 1
-            self.tell(f"{called}: {found.detail}")
+            self.report(f"{called}: {found.detail}")
 
 
 def _compared(native: Path, hashes: Mapping[str, str]) -> tuple[str, str | None]:

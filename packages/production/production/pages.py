@@ -68,7 +68,7 @@ class ImagingChoice:
 
 
 _PDF = b"%PDF-"
-_SAID = {  # of an item with one of these exceptions, LibreOffice would draw only a part without an error
+_REFUSED = {  # of an item with one of these exceptions, LibreOffice would draw only a part without an error
     ExceptionCode.ENCRYPTED: "it is encrypted, and LibreOffice is not given passwords",
     ExceptionCode.EXPANSION_LIMIT: "discovery found that it expands beyond the limits; raise them and run the discovery again",
 }
@@ -107,8 +107,8 @@ def keep_rendered(
         return
     left = []
     for item, document in wanted:
-        if said := next((code for code in _SAID if (item.id, code) in codes), None):
-            _keep(work, item.id, DocumentError(said, _SAID[said]))
+        if reason := next((code for code in _REFUSED if (item.id, code) in codes), None):
+            _keep(work, item.id, DocumentError(reason, _REFUSED[reason]))
         elif (part := KINDS[item.media_type].part) not in office.parts:
             _keep(work, item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"the LibreOffice here has no {part}"))
         else:
@@ -152,8 +152,8 @@ def _is_there(work: TaskWork, item: Item) -> bool:
 
 
 def _keep(work: TaskWork, item: uuid.UUID, verdict: Verdict) -> None:
-    told = verdict if isinstance(verdict, bytes) else json.dumps([verdict.code, verdict.detail]).encode()
-    work.storage.write_file(_path(work, item), (told,))
+    content = verdict if isinstance(verdict, bytes) else json.dumps([verdict.code, verdict.detail]).encode()
+    work.storage.write_file(_path(work, item), (content,))
 
 
 def _path(work: TaskWork, item: uuid.UUID) -> bytes:
@@ -228,7 +228,7 @@ def text_of(item: Item, source: Source, found_by: JobOptions) -> tuple[str, tupl
         raise faults[0]
     head: list[str] = []
     if item.media_type in _MAIL:
-        head = [f"{name.title() + ':':10}{_said(row.metadata[name])}" for name in _HEAD if row.metadata.get(name)]
+        head = [f"{name.title() + ':':10}{_joined(row.metadata[name])}" for name in _HEAD if row.metadata.get(name)]
         head.append("")
     mark: list[str] = []
     if row.state is TextState.TRUNCATED_BY_LIMIT:
@@ -238,7 +238,7 @@ def text_of(item: Item, source: Source, found_by: JobOptions) -> tuple[str, tupl
     return "\n".join((*head, body, *mark)), faults
 
 
-def _said(value: object) -> str:
+def _joined(value: object) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 

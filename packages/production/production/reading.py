@@ -112,10 +112,10 @@ def read_lines(path: Path) -> Iterator[Mapping[str, str]]:
             number = 0
             while line := file.readline(_LONGEST):
                 number += 1
-                told = json.loads(line)
-                if not isinstance(told, dict):
+                record = json.loads(line)
+                if not isinstance(record, dict):
                     raise UsageError(f"{path}, line {number:,}, is not a JSON object")
-                yield {name: _joined(value) for name, value in told.items()}
+                yield {name: _joined(value) for name, value in record.items()}
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(read_problem(path, error)) from error
 
@@ -127,7 +127,7 @@ def _joined(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldFile:
+class EdrmFile:
     """A file of a document of EDRM XML."""
 
     kind: str
@@ -137,15 +137,15 @@ class ToldFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EdrmDocument:
     """A document of EDRM XML: its fields by their names in capitals, and its other elements as CUSTODIAN, FILEPATH and
     MIMETYPE. Predefined fields are named without their `#`; #DateSent is DATE."""
 
     values: Mapping[str, str]
-    files: Sequence[ToldFile]
+    files: Sequence[EdrmFile]
 
 
-def read_edrm(path: Path) -> Iterator[tuple[str, Told | str]]:
+def read_edrm(path: Path) -> Iterator[tuple[str, EdrmDocument | str]]:
     """Yield (DocID, its fields and files) of each document, and (DocID, DocID of its parent) of each relationship.
     Fields are tags of a document, or `FieldValues` by the keys of the root's `Fields`. Raises UsageError; nothing
     outside the file is read."""
@@ -159,7 +159,7 @@ def read_edrm(path: Path) -> Iterator[tuple[str, Told | str]]:
             elif kind == "Relationship":
                 yield _id(element, "Child"), _id(element, "Parent")
             elif above is None or etree.QName(above).localname != "Folder":  # that only gives its location
-                yield _id(element, ""), _told(element, names)
+                yield _id(element, ""), _document(element, names)
             element.clear()
             while element.getprevious() is not None:  # remove processed elements: memory holds one document
                 del above[0]
@@ -172,7 +172,7 @@ def _id(element: Any, whose: str) -> str:
     return element.get(f"{whose}DocID") or element.get(f"{whose}DocId") or ""
 
 
-def _told(element: Any, names: Mapping[str, str]) -> Told:
+def _document(element: Any, names: Mapping[str, str]) -> EdrmDocument:
     fields = [(tag.get("TagName", ""), tag.get("TagValue", "")) for tag in element.iterfind(".//{*}Tag")]
     for value in element.iterfind("{*}FieldValues/*"):
         key = etree.QName(value).localname
@@ -181,7 +181,7 @@ def _told(element: Any, names: Mapping[str, str]) -> Told:
     values["MIMETYPE"] = element.get("MimeType", "")
     values["CUSTODIAN"] = element.findtext(".//{*}Custodian") or ""
     values["FILEPATH"] = element.findtext(".//{*}LocationURI") or ""
-    return Told(values, [_told_file(file) for file in element.iterfind(".//{*}File")])
+    return EdrmDocument(values, [_file(file) for file in element.iterfind(".//{*}File")])
 
 
 def _field(name: str) -> str:
@@ -189,18 +189,18 @@ def _field(name: str) -> str:
     return "DATE" if called == "DATESENT" else called
 
 
-def _told_file(element: Any) -> ToldFile:
+def _file(element: Any) -> EdrmFile:
     """Return the file; its values are empty if it has no external file."""
     file = element.find("{*}ExternalFile")
     at = {} if file is None else file.attrib
     path = f"{at.get('FilePath', '')}\\{at.get('FileName', '')}"
-    return ToldFile(element.get("FileType", ""), path, at.get("FileSize", ""), at.get("Hash", ""))
+    return EdrmFile(element.get("FileType", ""), path, at.get("FileSize", ""), at.get("Hash", ""))
 
 
-def inside(root: Path, said: str) -> Path | None:
+def inside(root: Path, path: str) -> Path | None:
     """Return the file that a path of a load file names; None for one that leads out of the production: absolute, with a
     drive or a server, with `..`, or over a symbolic link."""
-    parts = re.split(r"[\\/]", said)
+    parts = re.split(r"[\\/]", path)
     if parts and parts[0] == ".":
         parts = parts[1:]
     if not parts or any(part in ("", ".", "..") or "\0" in part for part in parts) or _DRIVE.match(parts[0]):

@@ -35,7 +35,7 @@ def render(work: TaskWork) -> TaskResult:
     keep_rendered(work, batch.documents(), batch.check)
     for row, item in batch.items():
         count = 1
-        with batch.opened(row, item, _said_later) as leaves:
+        with batch.opened(row, item, _recorded_later) as leaves:
             if leaves is not None:
                 count = leaves.count
         pages.append((row.number, count))
@@ -55,7 +55,7 @@ def stamp(work: TaskWork) -> TaskResult:
     )  # fmt: skip
 
 
-def _said_later(_error: DocumentError) -> None:
+def _recorded_later(_error: DocumentError) -> None:
     """Ignore the failure: phase stamp meets it again."""
 
 
@@ -180,7 +180,7 @@ class _Item:
         place = (
             f"Page {number + 1} of {many} could not be rendered." if many > 1 else "This item could not be rendered."
         )
-        said = [
+        lines = [
             place,
             "",
             why[:90],
@@ -190,4 +190,4 @@ class _Item:
             f"Bytes: {item.size:,}",
             *([f"Exceptions in the discovery: {', '.join(self._row.codes)}"] if self._row.codes else ()),
         ]
-        return slip_sheet(said, self._batch.choice.dpi)
+        return slip_sheet(lines, self._batch.choice.dpi)

@@ -87,7 +87,7 @@ class Record:
 def records(work: TaskWork) -> Iterator[list[Record]]:
     """Read all records of the job in batches. The next batch is read while the last one is written: the database works
     meanwhile. Raises StorageFault if a record is missing: load files that end early look complete."""
-    choice, told = work.job.options.of(ProductionChoice), 0
+    choice, count = work.job.options.of(ProductionChoice), 0
     firsts = range(choice.first, choice.last + 1, _AT_ONCE)
     with ThreadPoolExecutor(1) as reading:
         coming = reading.submit(_read, work, choice.first)
@@ -97,9 +97,9 @@ def records(work: TaskWork) -> Iterator[list[Record]]:
                 coming = reading.submit(_read, work, following)
             by_number = {number: list(of) for number, of in groupby(files, key=attrgetter("number"))}
             yield [Record(row, by_number.get(row.number, ()), choice) for row in rows]
-            told += len(rows)
-    if told != choice.items:
-        raise items_gone(choice.items - told)
+            count += len(rows)
+    if count != choice.items:
+        raise items_gone(choice.items - count)
 
 
 def _read(work: TaskWork, first: int) -> tuple[list[RecordRow], list[FileRow]]:
@@ -303,8 +303,8 @@ class Xml(Report):
         return edrm.HEAD
 
     def some(self, records: Sequence[Record]) -> bytes:
-        told = [record.fields for record in records]
-        attached = "".join(edrm.relationship(one["parent"], one["begin"]) for one in told if one["parent"])
+        values = [record.fields for record in records]
+        attached = "".join(edrm.relationship(one["parent"], one["begin"]) for one in values if one["parent"])
         try:
             self._attached.write(attached.encode())
         except OSError as e:
@@ -342,8 +342,8 @@ class Opt(Report):
         choice = self.work.job.options.of(ProductionChoice)
         pages = [file for file in record.files if file.kind == FileKind.IMAGE]
         begin = record.row.first_page or 0
-        told = [(choice.control(begin + file.page - 1), file.path) for file in pages]
-        return opticon.lines(volume(record.row.volume), told) if pages else b""
+        numbered = [(choice.control(begin + file.page - 1), file.path) for file in pages]
+        return opticon.lines(volume(record.row.volume), numbered) if pages else b""
 
 
 class Withheld(Report):
@@ -365,10 +365,10 @@ class Withheld(Report):
                 gaps = PRODUCTION.production_gaps(conn, job=job.id, images=images, after=after, limit=_GAPS_AT_ONCE)
             if not gaps:
                 return
-            yield table(map(self._told, gaps))
+            yield table(map(self._range, gaps))
             after = gaps[-1].number
 
-    def _told(self, gap: Gap) -> tuple[str, str]:
+    def _range(self, gap: Gap) -> tuple[str, str]:
         control = self.work.job.options.of(ProductionChoice).control
         begin = gap.number if gap.first_page is None else gap.first_page
         return control(begin), control(begin + (gap.pages or 1) - 1)

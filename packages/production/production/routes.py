@@ -139,7 +139,7 @@ def _extras(kind: JobType, order: NewProduction) -> tuple[tuple[str, str], ...]:
     }.get(kind, ())
 
 
-_OF_ONE = {
+_ONE_TYPE_FIELDS = {
     "export": {"dat_encoding", "images"},
     "processing": {"image_format", "dpi"},
     "extraction": set[str](),
@@ -159,7 +159,7 @@ def produce_form(
 ) -> Response:
     """Render the form of a production, with every option that the command of this type has."""
     choices = system.choices(context)
-    others = set().union(*(names for of, names in _OF_ONE.items() if of != type))
+    others = set().union(*(names for of, names in _ONE_TYPE_FIELDS.items() if of != type))
     sources = {handle.id for handle in jobs.each}
     listed, _ = rows.rows(context.databases, state=None, limit=_SHOWN, of=sources)
     took = [jobs_api.with_problem(context, row) for row in listed]
@@ -169,7 +169,7 @@ def produce_form(
         "produce.html",
         job=jobs_api.one_job(context, rows, jobs),
         type=type,
-        types=list(_OF_ONE),
+        types=list(_ONE_TYPE_FIELDS),
         creating=choices.creating,
         parts=databases_of(jobs.each),
         form=[_images_field(each, took, sources) if each.name == "images" else each for each in form],

@@ -165,13 +165,13 @@ def note_ended(conn: Connection, job: uuid.UUID, choice: ProductionChoice, state
     block the queue manager."""
     action = CANCELLED if state is JobState.CANCELLED else COMPLETED
     details: dict[str, Any] = {"state": state} | PRODUCTION.production_ended(conn, job=job)._asdict()
-    details |= numbers_told(conn, job, choice)
+    details |= number_range(conn, job, choice)
     CUSTODY.note_action(
         conn, job=job, who=f"queue manager@{socket.gethostname()}", action=action, details=json.dumps(details)
     )
 
 
-def numbers_told(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, list[str]]:
+def number_range(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, list[str]]:
     """Return the first and the last number of the job. The items of a processing job have numbers until its pages are
     counted; those are not returned."""
     numbers = PRODUCTION.production_range(conn, job=job)

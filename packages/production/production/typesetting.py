@@ -140,8 +140,8 @@ def installed(character: int) -> tuple[tuple[str, int], ...]:
     # A process that is short of memory or files gets no answer, and fc-list may call that success: it would be no typeface for
     # as long as this slot lives, and the same page another one than elsewhere.
     # Its output is not complete either where it reports that memory was short, and its configuration not read.
-    said = done.stderr.lower()
-    if done.returncode or (not done.stdout and "error" in said) or any(short in said for short in _SHORT):
+    errors = done.stderr.lower()
+    if done.returncode or (not done.stdout and "error" in errors) or any(short in errors for short in _SHORT):
         why = done.stderr.strip().partition("\n")[0][:200] or f"exit status {done.returncode}"
         raise SystemFault(
             f"fc-list did not list the installed typefaces ({why}); check fontconfig and the free memory, then resume"

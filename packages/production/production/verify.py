@@ -111,7 +111,7 @@ def verify_production(
             progress(f"{files:,} files read")
     _extra(handle, storage, out, found)
     progress("comparing the load files")
-    compared, told = _load_files(Path(choice.out), choice.items, examples)
+    compared, shown = _load_files(Path(choice.out), choice.items, examples)
     return ProductionVerification(
         job_id=handle.id,
         type=choice.type,
@@ -124,21 +124,21 @@ def verify_production(
         pages=_pages(handle) if choice.type is JobType.PROCESSING else [],
         load_files=compared.load_files,
         load_file_faults=compared.faults,
-        load_file_examples=told,
+        load_file_examples=shown,
     )
 
 
 def _load_files(out: Path, items: int, most: int) -> tuple[Checked, list[str]]:
     """Compare the load files of so many items with each other. The files themselves have been compared with the rows,
     from which `hashes.csv` was written."""
-    told: list[str] = []
+    shown: list[str] = []
 
-    def tell(line: str) -> None:
-        if len(told) < most:
-            told.append(line)
+    def report(line: str) -> None:
+        if len(shown) < most:
+            shown.append(line)
 
     try:
-        return check(out, tell, contents=False, records=items), told
+        return check(out, report, contents=False, records=items), shown
     except UsageError as error:  # one is missing or unreadable
         return Checked(faults=1), [str(error)]
 

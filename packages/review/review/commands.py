@@ -32,7 +32,7 @@ def dedupe(
     scope: _Scope = Scope.JOB,
     by: Annotated[By, typer.Option("--by", help="Compare families, or single items.")] = By.FAMILY,
 ) -> None:
-    """Find duplicates and the original of each group of equals.
+    """Find duplicates and the original of each group.
 
     The command replaces the findings of an earlier one; no item is deleted. The original is the first by job (in the
     order given), custodian and path; it lists the custodians of all its duplicates. `edbench review items JOB
@@ -49,7 +49,7 @@ def dedupe(
         summary: list[tuple[str, object]] = [
             ("items", done.items),
             (f"{what} compared", done.compared),
-            ("groups of equals", done.groups),
+            ("groups of duplicates", done.groups),
             (f"{what} that are duplicates", done.copies),
             ("items flagged as duplicates", done.duplicates),
             ("their bytes", bytes_text(done.duplicate_bytes)),

@@ -92,16 +92,16 @@ def note(
     """Record the options and findings with each of the jobs. `token`: for findings that are the same if repeated."""
     token = token or uuid.uuid4()
     every = sorted((job for site in sites for job in site.jobs), key=lambda job: job.place)
-    told = options | {"jobs": [str(job.handle.id) for job in every]}
-    found = {name: value for name, value in figures.items() if told.get(name) != value}
+    recorded = options | {"jobs": [str(job.handle.id) for job in every]}
+    found = {name: value for name, value in figures.items() if recorded.get(name) != value}
     for site in sites:
         REVIEW.put_review(
             site.conn,
             jobs=site.ids,
             kind=kind.value,
             token=token,
-            options=json.dumps(told),
+            options=json.dumps(recorded),
             figures=json.dumps(figures),
         )
         for job in site.ids:
-            note_action(site.conn, job, kind.value, **told, found=found)
+            note_action(site.conn, job, kind.value, **recorded, found=found)

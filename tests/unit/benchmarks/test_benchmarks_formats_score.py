@@ -254,7 +254,7 @@ def test_another_jar_than_the_pinned_one_is_not_kept(tmp_path: Path, monkeypatch
 
 def test_without_a_network_the_comparison_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "URL", (tmp_path / "gone").as_uri())
-    with pytest.raises(TikaAbsent, match="cannot be had"):
+    with pytest.raises(TikaAbsent, match="cannot be downloaded"):
         engines._download(tmp_path / "tika.jar")
     assert list(tmp_path.iterdir()) == []
 

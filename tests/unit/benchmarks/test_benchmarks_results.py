@@ -18,7 +18,7 @@ def test_what_is_published_is_what_was_sealed(name: str) -> None:
 
 
 def test_a_package_of_each_kind_checks() -> None:
-    """Recompute figures from observations; after a change on purpose: make results RESULTS_ARGS=--retell. All packages are
+    """Recompute figures from observations; after a change on purpose: make results RESULTS_ARGS=--recompute. All packages are
     checked by make results RESULTS_ARGS=--check, in minutes."""
     done = set()
     for there in results.published():

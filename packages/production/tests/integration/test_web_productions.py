@@ -72,14 +72,14 @@ def test_a_production_tells_what_it_left_out_and_what_it_does_not_know(site: Any
     for line in (
         "12 items, of which 4 are taken",
         "2 items: tag privileged, with families",
-        "3 items, left out as dup",
+        "3 items, omitted as dup",
     ):
         assert line in page
     assert 'role="note" id="production"' in page
     assert site.client.get(f"/api/v1/jobs/{made}/result").json()["production"].items() >= told.items()
     warned = site.client.get(f"/jobs/{_made(site, JobType.EXPORT, here, equal=5)}").text
     assert 'role="alert" id="production"' in warned
-    assert "5 items are in it that equal one" in warned
+    assert "5 produced items are duplicates of an item" in warned
     assert 'id="production"' not in site.client.get(f"/jobs/{_made(site, JobType.EXPORT, here)}").text
 
 

@@ -19,7 +19,7 @@ from core.imported import LOAD_DIRECTORY
 from production import concordance
 from production.check import check
 from production.importing import take
-from production.reading import Told, inside, read_dat, read_edrm
+from production.reading import EdrmDocument, inside, read_dat, read_edrm
 
 _TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 
@@ -184,8 +184,8 @@ def test_edrm_as_other_programs_write_it(tmp_path: Path) -> None:
     (tmp_path / "x.xml").write_text(_ANOTHERS)
     one, two, relation = read_edrm(tmp_path / "x.xml")
     assert (one[0], two[0], relation) == ("d1", "d2", ("d2", "d1"))
-    assert isinstance(one[1], Told)
-    assert isinstance(two[1], Told)
+    assert isinstance(one[1], EdrmDocument)
+    assert isinstance(two[1], EdrmDocument)
     beside = {"CUSTODIAN": "", "FILEPATH": ""}
     assert one[1].values == {"SUBJECT": "one & two", "ITEM DATE": "2001", "MIMETYPE": "message/rfc822"} | beside
     assert two[1].values == {"SUBJECT": "", "DATE": "2002", "MIMETYPE": ""} | beside

@@ -41,7 +41,7 @@ class Duplicates(Document):
         int, Field(description="Items that are flagged as duplicates; by family, all members of the copies.")
     ]
     duplicate_bytes: int
-    several_ids: Annotated[int, Field(description="Groups of equals with several Message-ID hashes.")]
+    several_ids: Annotated[int, Field(description="Groups with several Message-ID hashes.")]
     several_hashes: Annotated[int, Field(description="Message-ID hashes of messages that are not all equal.")]
 
 
@@ -60,7 +60,7 @@ def dedupe(references: Sequence[Jobs], scope: Scope, by: By) -> Duplicates:
     with transactions(jobs) as sites:
         for site in sites:
             for job in site.ids:
-                _refuse_told(site.conn, job)
+                _refuse_used(site.conn, job)
         for site in sites:
             _compare(site, scope, by)
         _decide(sites)
@@ -75,8 +75,8 @@ def dedupe(references: Sequence[Jobs], scope: Scope, by: By) -> Duplicates:
 def _token(figures: dict[str, Any], digest: bytes) -> uuid.UUID:
     """Return a token that is the same for the same options and findings: a production that chose originals by it
     remains valid."""
-    told = json.dumps(figures, sort_keys=True).encode()
-    return uuid.UUID(bytes=hashlib.sha256(told + digest).digest()[:16])
+    text = json.dumps(figures, sort_keys=True).encode()
+    return uuid.UUID(bytes=hashlib.sha256(text + digest).digest()[:16])
 
 
 def _compare(site: Site, scope: Scope, by: By) -> None:
@@ -123,7 +123,7 @@ def _store(sites: Sequence[Site], by: By) -> dict[str, int]:
     return counts
 
 
-def _refuse_told(conn: Connection, job: uuid.UUID) -> None:
+def _refuse_used(conn: Connection, job: uuid.UUID) -> None:
     """Raise UsageError while a job that is not over uses the duplicates found in this one. The job's row must be
     locked."""
     if users := users_of(conn, job, findings=True):

@@ -140,14 +140,14 @@ def _counted(sites: Sequence[Site], lists: Sequence[HashList], again: bool) -> S
     used: list[dict[str, Any]] = []
     for number, one in enumerate(lists):
         of, nbytes = flagged.get(number, (0, 0))
-        told = {
+        about = {
             "name": _shown(one.path.name),
             "kind": one.kind.name.lower(),
             "sha256": one.sha256,
             "hashes": one.hashes,
             "bad": one.bad,
         }
-        used.append(told | {"first_bad": one.first_bad, "items": of, "bytes": nbytes})
+        used.append(about | {"first_bad": one.first_bad, "items": of, "bytes": nbytes})
     every = sorted((job for site in sites for job in site.jobs), key=lambda job: job.place)
     return SystemFiles(
         jobs=tuple(str(job.handle.id) for job in every),

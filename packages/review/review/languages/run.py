@@ -48,8 +48,8 @@ def languages(references: Sequence[Jobs], settings: Settings) -> LanguagesFound:
     with transactions(jobs) as sites:
         for site in sites:
             for job in site.jobs:
-                told = _told(texts_of(job.handle, settings))
-                while some := list(itertools.islice(told, _ROWS_AT_ONCE)):
+                detected = _detected(texts_of(job.handle, settings))
+                while some := list(itertools.islice(detected, _ROWS_AT_ONCE)):
                     items, found = zip(*some, strict=True)
                     REVIEW.put_languages(site.conn, job=job.handle.id, items=list(items), languages=list(found))
                     counts.update(found)
@@ -63,5 +63,5 @@ def languages(references: Sequence[Jobs], settings: Settings) -> LanguagesFound:
     return outcome
 
 
-def _told(texts: Iterator[tuple[UUID, str]]) -> Iterator[tuple[UUID, str]]:
+def _detected(texts: Iterator[tuple[UUID, str]]) -> Iterator[tuple[UUID, str]]:
     return ((item, language_of(text)) for item, text in texts if text and not text.isspace())

@@ -14,12 +14,12 @@ from review.near.bands import Keys
 from review.near.collected import Collected, Numbers
 from review.near.shingles import jaccard
 
-NOBODY = -1
+NO_GROUP = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """Each text's principal and similarity to it, by position: a principal's principal is itself; `NOBODY` outside any
+    """Each text's principal and similarity to it, by position: a principal's principal is itself; `NO_GROUP` outside any
     group. `compared`: pairs of sets that were compared."""
 
     principal: Numbers
@@ -29,7 +29,7 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True)
 class _Bucket:
-    """The texts that share a key of one band. `of`: each text's number, `NOBODY` if it is alone; `members[starts[n] :
+    """The texts that share a key of one band. `of`: each text's number, `NO_GROUP` if it is alone; `members[starts[n] :
     starts[n + 1]]` have number n."""
 
     of: npt.NDArray[np.int32]
@@ -45,12 +45,12 @@ def grouped(texts: Collected, threshold: float) -> Grouped:
     distinct = own[np.argsort(ranks[own], kind="stable")]
     buckets = _buckets(texts.take_keys()[distinct], scopes[distinct])
     principal, similarity, compared = _around_principals(texts, distinct, buckets, threshold)
-    at = np.full(len(ranks), NOBODY, np.int64)
+    at = np.full(len(ranks), NO_GROUP, np.int64)
     at[distinct] = np.arange(len(distinct))
     mine = at[first]  # each text's position of its set among the distinct ones
-    out = np.where(principal[mine] == NOBODY, NOBODY, distinct[principal[mine]])
+    out = np.where(principal[mine] == NO_GROUP, NO_GROUP, distinct[principal[mine]])
     several = np.bincount(first, minlength=len(ranks))[first] > 1
-    out = np.where((out == NOBODY) & several, first, out)
+    out = np.where((out == NO_GROUP) & several, first, out)
     return Grouped(out, similarity[mine], compared)
 
 
@@ -77,7 +77,7 @@ def _bucket(keys: npt.NDArray[np.uint64], scopes: Numbers) -> _Bucket:
     kept = sizes[number] > 1
     members = order[kept]
     renumbered = (np.cumsum(sizes > 1) - 1)[number[kept]]
-    of = np.full(len(keys), NOBODY, np.int32)
+    of = np.full(len(keys), NO_GROUP, np.int32)
     of[members] = renumbered
     return _Bucket(of, members.astype(np.int32), np.concatenate([[0], np.cumsum(sizes[sizes > 1])]).astype(np.int64))
 
@@ -87,14 +87,14 @@ def _around_principals(
 ) -> tuple[Numbers, npt.NDArray[np.float64], int]:
     """Return principals and similarities by position among the distinct texts, which are in the order of their
     ranks."""
-    principal = np.full(len(distinct), NOBODY, np.int64)
+    principal = np.full(len(distinct), NO_GROUP, np.int64)
     similarity = np.ones(len(distinct), np.float64)
     compared = 0
     somewhere = np.zeros(len(distinct), np.bool_)
     for bucket in buckets:
-        somewhere |= bucket.of != NOBODY
+        somewhere |= bucket.of != NO_GROUP
     for place in np.flatnonzero(somewhere).tolist():
-        if principal[place] != NOBODY:
+        if principal[place] != NO_GROUP:
             continue
         own = texts.shingles(distinct[place])
         for other in _candidates(buckets, place, principal):
@@ -113,8 +113,8 @@ def _candidates(buckets: list[_Bucket], place: int, principal: Numbers) -> Numbe
     shared = [
         bucket.members[bucket.starts[number] : bucket.starts[number + 1]]
         for bucket in buckets
-        if (number := bucket.of[place]) != NOBODY
+        if (number := bucket.of[place]) != NO_GROUP
     ]
     found: Numbers = np.unique(np.concatenate(shared)).astype(np.int64)
-    later: Numbers = found[(found > place) & (principal[found] == NOBODY)]
+    later: Numbers = found[(found > place) & (principal[found] == NO_GROUP)]
     return later

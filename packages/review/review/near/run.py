@@ -26,7 +26,7 @@ from review.kinds import LOWEST, Scope
 from review.looked_at import LookedAt, Site, looked_at, note, transactions
 from review.near.bands import bands_for
 from review.near.collected import Collected, Numbers, collecting
-from review.near.grouping import NOBODY, Grouped, grouped
+from review.near.grouping import NO_GROUP, Grouped, grouped
 from review.near.shingles import LEAST, shingles
 from review.report import Report
 from review.statements import REVIEW, NearRow
@@ -68,8 +68,8 @@ class _Ranked:
         """Return the rank of an item; None for a container."""
         wanted = np.array(item.bytes, dtype="S16")
         at = int(np.searchsorted(self.ids, wanted, sorter=self.sorted_at))
-        rank = int(self.sorted_at[at]) if at < len(self.ids) else NOBODY
-        return rank if rank != NOBODY and self.ids[rank] == wanted else None
+        rank = int(self.sorted_at[at]) if at < len(self.ids) else NO_GROUP
+        return rank if rank != NO_GROUP and self.ids[rank] == wanted else None
 
     def item(self, rank: int) -> uuid.UUID:
         """Return the id of the item with this rank."""
@@ -94,7 +94,7 @@ def near(references: Sequence[Jobs], scope: Scope, threshold: float, settings: S
         read, short = _collect(jobs, ranked, texts, settings)
         found = grouped(texts, threshold)
         _store(sites, ranked, texts, found)
-        members = found.principal != NOBODY
+        members = found.principal != NO_GROUP
         others = members & (found.principal != np.arange(len(texts)))
         outcome = NearDuplicates(
             jobs=tuple(str(job.handle.id) for job in jobs),
@@ -153,10 +153,10 @@ def _store(sites: Sequence[Site], ranked: _Ranked, texts: Collected, found: Grou
         for handle in site.ids:
             REVIEW.clear_near(site.conn, job=handle)
     ranks = texts.ranks
-    sizes = Counter(found.principal[found.principal != NOBODY].tolist())
+    sizes = Counter(found.principal[found.principal != NO_GROUP].tolist())
     handles = {job.place: (site, job.handle.id) for site in sites for job in site.jobs}
     rows: dict[int, list[int]] = {place: [] for place in handles}
-    for text in np.flatnonzero(found.principal != NOBODY).tolist():
+    for text in np.flatnonzero(found.principal != NO_GROUP).tolist():
         rows[int(ranked.jobs[ranks[text]])].append(text)
     for place, mine in rows.items():
         site, job = handles[place]

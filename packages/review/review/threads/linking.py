@@ -103,7 +103,7 @@ class Threads:
             node = top[node]
         return node
 
-    def _hang(self, child: int, parent: int, by: By) -> None:
+    def _link(self, child: int, parent: int, by: By) -> None:
         """Link the child below the parent, unless it is linked already or this would close a cycle."""
         if self._parent[child] == _NONE and self._find(parent) != child:
             self._parent[child], self._top[child], self._by[child] = parent, parent, by
@@ -112,14 +112,14 @@ class Threads:
         """Link by a message's own fields, which take precedence over those of other messages."""
         for ids, by in ((mail.references, By.REFERENCES), ((mail.in_reply_to,), By.IN_REPLY_TO)):
             for last in reversed([each for each in ids if each and each != mail.key]):
-                self._hang(node, self._node(last), by)
+                self._link(node, self._node(last), by)
                 if self._parent[node] != _NONE:
                     return
 
     def _between(self, references: Sequence[str]) -> None:
         for above, below in pairwise(references):
             if above != below:
-                self._hang(self._node(below), self._node(above), By.REFERENCES)
+                self._link(self._node(below), self._node(above), By.REFERENCES)
 
     def _conversations(self, messages: Sequence[tuple[int, Mail]]) -> None:
         at: dict[str, int] = {}
@@ -133,10 +133,10 @@ class Threads:
             while len(index) >= _HEADER and index not in at:
                 index = index[:-_ANSWER]
             if len(index) >= _HEADER:
-                self._hang(node, at[index], By.CONVERSATION)
+                self._link(node, at[index], By.CONVERSATION)
             elif len(mail.conversation) > _HEADER:
                 head = f"{NO_ID}{mail.conversation[:_HEADER]}"
-                self._hang(node, self._node(head), By.CONVERSATION)
+                self._link(node, self._node(head), By.CONVERSATION)
 
     def _subjects(self, messages: Sequence[tuple[int, Mail]]) -> None:
         """Link answers that refer to nothing below the first message of their subject that is no answer."""
@@ -149,7 +149,7 @@ class Threads:
             if self._by[node] is By.NOTHING and not mail.references and _REPLY.match(mail.subject):
                 above = first.get(base_subject(mail.subject))
                 if above is not None:
-                    self._hang(node, above, By.SUBJECT)
+                    self._link(node, above, By.SUBJECT)
 
     def _places(self, nodes: Sequence[int]) -> list[Place]:
         nearest: dict[int, tuple[int, int]] = {}  # node → nearest message above (or _NONE), messages above

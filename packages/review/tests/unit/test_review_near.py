@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.review import languages_told
+from benchmarks.review import languages_detected
 from core.errors import StorageFault, UsageError
 from dataset_gen.languages import own_texts
 from review.dedupe.run import DUPLICATES
@@ -21,7 +21,7 @@ from review.languages.identify import NO_LANGUAGE, UNKNOWN, language_of
 from review.languages.run import LANGUAGES
 from review.near.bands import HASHES, MISSED, bands_for
 from review.near.collected import Collected, collecting
-from review.near.grouping import NOBODY, grouped
+from review.near.grouping import NO_GROUP, grouped
 from review.near.run import NEAR_DUPLICATES
 from review.near.shingles import LEAST, jaccard, shingles
 from review.report import Report
@@ -61,7 +61,7 @@ def _groups(
         for n, (principal, similarity) in enumerate(
             zip(found.principal.tolist(), found.similarity.tolist(), strict=True)
         )
-        if principal != NOBODY
+        if principal != NO_GROUP
     }
 
 
@@ -149,7 +149,7 @@ def test_real_texts_are_told() -> None:
                 start = dice.randrange(len(text) - length)
                 truth[f"{language}{number}"] = language
                 found[f"{language}{number}"] = language_of(text[start : start + length])
-        told = languages_told(truth, found)
+        told = languages_detected(truth, found)
         assert told.right >= share * sum(told), told
         assert told.wrong <= 0.03 * sum(told), told
 

@@ -253,7 +253,7 @@ def test_without_a_manifest_entries_decide(tmp_path: Path) -> None:
 def test_more_databases_than_custodians_are_refused(tmp_path: Path) -> None:
     """Promise: no database gets a job without anything to do; files above the custodians count as one."""
     source = prepare_source(FILER, _tree(tmp_path, only=3))
-    with pytest.raises(UsageError, match="has 1, there are to be 2 databases"):
+    with pytest.raises(UsageError, match="has 1 for 2 databases"):
         split_source(FILER, source, 2)
     (tmp_path / "stray.txt").write_text("x")
     shares = split_source(FILER, prepare_source(FILER, tmp_path), 2)
