@@ -2,8 +2,7 @@
 docs/dev/results.
 
 `--mount DIR --name NAME` runs a discovery and the storage tests there and writes docs/dev/results/packages/NAME. `--check` compares
-each published package with what is computed from its observations; `--recompute` writes results, reports and manifests again.
-"""
+each published package with what is computed from its observations; `--recompute` writes results, reports and manifests again."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import pytest
 from browsing import TIMEOUT_MS, Complaints, Watched, launched, serving, watch
 from installation import Bench, Hold
 from memory_traces import write_trace
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from replay_traces import reading_trace
 from report_results import point, result
 
@@ -49,14 +49,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def bench(browser: Browser, small: Path, empty_scratch: Path) -> Iterator[Bench]:
-    """An installation with a tiny corpus and three results."""
+def bench(browser: Browser, empty_scratch: Path) -> Iterator[Bench]:
+    """An installation without a corpus, with three results."""
     home = Path(tempfile.mkdtemp(prefix="edbench browser "))
     home.chmod(0o711)
     made_here = Bench(home=home, corpus=home / "storage root/corpora/tiny", furniture=empty_scratch).furnish()
     made_here.hold("expand").let_go()  # the server is started with what a test may hold a job with
     try:
-        shutil.copytree(small, made_here.corpus)
         for run, workers, corpus in ((FIRST, (1, 2), "503e2127"), (OTHER, (1, 2), "503e2127"), (ALIEN, (1,), "0")):
             made = result(*(point(number) for number in workers), run_id=run)
             made.conditions["corpus"]["hash"] = corpus
@@ -98,9 +97,48 @@ def page(link: str, site: str, browser: Browser, complaints: Complaints) -> Iter
     assert not complaints.unexpected()
 
 
+def _smaller(route: Route) -> None:
+    """The button's order for a corpus, of a twentieth of the size: the test takes no longer than it has to."""
+    route.continue_(post_data=json.dumps(json.loads(route.request.post_data or "") | {"scale": 0.00005}))
+
+
 @pytest.fixture(scope="module")
-def watched(link: str, site: str, bench: Bench, browser: Browser) -> Watched:
-    """A job created with the form, and watched to its end without touching the page."""
+def first(link: str, site: str, browser: Browser) -> Complaints:
+    """The first open of the installation, on a phone: its one button generates a corpus and runs a job over it."""
+    noted = Complaints()
+    context = browser.new_context(viewport={"width": 400, "height": 800})
+    context.set_default_timeout(TIMEOUT_MS)
+    page = context.new_page()
+    noted.listen(page)
+    page.goto(link)
+    form = page.locator("#create")
+    expect(form.get_by_label("Directory")).to_be_visible()
+    expect(form.get_by_label("Name", exact=True)).to_be_visible()
+    expect(form.get_by_label("Workers", exact=True)).to_be_visible()
+    expect(form.get_by_label("Priority")).to_be_hidden()
+    expect(form.locator(".field:visible")).to_have_count(3)
+    page.route("**/measurements/generate", _smaller)
+    page.get_by_text("Advanced").click()
+    expect(form.get_by_label("Priority")).to_be_visible()
+    page.get_by_role("button", name="Generate a sample corpus and run it").click()
+    page.wait_for_url("**/jobs/*-*")
+    expect(page.locator("#state")).to_have_text(re.compile("^completed"))
+    page.goto(site)
+    expect(page.locator("#first")).to_have_count(0)
+    expect(page.locator("#f-corpus option")).to_have_text([re.compile("^sample")])
+    context.close()
+    return noted
+
+
+def test_one_button_generates_a_corpus_and_runs_a_job_over_it(first: Complaints) -> None:
+    assert not first.unexpected()
+
+
+@pytest.fixture(scope="module")
+def watched(link: str, site: str, bench: Bench, browser: Browser, first: Complaints, small: Path) -> Watched:
+    """A job over a tiny corpus, created with the form, and watched to its end without touching the page."""
+    shutil.rmtree(bench.corpus.parent)
+    shutil.copytree(small, bench.corpus)
     return watch(link, site, bench.hold("expand"), browser)
 
 
@@ -225,6 +263,7 @@ def _pause(page: Page, hold: Hold) -> None:
     expect(page.locator("#state")).to_have_text("paused")
 
 
+@pytest.mark.usefixtures("watched")
 def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, page: Page) -> None:
     hold = bench.hold("expand", 0)
     corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]
@@ -252,6 +291,7 @@ def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, 
     expect(page.locator(f"#job-{job}")).to_have_count(0)
 
 
+@pytest.mark.usefixtures("watched")
 def test_what_is_wrong_stands_at_the_field(site: str, page: Page, complaints: Complaints) -> None:
     complaints.expected = ("422",)
     page.goto(site)
@@ -425,7 +465,7 @@ def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page,
 
 
 def test_a_corpus_outside_its_place_is_refused(site: str, page: Page, complaints: Complaints) -> None:
-    """test_browser_first.py makes one and chooses it."""
+    """The first job's button makes one and chooses it."""
     complaints.expected = ("422",)
     page.goto(f"{site}/measure?kind={_said('generate')}")
     page.get_by_label(_said("Name"), exact=True).fill("../made")

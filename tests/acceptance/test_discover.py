@@ -11,28 +11,7 @@ from typing import Any
 
 import pytest
 from installation import COMMAND_SECONDS, EDBENCH, Bench
-
-KEYS = {
-    "job_id", "state", "workers", "slots", "index_engine", "passes", "elapsed_s", "raw_bytes", "discovered_bytes",
-    "expansion", "index_bytes", "gb_per_hour_raw", "gb_per_hour_discovered", "items", "items_per_second", "containers",
-    "exceptions", "children", "phases", "calls",
-}  # fmt: skip
-
-
-def _discovered(bench: Bench, *options: str) -> tuple[str, str]:
-    """A job that finds exactly what the manifest says; its id, which is the last line that is printed, and all that is."""
-    out = bench.end(bench.discover(*options))
-    found = bench.result()
-    assert found.keys() >= KEYS
-    assert out.splitlines()[-1].strip() == found["job_id"]
-    assert found["state"] == "completed_with_exceptions"
-    assert found["children"]["expected"] == found["children"]["emitted"] + found["children"]["failed"]
-    assert found["passes"] == (1 if "--single-pass" in options else 2)
-    assert {"scan", "open", "read", "write", "rename", "close"} <= found["calls"].keys()
-    assert found["calls"]["write"]["bytes"] >= found["discovered_bytes"] - found["raw_bytes"]
-    assert bench.verify()["differences"] == 0
-    return str(found["job_id"]), out
-
+from schema_check import refuse_unlike_schema
 
 TWO_MS = """
 name = "two-ms"
@@ -46,14 +25,23 @@ service_us.default = 1000.0
 """
 
 
-@pytest.mark.usefixtures("attached")
 def test_a_job_finds_exactly_what_the_manifest_says(bench: Bench) -> None:
     """Whatever mode it is run in: in one pass, by several workers, which are forked from one process, with a folder each and flushed
-    tasks, and on an emulated filer: there every call lasts as long as the filer says, and the result names it first of all."""
+    tasks, and on an emulated filer: there every call lasts as long as the filer says, and the result names it first of all. The
+    job's id is the last line that is printed. Nothing is left running, and later commands see the job until it is deleted."""
     (bench.home / "slow.toml").write_text(TWO_MS)
-    modes = ("--single-pass", "--layout", "per-worker", "--fsync", "task", "--filer", "slow.toml")
-    _, out = _discovered(bench, "--workers", "3", "--slots", "1", *modes)
+    modes = ("--single-pass", "--layout", "per-worker", "--fsync", "task", "--filer", "slow.toml", "--trace")
+    out = bench.end(bench.discover("--workers", "3", "--slots", "1", *modes))
+    assert not bench.leftovers()
     found = bench.result()
+    job = found["job_id"]
+    refuse_unlike_schema("discover", found)
+    assert out.splitlines()[-1].strip() == job
+    assert found["state"] == "completed_with_exceptions"
+    assert found["children"]["expected"] == found["children"]["emitted"] + found["children"]["failed"]
+    assert found["passes"] == 1
+    assert {"scan", "open", "read", "write", "rename", "close"} <= found["calls"].keys()
+    assert found["calls"]["write"]["bytes"] >= found["discovered_bytes"] - found["raw_bytes"]
     assert found["labels"][0] == "EMULATED FILER two-ms, scale 1/2"
     summary = out[out.index("EMULATED FILER") :]
     assert summary.index("two-ms") < summary.index("elapsed")
@@ -64,20 +52,16 @@ def test_a_job_finds_exactly_what_the_manifest_says(bench: Bench) -> None:
     assert stations["metadata"]["calls"] + stations["data"]["calls"] == pytest.approx(calls, rel=0.02)
     assert 0 < stations["metadata"]["utilisation"] <= 1
     assert found["filer"]["series"]
-
-
-def test_later_commands_see_the_job(bench: Bench) -> None:
-    job, _ = _discovered(bench, "--workers", "2", "--trace")
-    assert not bench.leftovers()
     with bench.attached():
+        assert bench.verify()["differences"] == 0
         assert job in bench.edbench("job", "list").stdout.replace("\n", "")
         assert "expected" in bench.edbench("job", "show", job).stdout
         _look_at(bench, job)
         bench.edbench("job", "delete", job)
         assert json.loads(bench.ask("job", "list", "-o", "json").stdout) == []
+        bench.ask("job", "show", job, check=2)
     assert not list((bench.storage / "jobs").iterdir())
     assert not bench.leftovers()
-    bench.edbench("job", "show", job, check=2)
 
 
 def _look_at(bench: Bench, job: str) -> None:

@@ -20,7 +20,8 @@ from controller.jobs.jobs import create_discovery_job, prepare_source
 from controller.jobs.orders import DiscoveryPlan
 from core.operations import NullRecorder
 from core.records import JobOptions
-from core.settings import Settings
+from core.services import embedded_services
+from core.settings import Settings, read_settings
 from core.storage.layer import Storage
 from sql.session import Database
 
@@ -73,10 +74,11 @@ def test_who_reads_starts_no_broker(
     log = scratch / "logs" / "broker.log"
     log.unlink(missing_ok=True)
     env = {"EDBENCH_SCRATCH": str(scratch), "EDBENCH_STORAGE": str(tmp_path)}
-    assert main(["job", "list"], env) == OK
-    for command in (["job", "show", "last"], ["review", "items", "last"], ["review", "search", "last", "words"]):
-        assert main(command, env) == USAGE
-        assert "there is no job yet" in capsys.readouterr().err
+    with embedded_services(read_settings(env), slots=1, broker=False):  # once for all commands
+        assert main(["job", "list"], env) == OK
+        for command in (["job", "show", "last"], ["review", "items", "last"], ["review", "search", "last", "words"]):
+            assert main(command, env) == USAGE
+            assert "there is no job yet" in capsys.readouterr().err
     assert (scratch / "logs" / "postgres.log").exists()
     assert not log.exists()
 

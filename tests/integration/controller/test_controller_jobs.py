@@ -117,36 +117,6 @@ def test_jobs_are_found_by_what_people_type(handle: JobHandle) -> None:
             find_job(databases, text)
 
 
-def test_no_job_at_all_is_said(database: Database) -> None:
-    """`last` of nothing tells how to make one."""
-    with pytest.raises(UsageError, match="edbench discover"):
-        find_job([database], "last")
-
-
-def test_an_ambiguous_beginning_is_refused(handle: JobHandle, tmp_path: Path) -> None:
-    twin = uuid.UUID(hex=handle.id.hex[:-1] + ("0" if handle.id.hex[-1] != "0" else "1"))
-    with handle.database.transaction() as conn:
-        conn.execute(
-            "INSERT INTO job SELECT (jsonb_populate_record(j, jsonb_build_object('id', %(twin)s::text))).* FROM job j",
-            {"twin": str(twin)},
-        )
-    with pytest.raises(UsageError, match="more digits"):
-        find_job([handle.database], handle.id.hex[:8])
-
-
-def test_pause_resume_and_cancel(handle: JobHandle) -> None:
-    assert pause_job(handle) is JobState.PAUSED
-    with pytest.raises(UsageError, match="only a running job"):
-        pause_job(handle)
-    assert resume_job(handle, attach=False) is JobState.RUNNING
-    with pytest.raises(UsageError):
-        resume_job(handle, attach=False)
-    assert cancel_job(handle) is JobState.CANCELLED
-    for refused in (cancel_job, pause_job):
-        with pytest.raises(UsageError):
-            refused(handle)
-
-
 def register_worker(handle: JobHandle) -> uuid.UUID:
     """A worker that lives."""
     incarnation = uuid.uuid4()

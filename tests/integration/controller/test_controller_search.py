@@ -27,7 +27,6 @@ from controller.search.report import CSV_FIELDS, csv_rows, hit_report, listed
 from core.errors import RunFailed, UsageError
 from readers.modules import MEDIA_TYPES
 from readers.parsers import ParserSet, parser_of
-from readers.records import TextState
 from search.engine import IndexDocument, new_writer
 from sql.custody import CUSTODY
 from sql.session import Database
@@ -389,14 +388,3 @@ def test_conditions_let_pass_what_they_say(handle: JobHandle, metadata: dict[str
         assert {item["id"] for item in items_page([handle], wanted, after=None, limit=10_000)} == expected, text
         assert {item["id"] for item in stream_items(handle, wanted)} == expected, text
         assert expected or text.startswith(("date>", "well_formed")), text
-
-
-def test_a_text_state_is_a_filter_too(handle: JobHandle) -> None:
-    states = {item["id"]: (item["text_state"], item["media_type"]) for item in stream_items(handle)}
-    for state in {state for state, _ in states.values()}:
-        found = {item["id"] for item in stream_items(handle, ItemFilter(text_state=TextState(state)))}
-        assert found == {item for item, (s, _) in states.items() if s == state}
-    pdf = ItemFilter(text_state=TextState.NO_TEXT_LAYER, type="application/pdf")
-    assert {item["id"] for item in stream_items(handle, pdf)} == {
-        item for item, told in states.items() if told == ("no_text_layer", "application/pdf")
-    }

@@ -155,25 +155,6 @@ def test_finish_writes_everything(hands: Any) -> None:
     ]
 
 
-def test_a_fenced_finish_leaves_nothing(hands: Any) -> None:
-    """Promise: a claim that lost its task can write nothing at all; the one that has it can."""
-    job = hands.create(1)
-    stale = hands.take(job)
-    hands.run("UPDATE task SET lease = now() - interval '1 second'")
-    with hands.database.transaction() as conn:
-        assert LEDGER.return_expired(conn) == ledger.Returned(dispatched=0, running=1)
-    fresh = hands.take(job)
-    assert (fresh.id, fresh.attempt) == (stale.id, 2)
-    result = TaskResult(items=(hands.item(job, b"a"),))
-    with pytest.raises(TaskLost, match=str(stale.token)):
-        hands.finish(stale, result)
-    assert hands.value("SELECT count(*) FROM item") == 0
-    hands.finish(fresh, result)
-    with pytest.raises(TaskLost):
-        hands.finish(fresh, result)
-    assert hands.value("SELECT count(*) FROM item") == 1
-
-
 def test_ranges_of_a_container_add_up(hands: Any) -> None:
     """Promise: counts of ranges add, what is announced stays, a shard's documents never fall, items stay as
     first written."""
@@ -200,19 +181,6 @@ def test_ranges_of_a_container_add_up(hands: Any) -> None:
     assert hands.rows("SELECT announced, emitted, failed, remainder_unknown FROM container_count") == [(9, 7, 1, True)]
     assert hands.rows("SELECT media_type FROM item") == [("text/plain",)]
     assert hands.rows("SELECT documents, bytes FROM shard") == [(8, 80)]
-
-
-def test_a_cancelling_job_lets_its_tasks_finish(hands: Any) -> None:
-    """Promise: what was done when the cancel came is recorded, and cancelled comes only after it."""
-    job = hands.create(2)
-    claimed = hands.take(job)
-    with hands.database.transaction() as conn:
-        assert states.request_cancel(conn, job) is JobState.CANCELLING
-        assert states.settle(conn, job) is JobState.CANCELLING
-    hands.finish(claimed, TaskResult(items=(hands.item(job, b"a"),)))
-    with hands.database.transaction() as conn:
-        assert states.settle(conn, job) is JobState.CANCELLED
-    assert hands.value("SELECT count(*) FROM item") == 1
 
 
 def test_release_and_renew_are_fenced(hands: Any) -> None:

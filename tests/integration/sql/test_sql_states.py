@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from core.errors import UsageError
-from core.records import ExceptionLevel, JobOptions, JobState, NewTask, Phase
-from readers.errors import ExceptionCode
+from core.records import JobOptions, JobState, NewTask, Phase
 from sql import jobs, states
-from sql.findings import ItemException, TaskResult
+from sql.findings import TaskResult
 from sql.jobs import JOBS
 
 
@@ -71,18 +70,6 @@ def test_a_job_without_tasks_completes(hands: Any) -> None:
     assert _do(hands, states.advance, job) is Phase.FINALISE
     hands.finish(hands.take(job))
     assert _do(hands, states.advance, job) is JobState.COMPLETED
-
-
-def test_any_exception_shows_in_the_final_state(hands: Any) -> None:
-    """Promise: a job with failures recorded never says plainly completed."""
-    job = hands.create(1)
-    exception = ItemException(
-        item=uuid.uuid4(), code=ExceptionCode.CORRUPT, level=ExceptionLevel.ITEM, detail="", missing=None
-    )
-    hands.finish(hands.take(job), TaskResult(exceptions=(exception,)))
-    _do(hands, states.advance, job)
-    hands.finish(hands.take(job))
-    assert _do(hands, states.advance, job) is JobState.COMPLETED_WITH_EXCEPTIONS
 
 
 def test_a_pause_waits_for_what_runs(hands: Any) -> None:

@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO
 
 import pytest
+from commands import Command
 from installation import COMMAND_SECONDS, Bench, Hold, until
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
@@ -48,30 +49,38 @@ def launched() -> Iterator[Browser]:
 def serving(bench: Bench, *options: str) -> Iterator[str]:
     """`edbench serve` on a free port; what it printed to be opened. Ended with Ctrl-C as its user would.
 
-    What it logs stands under "Captured stderr" of the test that it was logged in, should that fail."""
-    process = bench.start_afresh("serve", "--port", "0", *options)
+    It is forked, and so are the crews of its jobs (`commands`). What it logs stands under "Captured stderr" of the test that it
+    was logged in, should that fail.
+    """
+    process = bench.start("serve", "--port", "0", *options)
+    assert isinstance(process, Command)
     try:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        address = process.stdout.readline().strip()
+        address = until(lambda: _first_line(process), "it prints its address")
         assert address.startswith("http://"), bench.end(process, None)
-        log = threading.Thread(target=_pass_on, args=(process.stderr,), daemon=True)
-        log.start()
+        threading.Thread(target=_pass_on, args=(process,), daemon=True).start()
         yield address
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(timeout=COMMAND_SECONDS)
+            process.wait(COMMAND_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
-    log.join()
 
 
-def _pass_on(log: IO[str]) -> None:
-    """Line by line to the standard error of the moment, which pytest exchanges for each test."""
-    for line in log:
-        print(f"server: {line}", end="", file=sys.stderr, flush=True)
+def _first_line(process: Command) -> str:
+    """What it has printed first; once it has ended, whatever that is."""
+    line, whole, _ = (process.out.read_text() if process.out.exists() else "").partition("\n")
+    return line if whole else "nothing" if process.poll() is not None else ""
+
+
+def _pass_on(process: Command) -> None:
+    """Its log, line by line, to the standard error of the moment, which pytest exchanges for each test."""
+    with process.err.open() as log:
+        while process.poll() is None:
+            for line in log:
+                print(f"server: {line}", end="", file=sys.stderr, flush=True)
+            time.sleep(0.1)
 
 
 @dataclass
@@ -116,6 +125,7 @@ def watch(link: str, site: str, hold: Hold, browser: Browser) -> Watched:
     noted.listen(page)
     page.goto(link)
     page.wait_for_url(f"{site}/")
+    page.locator("details.box").evaluate("box => box.open = true")
     page.get_by_label("Name").fill("<b>seen</b> & \u202ewatched")
     page.get_by_label("Workers").fill("1")
     page.get_by_text("Advanced").click()

@@ -31,6 +31,7 @@ _STARTING = {
     ("job", "requeue"),
     ("job", "resume"),
     ("worker",),
+    ("serve",),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 import os
 import re
@@ -15,7 +14,6 @@ from zoneinfo import ZoneInfo, reset_tzpath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recording import MemoryRecorder
 from tzlocal.windows_tz import win_tz
 
 from core.dates import asked_in_utc, checked_zone, in_utc, zone_named
@@ -201,15 +199,6 @@ def test_operation_numbers_are_part_of_the_formats() -> None:
         ("scan", 0), ("stat", 1), ("open", 2), ("read", 3), ("create", 4), ("write", 5),
         ("fsync", 6), ("close", 7), ("rename", 8), ("remove", 9), ("mkdir", 10),
     ]  # fmt: skip
-
-
-def test_the_memory_recorder_keeps_calls_in_order() -> None:
-    recorder = MemoryRecorder()
-    recorder.record(Op.RENAME, 1, 2, 0, b"/new", 0, 0, b"/old")
-    recorder.record(Op.READ, 4, 5, 6, b"/f", 7, 8)
-    first, second = recorder.records
-    assert (first.op, first.path, first.other) == (Op.RENAME, b"/new", b"/old")
-    assert dataclasses.astuple(second) == (Op.READ, 4, 5, 6, b"/f", 7, 8, b"")
 
 
 _NAMES_CORE_DATES = sorted((resources.files("tzdata") / "zones").read_text().split())
