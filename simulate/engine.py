@@ -39,7 +39,7 @@ from simulate.tasks import (
     JobLoad,
     Task,
 )
-from sql.states import TASKS_A_SLOT, Demand, cut_into
+from sql.states import TASKS_A_SLOT, Demand, cut_into, tasks_wanted
 
 MINUTE = 60.0
 _LEAST = {Phase.WALK: 1 << 60, Phase.FINALISE: 1}  # entries of a part, as sql.states has them; others 16
@@ -293,9 +293,10 @@ class Engine:
         """Begin the phase; as in `sql.states`, its tasks are cut finer if there are too few for the slots."""
         job.now, tasks = job.load.phases[job.phase]
         most = job.load.options.at_a_time(job.now)
-        wanted = TASKS_A_SLOT * (self._slots if most is None else min(self._slots, most))
-        if sum(task.stands_for for task in tasks) < wanted and job.now is not Phase.WALK:
+        slots = self._slots if most is None else min(self._slots, most)
+        if sum(task.stands_for for task in tasks) < TASKS_A_SLOT * slots and job.now is not Phase.WALK:
             total, least = sum(task.weight * task.stands_for for task in tasks) or 1, _LEAST.get(job.now, 16)
+            wanted = tasks_wanted(slots, total)
             tasks = tuple(part for task in tasks for part in _parts(task, wanted, total, least, self._most_parts))
         job.pending = [(order_key(task, job.load.options.task_order), next(self._count), task) for task in tasks]
         heapq.heapify(job.pending)
@@ -479,7 +480,7 @@ def _parts(task: Task, wanted: int, total: int, least: int, most: int) -> list[T
     All tasks, of this `total` weight, become about `wanted` tasks of the product, simulated as at most `most`: a part
     represents several."""
     entries, weight = task.entries, task.weight * task.stands_for
-    real = cut_into(task.items if entries is None else len(entries), -(-wanted * weight // total), least)
+    real = cut_into(task.items if entries is None else len(entries), round(wanted * weight / total), least)
     real = max(real, task.stands_for)
     number = min(real, max(1, most * weight // total))
     equal = [one / number for one in task.demand]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import heapq
 import json
-import math
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
@@ -35,10 +34,17 @@ from sql.connection import Connection
 from sql.face import QUERIES, face
 from sql.workers import WORKERS
 
-TASKS_A_SLOT = 3  # a phase that begins with fewer is cut finer
+TASKS_A_SLOT = 3  # a phase that begins with fewer is cut finer …
+WORTH = 8_000_000  # … into more than one a slot only if each has this weight: a task costs 60 ms of CPU time by itself
 ITEMS, FILES = "items", "files"
 LEAST = {ITEMS: 16, FILES: 16, FINALISE_LIST: 1}  # by the list in a payload: entries that a part has at least
 _MOST_JOINED = 100_000  # tasks whose payloads are read into memory
+
+
+def tasks_wanted(slots: int, weight: int) -> int:
+    """How many tasks a phase of this weight is cut into, if it has enough entries: one a slot, so that none is idle, and
+    more, so that the slots end together, where that is worth what a task costs by itself."""
+    return slots * max(1, min(TASKS_A_SLOT, weight // (slots * WORTH)))
 
 
 def recut(conn: Connection, job: uuid.UUID, phase: Phase, at_a_time: int | None = None) -> None:
@@ -46,13 +52,15 @@ def recut(conn: Connection, job: uuid.UUID, phase: Phase, at_a_time: int | None 
     the parts are about equally heavy. Nothing is done if there are enough for the live slots, or for `at_a_time` tasks
     if no more may be out."""
     slots = WORKERS.live_slots(conn)
-    wanted = TASKS_A_SLOT * (slots if at_a_time is None else min(slots, at_a_time))
-    rows = QUERIES["pending_payloads"].run(conn, job=job, phase=phase.value, limit=wanted).all() if wanted > 1 else []
-    if not rows or len(rows) >= wanted:
+    slots = slots if at_a_time is None else min(slots, at_a_time)
+    most = TASKS_A_SLOT * slots
+    rows = QUERIES["pending_payloads"].run(conn, job=job, phase=phase.value, limit=most).all() if most > 1 else []
+    if not rows or len(rows) >= most:
         return
     total = sum(row.weight for row in rows) or 1
+    wanted = tasks_wanted(slots, total)
     for row in rows:
-        parts = _parts(row.payload, math.ceil(wanted * row.weight / total))
+        parts = _parts(row.payload, round(wanted * row.weight / total))
         if len(parts) == 1:
             continue
         weight = row.weight // len(parts)

@@ -17,7 +17,7 @@ from sql import states
 from sql.connection import Connection
 from sql.findings import TaskResult
 from sql.session import Database
-from sql.states import TASKS_A_SLOT
+from sql.states import TASKS_A_SLOT, WORTH
 from sql.workers import NewWorker, register
 
 _ITEMS, _TAKEN = 20_000, 500
@@ -114,13 +114,23 @@ def _entries(prefix: str, count: int) -> list[str]:
 def test_few_batches_become_enough_for_every_slot(hands: Any) -> None:
     """Promise: nothing is lost or doubled, the heavier batch gives more parts, and each part knows its custodian."""
     _worker(hands, 4)
-    tasks = _index_tasks(hands, (3_000, _entries("a", 400)), (1_000, _entries("b", 400)))
-    assert TASKS_A_SLOT * 4 <= len(tasks) <= TASKS_A_SLOT * 4 + 2
+    tasks = _index_tasks(hands, (12 * WORTH, _entries("a", 400)), (4 * WORTH, _entries("b", 400)))
+    assert len(tasks) == TASKS_A_SLOT * 4
     assert sorted(e for _, p in tasks for e in p["items"]) == sorted(_entries("a", 400) + _entries("b", 400))
     assert {p["custodian"] for _, p in tasks} == {3}
     heavy = [p for _, p in tasks if p["items"][0].startswith("a")]
     assert len(heavy) == 3 * (len(tasks) - len(heavy))
     assert all(abs(len(p["items"]) * len(heavy) - 400) <= len(heavy) for p in heavy)
+
+
+def test_what_is_light_is_cut_into_one_task_a_slot(hands: Any) -> None:
+    """Promise: no slot is without work, and none has several tasks that take less than what a task costs by itself; of enough
+    batches one that is heavier than its share is cut all the same, or a slot would work on it while all others have ended."""
+    _worker(hands, 4)
+    light = _index_tasks(hands, (300, _entries("a", 400)), (100, _entries("b", 400)))
+    assert sorted(len(payload["items"]) for _, payload in light) == [133, 133, 134, 400]
+    tasks = _index_tasks(hands, (WORTH, _entries("h", 400)), *((10, _entries(f"{n}-", 100)) for n in range(8)))
+    assert sorted(weight for weight, _ in tasks) == [10] * 8 + [WORTH // 4] * 4
 
 
 def test_small_batches_and_enough_batches_stay(hands: Any) -> None:
@@ -138,7 +148,7 @@ def test_finalise_is_shared_out(hands: Any) -> None:
     with hands.database.transaction(durable=True) as conn:
         assert states.advance(conn, job) is Phase.FINALISE
     shares = [row.payload["folders"] for row in hands.rows("SELECT payload FROM task WHERE job = %(job)s", job=job)]
-    assert len(shares) > 4
+    assert len(shares) == 4
     assert sorted(s for share in shares for s in share) == sorted([*"0123456789abcdef", ""])
 
 
@@ -173,7 +183,7 @@ def test_fewer_tasks_than_asked_for_stay(hands: Any) -> None:
 def test_tasks_are_cut_for_as_many_as_may_be_out(hands: Any) -> None:
     """Promise: more slots than the job's index streams do not make for more and smaller segments."""
     _worker(hands, 40)
-    tasks = _index_tasks(hands, (100, _entries("a", 4_000)), options=JobOptions(index_streams=2))
+    tasks = _index_tasks(hands, (6 * WORTH, _entries("a", 4_000)), options=JobOptions(index_streams=2))
     assert len(tasks) == 2 * TASKS_A_SLOT
 
 
