@@ -49,9 +49,8 @@ def launched() -> Iterator[Browser]:
 def serving(bench: Bench, *options: str) -> Iterator[str]:
     """`edbench serve` on a free port; what it printed to be opened. Ended with Ctrl-C as its user would.
 
-    It is forked, and so are the crews of its jobs (`commands`). What it logs stands under "Captured stderr" of the test that it
-    was logged in, should that fail.
-    """
+    It is forked, and so are the crews of its jobs (`commands`). What it logs stands under "Captured stderr" of the test
+    that it was logged in, should that fail."""
     process = bench.start("serve", "--port", "0", *options)
     assert isinstance(process, Command)
     try:
