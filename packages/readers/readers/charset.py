@@ -155,10 +155,10 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
         return _of_parts(data, "", hint), Detected(first[1], CharsetSource.STRUCTURE, guessed=True)
     if codec.startswith(("utf-16", "utf-32")) and not (by_zeros(data[:4096]) or wide(data[:4096])):
         codec = ""  # the declaration was readable as ASCII, so it is wrong
-    told = _told_otherwise(data, codec) if codec else ""
-    if codec and not told and (known := _declared(data, codec, declared)) is not None:
+    other = _contradicting(data, codec) if codec else ""
+    if codec and not other and (known := _declared(data, codec, declared)) is not None:
         return known
-    codec = told or by_structure(data[:4096])
+    codec = other or by_structure(data[:4096])
     if codec:
         return _of_parts(data, codec, hint), Detected(codec, CharsetSource.STRUCTURE)
     return _narrow(data, _hint(hint))
@@ -242,19 +242,19 @@ class CodePage:
         return read_in(raw, self.codec)
 
 
-def _told_otherwise(data: bytes, codec: str) -> str:
+def _contradicting(data: bytes, codec: str) -> str:
     """Return a codec other than the declared one if zero bytes or escape sequences indicate it, else "". Such bytes
     look like ASCII, so they agree with nearly every declaration."""
     head = data[:4096]
     if b"\0" in head:
-        told = by_zeros(head) or ("" if codec.startswith("utf-") else wide(head))
+        found = by_zeros(head) or ("" if codec.startswith("utf-") else wide(head))
     elif not data.isascii() or codec.startswith("iso2022"):
-        told = ""
+        found = ""
     elif b"\x1b" in head:
-        told = next((name for mark, name in _ESCAPES.items() if mark in head and reads(data, name)), "")
+        found = next((name for mark, name in _ESCAPES.items() if mark in head and reads(data, name)), "")
     else:
-        told = by_structure(head)
-    return "" if told == codec else told
+        found = by_structure(head)
+    return "" if found == codec else found
 
 
 def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | None:
@@ -320,7 +320,7 @@ def _hint(label: str) -> str:
     return "" if not label or says_nothing(label) else by_label(label)
 
 
-def _told(data: bytes, hint: str) -> Detected:
+def _undeclared(data: bytes, hint: str) -> Detected:
     """Return the charset of bytes that are not UTF-8 and for which only a hint is known."""
     if codec := wide(data):
         return Detected(codec, CharsetSource.STRUCTURE)
@@ -364,7 +364,7 @@ def _narrow(data: bytes, hint: str) -> tuple[str, Detected]:
     except UnicodeDecodeError:
         if other := _other_lines(data, False):
             return _lines(data, other), Detected("utf-8", CharsetSource.UTF8, guessed=True)
-        detected = _told(data, hint)
+        detected = _undeclared(data, hint)
         return read_in(data, detected.charset), detected
 
 
@@ -435,7 +435,7 @@ class Decoder:
                     yield from self._by_lines(stream, data, other)
                     return
                 if not self._codec:
-                    self.detected = Detected("utf-8", CharsetSource.UTF8) if many else _told(data, self._hint)
+                    self.detected = Detected("utf-8", CharsetSource.UTF8) if many else _undeclared(data, self._hint)
                 yield from self._plain(stream, data)
                 return
             many = many or used != len(text)

@@ -37,14 +37,14 @@ def install() -> None:
 
     @functools.cache
     def load() -> Models:
-        told = told_of(Path(models.__file__).with_name("models.bin").read_bytes())
-        own: Models = theirs() if told is None else told
+        found = models_of(Path(models.__file__).with_name("models.bin").read_bytes())
+        own: Models = theirs() if found is None else found
         return own
 
     setattr(models, _LOADER, load)
 
 
-def told_of(data: bytes) -> Models | None:
+def models_of(data: bytes) -> Models | None:
     """Return the models in such a file; None if it is no such file, or damaged."""
     if not data.startswith(_MAGIC):
         return None

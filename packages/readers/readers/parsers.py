@@ -31,20 +31,20 @@ class ParserSet:
     text: str  # JSON: `edbench`, `python`, `types`, `handlers`, `libraries`
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> ParserSet:
+    def of(cls, contents: Mapping[str, Any]) -> ParserSet:
         """Make a set, equal for any order of its keys, so that what a database returns can be checked against its
         id."""
-        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        text = json.dumps(contents, sort_keys=True, separators=(",", ":"))
         return cls(uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16]), text)
 
 
-def parser_of(told: Mapping[str, Any], media_type: str) -> tuple[str | None, str | None]:
+def parser_of(contents: Mapping[str, Any], media_type: str) -> tuple[str | None, str | None]:
     """Return the handler that such a set has for a media type, and its package with its version."""
-    types = told["types"]
+    types = contents["types"]
     name = types.get(media_type)
     if name is None and media_type.startswith("text/"):
         name = types.get(OTHER_TEXT)
     if name is None and media_type.endswith("+zip"):
         name = types.get(OTHER_ZIP)
     name = types.get(OTHERS) if name is None else name
-    return name, told["handlers"].get(name)
+    return name, contents["handlers"].get(name)

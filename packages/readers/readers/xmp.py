@@ -20,10 +20,10 @@ def properties(packet: bytes, wanted: Container[str]) -> list[tuple[str, list[st
         root = etree.fromstring(packet.strip(b"\0 \r\n\t"), parser)
     except (etree.XMLSyntaxError, ValueError):
         return []
-    return [] if root is None else _told(root, wanted)
+    return [] if root is None else _values(root, wanted)
 
 
-def _told(root: etree._Element, wanted: Container[str]) -> list[tuple[str, list[str]]]:
+def _values(root: etree._Element, wanted: Container[str]) -> list[tuple[str, list[str]]]:
     out: list[tuple[str, list[str]]] = []
     around: list[tuple[etree._Element, list[str]]] = []
     for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):

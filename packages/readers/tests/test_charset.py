@@ -338,10 +338,10 @@ def test_the_models_are_those_that_the_detector_loads_itself() -> None:
     from chardet import models
 
     packed = Path(models.__file__).with_name("models.bin").read_bytes()
-    assert charset_models.told_of(packed) == models.parse_models_bin(packed)
+    assert charset_models.models_of(packed) == models.parse_models_bin(packed)
     damaged = packed[:-5000] + bytes(5000)
     assert [
-        charset_models.told_of(data) for data in (b"", b"CMD1" + packed[4:], packed[:200], packed[:99_999], damaged)
+        charset_models.models_of(data) for data in (b"", b"CMD1" + packed[4:], packed[:200], packed[:99_999], damaged)
     ] == [None] * 5
     charset_models.install()
     assert models.load_models() is models._load_models_data()[0]

@@ -39,7 +39,7 @@ def shared_steps(clients: int) -> memoryview:
 
 _POLL_FIRST_S: Final = 20e-6
 _POLL_MOST_S: Final = 500e-6
-_DESCRIPTORS_BESIDE: Final = 64
+_OTHER_DESCRIPTORS: Final = 64
 _OPS: Final = [script.OP_OF_CODE.get(code & ~script.INDEXING, Op.STAT) for code in range(script.CODES)]
 _CALLED: Final = [code & ~script.INDEXING in script.OP_OF_CODE for code in range(script.CODES)]
 _TRANSFERS: Final = (Op.READ, Op.WRITE)
@@ -245,7 +245,7 @@ class _Player:
 def _allow_descriptors(slots: int) -> None:
     """Raise the soft limit on open files as far as possible."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = slots + _DESCRIPTORS_BESIDE + len(os.listdir("/proc/self/fd"))
+    wanted = slots + _OTHER_DESCRIPTORS + len(os.listdir("/proc/self/fd"))
     if wanted > soft:
         resource.setrlimit(
             resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)

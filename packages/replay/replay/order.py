@@ -74,7 +74,7 @@ class Order:
             play = Play(stream, call, self._key(start), start, end, code=int(call.op), expected=call.error)
             if call.op in PATHLESS:
                 self._by_descriptor(play)
-            elif (call.op in CHANGES and not call.error) or self._world.foretell(call) != call.error:
+            elif (call.op in CHANGES and not call.error) or self._world.predict(call) != call.error:
                 self._hold(play)
             else:
                 self._take_effect(play)
@@ -142,7 +142,7 @@ class Order:
     def _settle(self, play: Play) -> None:
         """Let a call that ends now take effect, after the calls that have to come before it."""
         tried: set[int] = set()
-        while self._held.get(play.stream) is play and self._world.foretell(play.call) != play.call.error:
+        while self._held.get(play.stream) is play and self._world.predict(play.call) != play.call.error:
             other = next((o for o in self._related(play) if id(o) not in tried and self._fits(o)), None)
             if other is None:
                 self._world.assume(play.call)
@@ -153,7 +153,7 @@ class Order:
             self._take_effect(play, play.end_ns)
 
     def _fits(self, play: Play) -> bool:
-        return self._world.foretell(play.call) == play.call.error
+        return self._world.predict(play.call) == play.call.error
 
     def _related(self, play: Play) -> list[Play]:
         """Return held calls whose effect may matter to this one's outcome, or vice versa."""
@@ -197,21 +197,21 @@ class Order:
     def _resolve(self, play: Play) -> None:
         """Determine the form and the expected outcome of a call, and apply it to the world."""
         call, world = play.call, self._world
-        foretold = world.foretell(call)
-        play.expected = foretold
+        predicted = world.predict(call)
+        play.expected = predicted
         state = world.state(call.node)
-        if call.op is Op.CREATE and not call.error and foretold == errno.EEXIST and state == FILE:
+        if call.op is Op.CREATE and not call.error and predicted == errno.EEXIST and state == FILE:
             play.expected, play.code = 0, script.REPLACE
-        elif foretold != call.error:
+        elif predicted != call.error:
             self.adapted += 1
-            if call.op in CHANGES and not foretold:  # its recorded obstacle is missing, and it must not succeed now
+            if call.op in CHANGES and not predicted:  # its recorded obstacle is missing, and it must not succeed now
                 self._only_look(play)
-            elif call.op is Op.OPEN and not foretold:
+            elif call.op is Op.OPEN and not predicted:
                 play.code = script.OPEN_ONLY
         if play.code >= script.LOOK:
             return
         if call.op is Op.REMOVE and (
-            foretold in (errno.ENOTEMPTY, errno.ENOTDIR) or (state == DIRECTORY and not foretold)
+            predicted in (errno.ENOTEMPTY, errno.ENOTDIR) or (state == DIRECTORY and not predicted)
         ):
             play.code = script.REMOVE_DIRECTORY
         for node in play.names:
@@ -228,7 +228,7 @@ class Order:
     def _only_look(self, play: Play) -> None:
         looked = play.call._replace(op=Op.STAT)
         play.code = script.LOOK + play.call.op
-        play.expected = self._world.foretell(looked)
+        play.expected = self._world.predict(looked)
 
     def _by_descriptor(self, play: Play) -> None:
         """Prepare a call on a descriptor of the stream; without one, the file is opened first."""
@@ -239,7 +239,7 @@ class Order:
             for other in self._related(play):
                 other.key = self._key(play.start_ns)
             world.assume(call._replace(op=Op.STAT, error=0))
-            there = not world.foretell(call._replace(op=Op.STAT))
+            there = not world.predict(call._replace(op=Op.STAT))
             play.opened = Opened(world.state(call.node) == DIRECTORY)
             play.adopts = there
             play.expected = 0 if there else errno.EBADF

@@ -43,7 +43,7 @@ from traces.model import NO_NODE, NO_PHASE, TraceHeader
 _INDEX_BITS = 44
 _INDEX_MASK = (1 << _INDEX_BITS) - 1
 _NEVER = -1
-NOTHING_BESIDES: Mapping[int, int] = {}
+NOTHING_FURTHER: Mapping[int, int] = {}
 
 
 class _Latest:
@@ -111,9 +111,9 @@ class Waits:
         """Count a step that is no call and that no client waits for."""
         self._done[client] += 1
 
-    def next(self, client: int, play: Play, besides: Mapping[int, int] = NOTHING_BESIDES) -> list[tuple[int, int]]:
-        """Return the waits of the client's next step as (client, steps). `besides`: further waits."""
-        wanted = {**besides, **{other: max(steps, besides.get(other, 0)) for other, steps in self._moved.items()}}
+    def next(self, client: int, play: Play, further: Mapping[int, int] = NOTHING_FURTHER) -> list[tuple[int, int]]:
+        """Return the waits of the client's next step as (client, steps). `further`: more waits."""
+        wanted = {**further, **{other: max(steps, further.get(other, 0)) for other, steps in self._moved.items()}}
         step = self._done[client]
         changes = play.call.op in CHANGES and not play.expected and play.code < script.LOOK
         for node in play.names:

@@ -187,11 +187,11 @@ class World:
         self._prepare(node, state)
         return True
 
-    def foretell(self, call: Call) -> int:
+    def predict(self, call: Call) -> int:
         """Predict the errno of a call by path; 0: success."""
         op, node = call.op, call.node
         if op is Op.RENAME:
-            return self._foretell_rename(call.other, node)
+            return self._predict_rename(call.other, node)
         if above := self._way(node):
             return above
         state = self.state(node)
@@ -202,17 +202,17 @@ class World:
         if op is Op.SCAN:
             return 0 if state == DIRECTORY else errno.ENOTDIR
         if op is Op.REMOVE and state == DIRECTORY:
-            return self._foretell_rmdir(call)
+            return self._predict_rmdir(call)
         if op is Op.REMOVE and call.error == errno.ENOTDIR:
             return errno.ENOTDIR  # it was an rmdir
         return 0
 
-    def _foretell_rmdir(self, call: Call) -> int:
+    def _predict_rmdir(self, call: Call) -> int:
         if call.error in (errno.EISDIR, errno.EPERM):
             return errno.EISDIR  # it was an unlink
         return errno.ENOTEMPTY if self._holds(call.node) else 0
 
-    def _foretell_rename(self, old: int, new: int) -> int:
+    def _predict_rename(self, old: int, new: int) -> int:
         if old == NO_NODE:
             return errno.ENOENT
         if above := self._way(old) or self._way(new):

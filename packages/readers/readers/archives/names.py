@@ -172,9 +172,9 @@ def likely_charset(names: Iterable[bytes]) -> Likely:
     """Return the likeliest charset of all names together, and the charset that the letters of most of them indicate."""
     known = list(names)
     guessed = guess(b"\n".join(known))
-    told = Counter(filter(None, map(by_letters, known))).most_common(1)
+    letters = Counter(filter(None, map(by_letters, known))).most_common(1)
     japanese = guessed.codec if guessed.codec == "cp932" else ""
-    return Likely(guessed.codec, guessed.sure, told[0][0] if told else japanese)
+    return Likely(guessed.codec, guessed.sure, letters[0][0] if letters else japanese)
 
 
 def is_utf8(name: bytes) -> bool:

@@ -54,7 +54,7 @@ class ContentLine:
         return _without_escapes(self.value)
 
     @property
-    def told(self) -> list[str]:
+    def parameter_texts(self) -> list[str]:
         """People and places in parameters that the value does not contain: addresses, an address as printed."""
         if not self.parameters:
             return []
@@ -348,7 +348,7 @@ def _shown(line: ContentLine) -> str:
     value = "" if line.name in _BINARY and line.binary is not None else line.plain
     name = line.parameters.get("CN")
     shown = f"{line.name}{':' if line.name else ''}{f'{name} ' if name else ''}{value}"
-    return " ".join([shown, *told]) if (told := line.told) else shown
+    return " ".join([shown, *parameter_texts]) if (parameter_texts := line.parameter_texts) else shown
 
 
 class VCardHandler(_ContentLinesHandler):

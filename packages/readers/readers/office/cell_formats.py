@@ -79,17 +79,17 @@ class NumberFormat:
         if section is None or section.render is None or not -_LARGEST < number < _LARGEST:
             return f"{text} {words}" if words else text
         words = section.words
-        told = f"{text} {words}" if words else text
+        full = f"{text} {words}" if words else text
         plain = section.operand(number, text)
         shown = section.render(float(plain) if section.percents else abs(number), plain)
         if section.core_only:
             if not shown or shown == plain or (section.percents and "," not in shown and float(shown) == float(plain)):
-                return told
+                return full
             return f"{text} {section.sign(number, shown)}{section.lead}{shown}{section.tail}"
         shown = section.sign(number, shown) + " ".join(f"{section.lead}{shown}{section.tail}".split())
         got = _ANY_WORD.findall(shown.lower())
-        if not got or f" {' '.join(got)} " in f" {' '.join(_ANY_WORD.findall(told.lower()))} ":
-            return told
+        if not got or f" {' '.join(got)} " in f" {' '.join(_ANY_WORD.findall(full.lower()))} ":
+            return full
         return " ".join((text, *(word for word in words.split() if word.lower() not in got), shown))
 
     def text(self, text: str) -> str:
@@ -316,21 +316,21 @@ class Styles(list[str]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: dict[tuple[str, str], str] = {}
+        self._known: dict[tuple[str, str], str] = {}
         self.texts: set[int] = set()  # formats that show more of a text than the text
 
     def take(self, number: str, code: str) -> None:
         """Add the next cell format, which has this number format."""
         key = number, code[:CODE_CHARACTERS]
-        told = self._told.get(key)
-        if told is None:
-            few = len(self._told) < _FORMATS
-            told = style_of(*key, rendered=few)
+        style = self._known.get(key)
+        if style is None:
+            few = len(self._known) < _FORMATS
+            style = style_of(*key, rendered=few)
             if few:
-                self._told[key] = told
-        if "@" in told and text_format(told) is not None:
+                self._known[key] = style
+        if "@" in style and text_format(style) is not None:
             self.texts.add(len(self))
-        self.append(told)
+        self.append(style)
 
 
 class Look(NamedTuple):

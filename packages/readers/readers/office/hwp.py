@@ -33,15 +33,17 @@ def _load() -> tuple[ModuleType | None, str]:
         return None, "unhwp is not installed"
     kind = "linux-musl-x64" if "musl" in str(sysconfig.get_config_var("HOST_GNU_TYPE")) else "linux-x64"
     library = Path(found.submodule_search_locations[0]) / "lib" / kind / "libunhwp.so"
-    told = sys.platform == "linux" and platform.machine() == "x86_64" and _PATH not in os.environ and library.is_file()
-    if told:
+    supported = (
+        sys.platform == "linux" and platform.machine() == "x86_64" and _PATH not in os.environ and library.is_file()
+    )
+    if supported:
         os.environ[_PATH] = str(library)
     try:
         return importlib.import_module("unhwp"), ""
     except (ImportError, OSError) as error:
         return None, str(error)
     finally:
-        if told:
+        if supported:
             del os.environ[_PATH]
 
 

@@ -46,7 +46,7 @@ def is_json(text: str) -> bool:
 def decoded_strings(text: str) -> Iterator[str]:
     """Yield the decoded strings of JSON in which an escape replaces a letter or white space, each once. Strings need
     not be closed, nor the rest be JSON. Only lines with a backslash are examined."""
-    told: set[str] = set()
+    known: set[str] = set()
     at = 0
     while (at := text.find("\\", at)) >= 0:
         start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
@@ -56,10 +56,10 @@ def decoded_strings(text: str) -> Iterator[str]:
             if (
                 raw
                 and _TELLING.match(_without_ends(raw))
-                and (string := _decoded(raw)) not in told
+                and (string := _decoded(raw)) not in known
                 and not string.isspace()
             ):
-                told.add(string)
+                known.add(string)
                 yield string
 
 

@@ -112,7 +112,7 @@ class NodeBook:
         if kind is not None:
             self._kinds[node] = kind
         if not self._changed[node]:
-            self._tell_before(node)
+            self._copy_before(node)
         return above
 
     def _found_first(self, node: int) -> bool:
@@ -129,7 +129,7 @@ class NodeBook:
         self._existed[node] = 1
         return parent != NO_NODE
 
-    def _tell_before(self, node: int) -> None:
+    def _copy_before(self, node: int) -> None:
         """Copy the known size and kind to the node's state before the first call, under its name at that time."""
         before = self._moved.get(node, node)
         if self._existed[before]:
@@ -141,7 +141,7 @@ class NodeBook:
         if end > self._now[node]:
             self._now[node] = end
             if not self._changed[node]:
-                self._tell_before(node)
+                self._copy_before(node)
 
     def written_to(self, node: int, end: int) -> None:
         """Record that a call extended the node to `end`, if it was shorter."""

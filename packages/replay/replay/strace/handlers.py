@@ -200,7 +200,7 @@ def change_directory(system: System, process: Process, event: Event, given: list
         process.place.path = path
 
 
-def told_directory(_system: System, process: Process, _event: Event, given: list[str]) -> None:
+def current_directory(_system: System, process: Process, _event: Event, given: list[str]) -> None:
     """Handle getcwd, which returns the current directory of the process."""
     path = arguments.path(given[0])
     if path is not None and path.startswith(b"/"):
@@ -418,7 +418,7 @@ HANDLERS: dict[str, Handler] = {
     "unlink": _here(unlink_at, 0), "rmdir": _here(unlink_at, 0), "unlinkat": unlink_at,
     "rename": _here(rename_at, 0, 1), "renameat": rename_at, "renameat2": rename_at,
     "link": _here(link_at, 0, 1), "symlink": _here(link_at, 1), "linkat": link_at, "symlinkat": link_at,
-    "chdir": change_directory, "fchdir": change_directory, "getcwd": told_directory,
+    "chdir": change_directory, "fchdir": change_directory, "getcwd": current_directory,
     **dict.fromkeys(("read", "readv"), moves((Op.READ, 0, None))),
     **dict.fromkeys(("pread64", "preadv", "preadv2"), moves((Op.READ, 0, 3))),
     **dict.fromkeys(("write", "writev"), moves((Op.WRITE, 0, None))),

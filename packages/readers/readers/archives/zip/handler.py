@@ -323,8 +323,8 @@ class Gaps:
 def _name(child: Child, names: Likely) -> None:
     """Decode a name without a declared charset in the certain charset of all such names; else in its likeliest charset
     (the format's own code page 437 if that gives letters), and record that as a guess."""
-    if (told := names.by_letters(child.name)) is not None:
-        child.shown, charset = told
+    if (decoded := names.by_letters(child.name)) is not None:
+        child.shown, charset = decoded
         child.notes = child.notes | {"name_charset": charset}
     elif (names.sure or child.shown is None) and (shown := names.read(child.name)) is not None:
         child.shown = shown

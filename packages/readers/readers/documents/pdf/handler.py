@@ -92,7 +92,7 @@ class Outline:
         self.error: DocumentError | None = None
 
     def __iter__(self) -> Iterator[str]:
-        told: set[str] = set()
+        known: set[str] = set()
         seen: set[int] = set()
         waiting = [raw.FPDFBookmark_GetFirstChild(self._document.raw, None)]
         while waiting:
@@ -107,8 +107,8 @@ class Outline:
             seen.add(place)
             waiting.append(raw.FPDFBookmark_GetNextSibling(self._document.raw, entry))
             waiting.append(raw.FPDFBookmark_GetFirstChild(self._document.raw, entry))
-            if (title := _title(entry)) and title not in told:
-                told.add(title)
+            if (title := _title(entry)) and title not in known:
+                known.add(title)
                 yield title
 
 

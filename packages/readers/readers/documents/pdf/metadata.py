@@ -162,8 +162,8 @@ def _closing(data: bytes, at: int) -> int:
 
 
 def _character(escape: re.Match[bytes]) -> bytes:
-    told = escape[1]
-    return bytes((int(told, 8) & 0xFF,)) if told[:1].isdigit() and told < b"8" else _ESCAPES.get(told, told)
+    code = escape[1]
+    return bytes((int(code, 8) & 0xFF,)) if code[:1].isdigit() and code < b"8" else _ESCAPES.get(code, code)
 
 
 def _decoded(text: bytes) -> str:

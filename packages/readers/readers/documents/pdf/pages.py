@@ -238,7 +238,7 @@ class Pages:
         self._describes = tagged and any(may_mention(data, name) for name in (b"/Alt", b"/ActualText"))
         self._form = document.formenv.raw if document.formenv else None
         self._buffer = (ctypes.c_ushort * _FIRST_BUFFER)()
-        self._told: set[str] = set()  # addresses of links and authors of comments: each once
+        self._known: set[str] = set()  # addresses of links and authors of comments: each once
         self.untold = 0  # number of those that were omitted
 
     def __len__(self) -> int:
@@ -265,8 +265,8 @@ class Pages:
             bare = not text.strip() and raw.FPDFPage_CountObjects(page) > 0
             pictured = bare and _is_pictured(page)
             mute = _is_mute(page, len(text))
-            told, drawn, played = self._upon(page)
-            texts = (text, *told, *self._described(page, text))
+            upon, drawn, played = self._upon(page)
+            texts = (text, *upon, *self._described(page, text))
             drawn = drawn and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS
         finally:
             self._close(page)
@@ -286,7 +286,7 @@ class Pages:
                     count = raw.FPDF_StructElement_CountChildren(element)
                     waiting += [raw.FPDF_StructElement_GetChildAtIndex(element, at) for at in range(count)]
                 for ask in (raw.FPDF_StructElement_GetAltText, raw.FPDF_StructElement_GetActualText):
-                    said = self._once(_told(functools.partial(ask, element)))
+                    said = self._once(_read_text(functools.partial(ask, element)))
                     if said and said not in text:
                         yield said
         finally:
@@ -379,12 +379,12 @@ class Pages:
     def _once(self, text: str) -> str:
         """Return the text, or "" if the document already gave it."""
         text = text.strip()
-        if not text or text in self._told:
+        if not text or text in self._known:
             return ""
-        if len(self._told) >= MOST_TOLD:
+        if len(self._known) >= MOST_TOLD:
             self.untold += 1
             return ""
-        self._told.add(text)
+        self._known.add(text)
         return text
 
 
@@ -463,7 +463,7 @@ def _annotations(page: Page) -> Iterator[Annotation]:
 
 
 def _string(annotation: Annotation, key: bytes) -> str:
-    return _told(lambda buffer, length: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length))
+    return _read_text(lambda buffer, length: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length))
 
 
 def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[str]:
@@ -471,8 +471,8 @@ def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[
     from XML are numbered and are omitted, as are those of signature fields."""
     if raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE:
         return
-    yield _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
-    name = _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, length))
+    yield _read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
+    name = _read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, length))
     yield "" if "[" in name else name
 
 
@@ -481,13 +481,15 @@ def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
     12.7.3.1); "" for push buttons."""
     kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
     if kind in _TICKED and raw.FPDFAnnot_IsChecked(form, annotation):
-        return _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, length))
+        return _read_text(
+            lambda buffer, length: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, length)
+        )
     if kind not in _FILLED_IN:
         return ""
-    return _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, length))
+    return _read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, length))
 
 
-def _told(ask: Callable[[Any, int], int]) -> str:
+def _read_text(ask: Callable[[Any, int], int]) -> str:
     """Return a text of PDFium, whose functions first return its number of bytes and then fill a buffer of that size."""
     length = ask(None, 0)
     if length <= 2:  # only the terminator

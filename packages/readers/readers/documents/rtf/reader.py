@@ -143,7 +143,7 @@ def _word(data: bytes, start: int, stop: int) -> bytes:
     return match[1].upper() if match else b""
 
 
-def told(instruction: str) -> tuple[str, str]:
+def shown_and_address(instruction: str) -> tuple[str, str]:
     """Return the text that an instruction shows and the address of a link; either may be ""."""
     match = _PARTS.match(instruction)
     if match is None:
@@ -249,7 +249,7 @@ class RtfReader:
             at = self._tokens(at)
         self._flush()
         self._release()
-        self._tell_addresses()
+        self._add_addresses()
         if self._stack and not self.collector.cut and self.error is None:
             self.error = DocumentError(ExceptionCode.TRUNCATED, "the RTF ends inside a group")
 
@@ -316,7 +316,7 @@ class RtfReader:
         text = "".join(self._info)
         self._info.clear()
         if key == KEY:
-            shown, address = told(text)
+            shown, address = shown_and_address(text)
             self.collector.add(shown)
             if address:
                 self._addresses[address] = None
@@ -413,7 +413,7 @@ class RtfReader:
         if word in (b"pict", b"objdata"):
             return self._carry(word, token)
         if word == b"sn":
-            self._tell(token.start() - 1, None)
+            self._add_description(token.start() - 1, None)
             return None
         if word == b"fldinst":
             return self._instruction(token)
@@ -434,13 +434,13 @@ class RtfReader:
             self.carried.append(Carried(b"object", token.end(), stop))
         else:
             self.carried.append(Carried(b"picture", token.end(), stop, not self._now.pictures))
-            self._tell(token.end(), stop)
+            self._add_description(token.end(), stop)
         return stop
 
-    def _tell(self, start: int, stop: int | None) -> None:
+    def _add_description(self, start: int, stop: int | None) -> None:
         """Add, as a line, the description of a shape or picture from its properties between these positions."""
-        told = said(self.data, start, stop, self._fonts.unformatted, self._now.fallback)
-        for text in () if self._now.again else told:
+        texts = said(self.data, start, stop, self._fonts.unformatted, self._now.fallback)
+        for text in () if self._now.again else texts:
             self._flush()
             (self._hold if stop is None else self._put)(f"\n{text}\n")
 
@@ -458,7 +458,7 @@ class RtfReader:
             self._put(choice)
         return stop
 
-    def _tell_addresses(self) -> None:
+    def _add_addresses(self) -> None:
         """Add addresses of links that the text does not show, as lines; attributes of a web page are not text."""
         if not self._addresses or self._of_page or self.collector.cut:
             return

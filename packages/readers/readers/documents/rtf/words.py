@@ -148,7 +148,7 @@ class Fonts:
     def __init__(self) -> None:
         self.document = "cp1252"
         self.default = 0  # the font where none is named
-        self._told = False  # the document's code page is given as a number
+        self._numbered = False  # the document's code page is given as a number
         self._codecs: dict[int, str] = {}
 
     def of(self, number: int) -> str:
@@ -164,11 +164,11 @@ class Fonts:
     @property
     def unformatted(self) -> str:
         """Codec of titles, names and values, which have no font."""
-        return self.document if self._told else self.plain
+        return self.document if self._numbered else self.plain
 
     def set_page(self, word: bytes, number: int) -> None:
         """Set the document's own code page as one of its words declares it."""
-        self._told = self._told or word == b"ansicpg"
+        self._numbered = self._numbered or word == b"ansicpg"
         self.document = codec_of_page(number) if word == b"ansicpg" else DOCUMENT_CODECS[word]
 
     def read(self, data: bytes, start: int, stop: int) -> None:

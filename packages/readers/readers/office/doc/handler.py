@@ -72,14 +72,14 @@ def _behind(data: bytes, at: int) -> int:
 
 def authors(owners: bytes) -> Iterator[str]:
     """Yield the authors of comments (2.9.105), each once."""
-    told: set[str] = set()
+    known: set[str] = set()
     at = 0
-    while at + 2 <= len(owners) and len(told) < _MOST:
+    while at + 2 <= len(owners) and len(known) < _MOST:
         size = 2 * two(owners, at)
         name = owners[at + 2 : at + 2 + size].decode("utf-16-le", "replace").strip("\0 ")
         at += 2 + size
-        if name and name not in told:
-            told.add(name)
+        if name and name not in known:
+            known.add(name)
             yield name
 
 

@@ -187,8 +187,8 @@ def _paragraphs(stream: bytes, table: bytes) -> Iterator[tuple[int, int, int, by
             at = 2 * page[4 * (entries + 1) + 13 * i]
             if at:
                 size = 2 * page[at] - 1 if page[at] else 2 * page[at + 1] if at + 1 < _PAGE else 0
-                told = page[at + 1 + (not page[at]) :][: max(0, size)]
-                yield bounds[i], bounds[i + 1], two(told, 0), told[2:]
+                papx = page[at + 1 + (not page[at]) :][: max(0, size)]
+                yield bounds[i], bounds[i + 1], two(papx, 0), papx[2:]
 
 
 def _own(modifiers: bytes) -> tuple[int | None, int | None]:

@@ -316,11 +316,11 @@ class _Lines:
             if buffer is not around:  # an element in a paragraph shares its buffer
                 self._collector.add("".join(buffer or ()))
 
-    def tell_beside(self) -> None:
+    def add_rest(self) -> None:
         """Add the text from outside the paragraphs after the lines."""
         self._collector.lines(self._beside.lines)
 
-    def check_beside(self) -> None:
+    def check_rest(self) -> None:
         """Raise DocumentError if the text from outside the paragraphs is incomplete."""
         if self._beside.more:
             detail = f"it has more addresses, values of forms and names of commenters than the first {MOST:,}, which are read"
@@ -367,8 +367,8 @@ def read_text(
         try:
             _parse(target, chain([data], pieces), failed, collector)
         finally:
-            target.tell_beside()
-        target.check_beside()
+            target.add_rest()
+        target.check_rest()
         return target.pages
     if headers_only:
         headers = root.iter(*_HEADERS)
@@ -379,8 +379,8 @@ def read_text(
         target.walk(root)
     if collector.cut:
         target.flush()
-    target.tell_beside()
-    target.check_beside()
+    target.add_rest()
+    target.check_rest()
     return target.pages
 
 

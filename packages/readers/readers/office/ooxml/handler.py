@@ -47,14 +47,14 @@ def package(source: Source, limits: Limits) -> tuple[Source, DocumentError | Non
     if root is None:
         raise DocumentError(ExceptionCode.CORRUPT, f"the document is not well-formed XML: {broken}")
     error = DocumentError(ExceptionCode.CORRUPT, f"the document is not well-formed XML: {broken}") if broken else None
-    out, told = io.BytesIO(), set[str]()
+    out, known = io.BytesIO(), set[str]()
     types = etree.Element(_CONTENT_TYPES + "Types")
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, content, kind in _word_2003(root, data) if root.find("{*}part") is None else _parts(root):
             if content is None:
                 error = error or DocumentError(ExceptionCode.CORRUPT, f"the bytes of {name} are no base64")
-            elif name not in told:
-                told.add(name)
+            elif name not in known:
+                known.add(name)
                 archive.writestr(zipfile.ZipInfo(name), content)
                 etree.SubElement(types, _CONTENT_TYPES + "Override", PartName=f"/{name}", ContentType=kind)
         archive.writestr(zipfile.ZipInfo("[Content_Types].xml"), etree.tostring(types))

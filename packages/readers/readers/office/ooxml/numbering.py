@@ -171,9 +171,9 @@ def _form(level: Element) -> str:
     """Return the name of the form, or the number one as a form of Word 2010 and later writes it (`001, 002, 003, ...`),
     which is in an alternative to the form that older programs know."""
     choice = _child(_child(level, "AlternateContent"), "Choice")
-    told = _child(level if choice is None else choice, "numFmt")
-    first = attribute(told, "format").partition(",")[0]
-    return first if first.isdigit() else attribute(told, "val") or "decimal"
+    number_format = _child(level if choice is None else choice, "numFmt")
+    first = attribute(number_format, "format").partition(",")[0]
+    return first if first.isdigit() else attribute(number_format, "val") or "decimal"
 
 
 def _instance(element: Element) -> _Instance:

@@ -146,16 +146,16 @@ class Package:
         hyperlinks, and of files from which the document takes pictures, cells or its template; each once. Raises
         DocumentError as `pieces` does, `too_large` after 10,000. Missing parts to which the main one relates are
         counted meanwhile."""
-        told: set[str] = set()
+        known: set[str] = set()
         for data in self._relationships():
             for element in elements(iter((data,)), "Relationship") if b"External" in data else ():
                 address = element.get("Target", "")
-                if element.get("TargetMode") != "External" or address in told:
+                if element.get("TargetMode") != "External" or address in known:
                     continue
-                if len(told) >= _ADDRESSES:
+                if len(known) >= _ADDRESSES:
                     detail = f"it has more addresses than the first {_ADDRESSES:,}, which are read"
                     raise DocumentError(ExceptionCode.TOO_LARGE, detail)
-                told.add(address)
+                known.add(address)
                 yield address
 
     def _relationships(self) -> Iterator[bytes]:

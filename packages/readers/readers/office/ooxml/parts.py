@@ -17,12 +17,12 @@ _SENTENCE = re.compile(r"[^\W\d_]{2}\s+[^\W\d_]{2}|(?![\x00-\x7f])[^\W\d_]")
 
 def said(package: Package, name: str, words: Words) -> Iterator[str]:
     """Yield the words in these elements of a part: a line for each, once. Raises as `Package.pieces` does."""
-    told: set[str] = set()
+    known: set[str] = set()
     for element in elements(package.pieces(name), *words):
         line = line_of(element, words)
-        if line and line not in told:
-            if len(told) < _LINES:
-                told.add(line)
+        if line and line not in known:
+            if len(known) < _LINES:
+                known.add(line)
             yield line
 
 

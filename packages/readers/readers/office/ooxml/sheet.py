@@ -122,12 +122,12 @@ class Around:
         yield from self._pieces
 
 
-def _told(around: Around, end: bytes, tell: Callable[[str, int], tuple[_T | None, int]]) -> Iterator[_T]:
-    """Yield the results of `tell` for each piece of the waiting text, until it stops before one."""
+def _parsed(around: Around, end: bytes, parse: Callable[[str, int], tuple[_T | None, int]]) -> Iterator[_T]:
+    """Yield the results of `parse` for each piece of the waiting text, until it stops before one."""
     while text := around.taken(end):
         at = 0
         while at < len(text):
-            made, stop = tell(text, at)
+            made, stop = parse(text, at)
             if stop <= at:
                 around.give_back(text[at:])
                 return
@@ -154,7 +154,7 @@ def plain_rows(around: Around) -> Iterator[list[Cell]]:
             return None, at
         return cells, end + 6
 
-    yield from _told(around, b"</row>", row)
+    yield from _parsed(around, b"</row>", row)
 
 
 def plain_strings(around: Around) -> Iterator[list[str]]:
@@ -163,15 +163,15 @@ def plain_strings(around: Around) -> Iterator[list[str]]:
         return
 
     def some(text: str, at: int) -> tuple[list[str] | None, int]:
-        told: list[str] = []
+        strings: list[str] = []
         for match in _STRING.finditer(text, at):
             if match.start() != at:
                 break
-            told.append(referred(match[1] or ("".join(_OF_RUN.findall(match[2])) if match[2] else "")))
+            strings.append(referred(match[1] or ("".join(_OF_RUN.findall(match[2])) if match[2] else "")))
             at = match.end()
-        return told, at
+        return strings, at
 
-    yield from _told(around, b"</si>", some)
+    yield from _parsed(around, b"</si>", some)
 
 
 def referred(text: str) -> str:
@@ -181,8 +181,8 @@ def referred(text: str) -> str:
 
 def type_and_format(attributes: str) -> tuple[str, str]:
     """Return type and number of the format from a cell's attributes."""
-    told = dict(_LOOK.findall(attributes))
-    return referred(told.get("t", "")) or "n", referred(told.get("s", "")) or "0"
+    values = dict(_LOOK.findall(attributes))
+    return referred(values.get("t", "")) or "n", referred(values.get("s", "")) or "0"
 
 
 _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
@@ -341,7 +341,7 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
     footers; empty cells and rows are omitted."""
     if title:
         yield title
-    told: set[str] = set()
+    known: set[str] = set()
     around = Around(package.pieces(name))
     for row in plain_rows(around):
         yield from _plain_row(row, book)
@@ -352,13 +352,13 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
         elif name == "headerFooter":
             yield from filter(None, (printed(child.text or "") for child in element))
         elif name == "dataValidation":
-            yield from _validation(element, told)
-        elif (said := "\t".join(filter(None, map(element.get, _ASIDE[name])))) and said not in told:
-            told.add(said)
+            yield from _validation(element, known)
+        elif (said := "\t".join(filter(None, map(element.get, _ASIDE[name])))) and said not in known:
+            known.add(said)
             yield said
 
 
-def _validation(element: Element, told: set[str]) -> Iterator[str]:
+def _validation(element: Element, known: set[str]) -> Iterator[str]:
     """Yield prompts and error messages of cells, and the choices that are listed there; each once."""
     said = [element.get(key, "") for key in _VALIDATION]
     for formula in element.iter("{*}formula1"):
@@ -366,8 +366,8 @@ def _validation(element: Element, told: set[str]) -> Iterator[str]:
         said += [choices.strip('"')] if choices.startswith('"') else []
     for text in said:
         text = text.strip()
-        if text and text not in told:
-            told.add(text)
+        if text and text not in known:
+            known.add(text)
             yield text
 
 

@@ -38,11 +38,11 @@ class Beside:
     """Collector of such text from elements in their order; each line once."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._known: set[str] = set()
         self._code: list[str] = []
         self._open = False  # a quotation mark is open
 
-    def told(self, element: Element) -> Iterator[str]:
+    def texts(self, element: Element) -> Iterator[str]:
         """Yield the texts of an element with one of these names."""
         name = local(element)
         if name in SAYS:
@@ -75,8 +75,8 @@ class Beside:
 
     def _once(self, text: str) -> Iterator[str]:
         line = " ".join(text.split())
-        if line and line not in self._told:
-            self._told.add(line)
+        if line and line not in self._known:
+            self._known.add(line)
             yield line
 
 
@@ -121,8 +121,8 @@ def vml_texts(package: Package, name: str) -> Iterator[str]:
 
 def _of_shape(shape: Element) -> Iterator[str]:
     for part in shape.iterchildren("{*}textbox", "{*}textpath"):
-        told = (part.get("string") or "", *(text for text in part.itertext() if isinstance(text, str)))
-        if text := " ".join(" ".join(told).split()):
+        pieces = (part.get("string") or "", *(text for text in part.itertext() if isinstance(text, str)))
+        if text := " ".join(" ".join(pieces).split()):
             yield text
 
 
@@ -230,7 +230,7 @@ def _lines(package: Package, name: str, line_of: Callable[[Element, tuple[str, .
     trees: list[Element] = []
     for element in elements(package.pieces(name), "p", *TAGS, whole=trees.append):
         if local(element) != "p":
-            yield from beside.told(element)
+            yield from beside.texts(element)
             continue
         count += 1
         if count == _MANY and trees:
@@ -414,15 +414,15 @@ def _comments(package: Package, name: str) -> Iterator[str]:
 def _authors(package: Package, name: str) -> Iterator[str]:
     """Yield the authors of the comments in a part, or in a part of authors: name and initials, each once (ECMA-376 part
     1, 17.13.4.2, 19.4.2)."""
-    told: set[str] = set()
+    known: set[str] = set()
     for element in elements(package.pieces(name), "comment", "cmAuthor", "author", "person"):
         for key, value in element.attrib.items():
             if (
                 str(key).rpartition("}")[2] in ("author", "name", "displayName", "initials")
                 and value
-                and value not in told
+                and value not in known
             ):
-                told.add(str(value))
+                known.add(str(value))
                 yield str(value)
 
 

@@ -89,7 +89,7 @@ class Sheets:
         """Read all records, of which most are cells in one piece."""
         stream, size, at = self._stream, len(self._stream), 0
         read_head, readers, others, last_cell = _CELL.unpack_from, self.cells, self.others, size - _CELL.size
-        plain, known, told, shared, texts = _PLAIN.get, self._known, self._told, self._shared, self._styles.texts
+        plain, known, show, shared, texts = _PLAIN.get, self._known, self._show, self._shared, self._styles.texts
         while at + 4 <= size:
             if at <= last_cell:
                 kind, length, row, style, value = read_head(stream, at)
@@ -114,7 +114,7 @@ class Sheets:
                                 cell, self._lost = "", self._lost + 1
                         else:  # further pieces of such a record do not belong to it
                             looked = stream[at + _LOOK : end]
-                            cell = known.get(looked) or told(looked)
+                            cell = known.get(looked) or show(looked)
                         if cell:
                             self._row.append(cell)
                             self._row_size += len(cell)
@@ -283,7 +283,7 @@ class Sheets:
         data = pieces[0][6:14]
         return self._number(struct.unpack("<d", data)[0], style) if len(data) == 8 else ""
 
-    def _told(self, looked: bytes) -> str:
+    def _show(self, looked: bytes) -> str:
         """Show a number, by its cell's format (two bytes) and its value: a double, or four bytes of one."""
         style, value = _two(looked, 0), looked[2:]
         number = rk(_WORD.unpack(value)[0]) if len(value) == _WORD.size else struct.unpack("<d", value)[0]
@@ -296,9 +296,9 @@ class Sheets:
         return self._number(rk(int.from_bytes(pieces[0][6:10], "little")), style)
 
     def _several(self, pieces: list[bytes], style: int) -> str:
-        data, known, told = pieces[0][4:-2], self._known, self._told
+        data, known, show = pieces[0][4:-2], self._known, self._show
         each = [data[at : at + 6] for at in range(0, len(data) - 5, 6)]
-        return "\t".join([known.get(one) or told(one) for one in each])
+        return "\t".join([known.get(one) or show(one) for one in each])
 
     def _formula(self, pieces: list[bytes], style: int) -> str:
         """Return a formula's stored result (2.5.133), and the address of a link; strings follow separately."""

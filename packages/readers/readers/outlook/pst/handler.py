@@ -140,9 +140,9 @@ class _Open:
 
     def _keep(self) -> None:
         if isinstance(self.store, PstStore) and self._own is not None and (walk := self.store.walked) is not None:
-            told = (self._own.index_damage, self._own.incomplete, self._recovered)
+            state = (self._own.index_damage, self._own.incomplete, self._recovered)
             small = not isinstance(self._source, MemorySource) or self._source.size <= LARGEST
-            _Open._known = _Known(self._source, walk, *told) if small else None
+            _Open._known = _Known(self._source, walk, *state) if small else None
 
     def __enter__(self) -> _Open:
         return self

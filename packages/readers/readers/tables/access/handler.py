@@ -187,13 +187,13 @@ class _Reading:
         """Yield its own properties, by our keys."""
         for one in self._objects:
             if one.name == _ABOUT:
-                yield from ((_KEYS[name], value) for name, value in self._told(one, tuple(_KEYS)))
+                yield from ((_KEYS[name], value) for name, value in self._texts(one, tuple(_KEYS)))
 
-    def _told(self, one: Object, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    def _texts(self, one: Object, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         """Yield the text properties with these names."""
-        for told in properties(one, self._database, self._strings):
-            if told.name in names and told.kind in TEXTS:
-                yield told.name, self._strings.text(told.value)
+        for found in properties(one, self._database, self._strings):
+            if found.name in names and found.kind in TEXTS:
+                yield found.name, self._strings.text(found.value)
 
     def lines(self) -> Iterator[str]:
         """Yield lines in the order of the catalog: tables first."""
@@ -213,7 +213,7 @@ class _Reading:
         table = self._table(one.page, one)
         if table is None:
             return
-        described = dict.fromkeys(value for _, value in self._told(one, _DESCRIBED))
+        described = dict.fromkeys(value for _, value in self._texts(one, _DESCRIBED))
         yield from (_line((value,)) for value in described if value)
         yield _line(column.name for column in table.columns)
         yield from self._values(table, range(len(table.columns)))

@@ -37,7 +37,7 @@ class Layout(NamedTuple):
     page: int  # bytes
     rows: int  # in a data page: number of rows; their places follow
     wide: int  # in a row: bytes of its number of columns, and of a place
-    told: int  # in a table's definition: number of rows of the table …
+    row_count: int  # in a table's definition: number of rows of the table …
     columns: int  # … number of variable columns, then of all columns, two bytes each …
     indexes: int  # … number of indexes …
     map: int  # … the map of its pages …
@@ -155,16 +155,16 @@ class Database:
         incomplete; nothing if it is too long."""
         if len(field) < _LONG.size:
             return b"", damaged("a long value has no room for its length")
-        told, pointer = _LONG.unpack_from(field)
-        left, pieces, error = told & _LENGTH, list[bytes](), None
+        header, pointer = _LONG.unpack_from(field)
+        left, pieces, error = header & _LENGTH, list[bytes](), None
         if left > self._most:
             return b"", DocumentError(
                 ExceptionCode.TOO_LARGE, f"{left:,} bytes in a column; the limit is {self._most:,}"
             )
-        if told & _INLINE:
+        if header & _INLINE:
             return field[_LONG.size :][:left], None
         try:
-            if told & _ONE_ROW:
+            if header & _ONE_ROW:
                 return self.row(pointer)[:left], None
             while pointer and left > 0:
                 row = self.row(pointer)

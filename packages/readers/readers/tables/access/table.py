@@ -69,8 +69,8 @@ class Property(NamedTuple):
 
 def result_kinds(one: Object, database: Database, strings: Strings) -> dict[str, int]:
     """Return the kinds of the results of calculated columns, by column."""
-    told = properties(one, database, strings)
-    return {p.of: p.value[0] for p in told if p.name == "ResultType" and p.value[:1] > b"\0"}
+    values = properties(one, database, strings)
+    return {p.of: p.value[0] for p in values if p.name == "ResultType" and p.value[:1] > b"\0"}
 
 
 def owners(objects_: list[Object], database: Database, strings: Strings) -> dict[int, Object]:
@@ -81,9 +81,9 @@ def owners(objects_: list[Object], database: Database, strings: Strings) -> dict
         table = Table(database, page, strings)
         names = [column.name for column in table.columns]
         for row in table.rows():
-            told = dict(zip(names, table.texts(row), strict=True))
-            if owner := by_page.get(_integer(told, "ConceptualTableID")):
-                out[_integer(told, "FlatTableID")] = owner
+            values = dict(zip(names, table.texts(row), strict=True))
+            if owner := by_page.get(_integer(values, "ConceptualTableID")):
+                out[_integer(values, "FlatTableID")] = owner
     return out
 
 
@@ -237,7 +237,7 @@ class Table:
         self.page, self._database, self._strings, self._kinds = page, database, strings, kinds or {}
         layout, data = database.layout, database.definition(page)
         try:
-            (self.told,) = struct.unpack_from("<I", data, layout.told)
+            (self.row_count,) = struct.unpack_from("<I", data, layout.row_count)
             self._variable, count = struct.unpack_from("<HH", data, layout.columns)
             (indexes,) = struct.unpack_from("<I", data, layout.indexes)
             (self._map,) = struct.unpack_from("<I", data, layout.map)
@@ -269,8 +269,8 @@ class Table:
             for values in self._on(page):
                 yield values
                 found += 1
-        if found < self.told:
-            self._note(damaged(f"{found:,} of {self.told:,} rows are there"))
+        if found < self.row_count:
+            self._note(damaged(f"{found:,} of {self.row_count:,} rows are there"))
 
     def _on(self, page: bytes) -> Iterator[Values]:
         rows = self._database.rows(page)
