@@ -16,9 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.databases import LAST, find_job
-from controller.search.opened import opened_shards
 from controller.verify.job import Verification, choose_manifest, copy_rows, verify_job
-from core.errors import RunFailed, UsageError
+from core.errors import UsageError
 from core.places import items_location
 from dataset_gen.truth import manifest as m
 from sql.session import Database
@@ -178,13 +177,6 @@ def test_a_text_may_be_wrong_only_where_it_says_so(copy: Any, tmp_path: Path) ->
         found = verified(copy, tmp_path / "manifest.parquet")
         told.append({count.what: count.items for count in found.counts})
     assert told == [{"term not found": 1}, {}, {"term not found": 1, "wrong text state": 1}]
-
-
-def test_a_lost_shard_is_a_failed_run(copy: Any) -> None:
-    """A shard that the database names but the storage root does not hold is said in one line."""
-    copy.settings.storage.rename(copy.settings.storage.with_name("elsewhere"))
-    with pytest.raises(RunFailed, match="EDBENCH_STORAGE"), opened_shards(copy.handle, copy.settings):
-        pass
 
 
 def test_without_a_manifest_internal_has_to_be_asked_for(copy: Any, tmp_path: Path) -> None:
