@@ -1,5 +1,6 @@
 """Duration of `make demo` in a fresh clone with an empty and with a filled package cache, and the gain of more workers
 while eight busy loops run.
+
 `python -m benchmarks.demo` measures only this. A part of `make bench`."""
 
 from __future__ import annotations

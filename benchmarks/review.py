@@ -1,5 +1,6 @@
 """`make bench-review`: elapsed time of de-duplication, DeNIST and threads over a job of a million items;
 near-duplicates and languages of texts, with recall of the planted ones.
+
 The items are rows that a statement inserts, in an embedded database of their own: a fifth are containers' members with
 30 per cent copies, two fifths messages in stores, two fifths attachments. The list is text, ten million SHA-256, among
 them the hashes of one in a thousand items."""

@@ -1,5 +1,6 @@
 """`make bench-scale`: simulations of 1,000 and 10,000 workers, 1 to 64 databases, up to 1 PB, to find the limits of the
 architecture.
+
 Hosts, filer and network grow with the workers, so that the limit is a part of edbench: database servers, or the
 dispatcher of each database. Demands are those of the shipped calibration. A dispatcher sends tasks at the rate that the
 CPU seconds of queue manager, database and broker for a task allow, one after the other: measured first, in some

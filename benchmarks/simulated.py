@@ -1,8 +1,8 @@
-"""Accuracy of the simulator: real discoveries on emulated filers, predicted from those with 1 and 2 workers. `make
-bench-simulate`.
-Prints predicted and measured seconds for each number of workers, and the error; runs with more than 2 workers are not
-used for the prediction. Does the same for the file systems of docs/dev/results, whose packages have runs of 1, 2 and 4
-workers. Then prints the effect of doubling a resource, for two resources also in real runs."""
+"""Accuracy of the simulator: real discoveries on emulated filers, predicted from those with 1 and 2 workers.
+
+`make bench-simulate`. Prints predicted and measured seconds for each number of workers, and the error; runs with more
+than 2 workers are not used for the prediction. Does the same for the file systems of docs/dev/results, whose packages
+have runs of 1, 2 and 4 workers. Then prints the effect of doubling a resource, for two resources also in real runs."""
 
 from __future__ import annotations
 

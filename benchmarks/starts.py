@@ -1,6 +1,8 @@
-"""`make bench-starts`: seconds until commands print their first word, by clock; medians. Each is run once before it is
-measured, and there is a job of one message. For `inspect` the first word is the whole output. Each figure has the CPU
-seconds of the command's own process, which other programs on the machine change little."""
+"""`make bench-starts`: seconds until commands print their first word, by clock; medians.
+
+Each is run once before it is measured, and there is a job of one message. For `inspect` the first word is the whole
+output. Each figure has the CPU seconds of the command's own process, which other programs on the machine change
+little."""
 
 from __future__ import annotations
 

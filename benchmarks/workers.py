@@ -1,8 +1,9 @@
 """`make bench-workers`: the cost of more workers on one machine, alternating with another checkout if one is given.
+
 For 1, 2 and 4 workers of four slots: elapsed, CPU seconds, page faults and context switches an item, for all processes
 of the command together. `empty` is the same over one empty file, subtracted: the start of services and workers. With
-`--floor`, the pipeline is compared with a program that does only what cannot be avoided. Elapsed
-counts only on a quiet machine; CPU seconds of one turn are comparable on any, though a busy one increases all of them."""
+`--floor`, the pipeline is compared with a program that does only what cannot be avoided. Elapsed counts only on a quiet
+machine; CPU seconds of one turn are comparable on any, though a busy one increases all of them."""
 
 from __future__ import annotations
 

@@ -34,9 +34,11 @@ log = logging.getLogger("controller")
 
 def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECONDS) -> None:
     """Migrate every database as soon as it answers, check that the storage root is writable, and record the identity of
-    the storage. Workers that find another storage do not start. Nor does this process if an identity is recorded and
-    the root has none: after a restart of the host the filer may not be mounted yet.
-    Raises UsageError, StorageFault, and DatabaseFault if a database does not answer within `patience` seconds."""
+    the storage.
+
+    Workers that find another storage do not start. Nor does this process if an identity is recorded and the root has
+    none: after a restart of the host the filer may not be mounted yet. Raises UsageError, StorageFault, and
+    DatabaseFault if a database does not answer within `patience` seconds."""
     if settings.embedded:
         raise UsageError("EDBENCH_DATABASES is not set; write db1=postgresql+psycopg2://user@host/db")
     if not os.access(settings.storage, os.W_OK | os.X_OK):

@@ -1,6 +1,8 @@
 """Chain of custody (docs/custody.md): the operator actions on a job, the tasks and parsers that read each item, and the
-check of an exported list. An operator action is written in the transaction that does it, with a hash over itself and
-the hash of the one before."""
+check of an exported list.
+
+An operator action is written in the transaction that does it, with a hash over itself and the hash of the one
+before."""
 
 from __future__ import annotations
 
@@ -59,6 +61,7 @@ def note(conn: Connection, job: uuid.UUID, action: str, **details: Any) -> None:
 
 def note_end_of_suspension(conn: Connection, job: uuid.UUID, action: str) -> None:
     """Record this action, which ends a suspension; first record the suspension itself, if the job is suspended.
+
     A suspension is not recorded when it begins: on a full disk no row can be added, and a worker may not write to the
     list."""
     FIGURES.lock_job(conn, job=job)

@@ -1,4 +1,5 @@
 """Findings of reviews for jobs and items: duplicates, near-duplicates, system files, languages, threads.
+
 Package `review` computes them. This module has what other packages read: which findings are valid, and those of one
 item."""
 

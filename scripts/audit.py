@@ -1,5 +1,6 @@
 """`make audit`: known vulnerabilities of everything in the lock (`uv audit`) and in its wheels, by OSV
 (https://osv.dev).
+
 If the database cannot be reached, or does not know a vulnerability that every database knows, it prints one line and
 passes: no answer is no finding. Exit status 1 only for findings; `[tool.uv.audit]` of pyproject.toml lists those that
 do not concern us."""

@@ -1,4 +1,5 @@
 """Measure what the pipeline demands, by phase and type of item, and write the shipped calibration: `make calibration`.
+
 Each job discovers a small generated corpus of one type of item with one worker of one slot, and one of all types also
 in many tasks and with many slots. The database's work is measured in larger jobs: it is the same for every item, so
 they differ only in items a second. The demands of each type, task and slot follow from the jobs' CPU accounts, calls

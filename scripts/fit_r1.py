@@ -1,4 +1,5 @@
 """Fit the seven parameters of the site `r1` to the facts of report R1 that may be used for it: `make fit-r1`.
+
 Only rows A and B are used, with the facts marked `fit`; row C and the facts marked `predict` are not computed here. The
 site's present values are not used: the search begins with points spread over the ranges, each task served whole, and
 ends with chunks of items and several data sets. It minimises the sum of the squared misses, in tolerances. Writes the

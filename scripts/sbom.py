@@ -1,5 +1,6 @@
 """`make sbom`: the bill of materials as CycloneDX 1.5 in JSON: uv's export of the lock, with licences and the contents
 of wheels.
+
 Licences are SPDX expressions, from the packages' metadata or, if that has none, from licences.toml. The contents of a
 wheel are in the component of its package: as its own SBOM (PEP 770) lists them, if it is installed here, and as
 wheels.toml does. The same lock and installation give the same bytes. System packages and images are not listed."""

@@ -1,4 +1,5 @@
 """`make bench-formats`: every format's speed and text, compared with Apache Tika on the same files in the same run.
+
 Two sets: real files (a directory, skipped if it does not exist) and the reference corpus at a small scale. Both sides
 read a set once to warm up and some rounds under the clock, two files at a time: ours with the engine of `edbench
 inspect` in two processes, Tika with two consumers in one Java process (`benchmarks.formats.engines`). The ratio is that

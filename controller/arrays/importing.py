@@ -131,6 +131,7 @@ _BYTES = 64_000_000
 
 def ask_prometheus(mapping: ArrayMap, start: float, finish: float, env: Mapping[str, str]) -> Readings:
     """Run the map's queries between two times of the array's clock; a query with several series gets a column for each.
+
     Raises UsageError if the server refuses a query or the answer is unusable, SystemFault if the server is
     unreachable."""
     form = mapping.prometheus
@@ -221,9 +222,10 @@ def import_array(
 ) -> Imported:
     """Read the values, move them by the offset (database's clock less the array's), and store those near the job's
     time.
+
     Replaces an earlier import of the same name. For a group they are stored with the first job: a group has one
-    timeline.
-    Raises UsageError if nothing overlaps the job's time or something cannot be read, SystemFault, DatabaseFault."""
+    timeline. Raises UsageError if nothing overlaps the job's time or something cannot be read, SystemFault,
+    DatabaseFault."""
     start, finish = job_time(handles)
     readings = read_array(mapping, file, (start, finish), offset_s, env)
     seconds = _by_second(mapping.name, readings, (start, finish), offset_s)

@@ -211,9 +211,10 @@ def collect(
     wait: Callable[[], bool],
     say: Callable[[str], None],
 ) -> Iterator[None]:
-    """Run the command until `wait` returns false; yield after each moment that was written. A moment is half-way
-    between the start of the command and its end.
-    A single failure is reported and skipped. Raises UsageError if the first run fails, RunFailed."""
+    """Run the command until `wait` returns false; yield after each moment that was written.
+
+    A moment is half-way between the start of the command and its end. A single failure is reported and skipped. Raises
+    UsageError if the first run fails, RunFailed."""
     collector = COLLECTORS[kind]
     first = _asked(collector, command, now)
     _write(out, {"schema": SCHEMA, "kind": kind, "name": name, "command": list(command)})

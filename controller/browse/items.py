@@ -37,6 +37,7 @@ _ROWS_AT_ONCE = 2_000
 def stream_items(handle: JobHandle, wanted: ItemFilter = ALL_ITEMS) -> Generator[dict[str, Any], None, None]:
     """Yield a dict for each wanted item with the keys of FIELDS (`name_b64` only if the name's display text is lossy),
     in path order.
+
     Rows come through a server-side cursor, so memory does not grow with the job. Close the generator if you do not read
     it to the end: it holds a transaction. Raises DatabaseFault."""
     with handle.database.transaction() as conn:

@@ -184,6 +184,7 @@ def texts_of_jobs(handles: Sequence[JobHandle]) -> list[TextCount]:
 
 def item_text(handle: JobHandle, settings: Settings, row: WholeItem) -> str | None:
     """Return the indexed text of an item; None while it has no document.
+
     Whoosh cannot look up one document by its item, so all of its shard is searched. Raises RunFailed if the shard is
     not on the storage root, StorageFault."""
     if row.shard is None or row.owner is None:

@@ -135,13 +135,14 @@ def together(workers: int, env: Mapping[str, str]) -> bool:
 
 class EmbeddedCluster:
     """One queue manager and `workers` workers (w1, w2, …) of `slots` slots each.
+
     Each runs in a session of its own with its output in scratch/logs/<name>.log. A tending thread starts all of them,
-    because the kernel ends a child when the thread that started it ends, and restarts those that die.
-    With `together` the workers are forked from one process, named w1-w30 for example: they share its memory, are up in
-    seconds however many they are, and have one log. Their number is then fixed, and none answers Prometheus. Without
-    `managed` the queue manager is started by `manage`.
-    `env` is the environment from which a child's is taken; `commands` gives the command line for a name. If `env` has
-    EDBENCH_METRICS_PORT, the queue manager answers Prometheus one port further on, w1 at the one after that, …"""
+    because the kernel ends a child when the thread that started it ends, and restarts those that die. With `together`
+    the workers are forked from one process, named w1-w30 for example: they share its memory, are up in seconds however
+    many they are, and have one log. Their number is then fixed, and none answers Prometheus. Without `managed` the
+    queue manager is started by `manage`. `env` is the environment from which a child's is taken; `commands` gives the
+    command line for a name. If `env` has EDBENCH_METRICS_PORT, the queue manager answers Prometheus one port further
+    on, w1 at the one after that, …"""
 
     def __init__(
         self,

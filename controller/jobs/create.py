@@ -37,6 +37,7 @@ def copy_source(
     storage: Storage, storage_root: Path, group: uuid.UUID, database: str, source: PreparedSource
 ) -> PreparedSource:
     """Copy the source for one database, and prepare the copy like any source.
+
     Raises UsageError for content that cannot be copied (links, devices, unreadable files, names that are the same on
     the storage root), StorageFault."""
     storage.keep_below(os.fsencode(storage_root), own=True)
@@ -96,6 +97,7 @@ def _cannot_copy(why: str) -> UsageError:
 
 def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[PreparedSource]:
     """Divide the source into `parts` of about equal size, each with some of its custodians (see `lpt`).
+
     Sizes are bytes of all items if there is a manifest, else entries of the custodians' first two levels. Raises
     UsageError if there are fewer custodians than parts."""
     units = len(source.directories) + bool(source.others)
@@ -157,9 +159,10 @@ def create_discovery_group(
     plan: DiscoveryPlan,
     surroundings: Surroundings | None = None,
 ) -> Jobs:
-    """Create a job in each database over `source`. All jobs, and copies of the source, exist before the first job
-    starts.
-    Raises UsageError for an impossible plan, StorageFault, DatabaseFault; then no job is running."""
+    """Create a job in each database over `source`.
+
+    All jobs, and copies of the source, exist before the first job starts. Raises UsageError for an impossible plan,
+    StorageFault, DatabaseFault; then no job is running."""
     check_plan(len(databases), shard=plan.shard, source_copies=plan.source_copies)
     identity = uuid.uuid4()
     called = plan.name or default_name(source)
@@ -287,6 +290,7 @@ def create_discovery(
 ) -> Jobs:
     """Create the job, or with several databases the group of jobs; `workers` and `slots` (of each) are the planned
     numbers.
+
     Raises UsageError, StorageFault, DatabaseFault."""
     refuse_experiment(databases[0])
     plan = dataclasses.replace(plan, workers=workers, slots=slots)

@@ -18,6 +18,7 @@ from core.storage.layer import Storage
 def hand_over(directory: bytes, storage_root: Path) -> None:
     """Give a job's directory to the owner of the storage root, if this process is root: workers in containers run as
     that owner.
+
     The directories between the two are given too, if they belong to root. No link is followed: the owner could have
     created one meanwhile, to be given its target. Raises StorageFault if the filer refuses (an export that squashes
     root sets the owner itself)."""

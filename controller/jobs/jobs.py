@@ -72,6 +72,7 @@ def create_discovery_job(
     surroundings: Surroundings | None = None,
 ) -> uuid.UUID:
     """Create a running job with its custodians and first walk tasks, in one durable transaction; return its id.
+
     Its folder on the storage root is created first, so that workers can detect an unmounted storage root. A job of a
     `group` is held until the group is released. Raises StorageFault, DatabaseFault."""
     job, options = uuid.uuid4(), dataclasses.replace(plan.options, load_file=source.imported)
@@ -127,6 +128,7 @@ def cancel_job(handle: JobHandle) -> JobState:
 
 def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
     """Resume the job; return its state afterwards.
+
     `attach`: the caller brings workers. A job whose state is running while no worker lives (its command was killed) is
     then taken over. Raises UsageError if the job is in no state for that, or an experiment uses the system."""
     refuse_experiment(handle.database)
@@ -164,6 +166,7 @@ def wait_for_orphan(handle: JobHandle, clock: Clock) -> None:
 
 def settle_job(handle: JobHandle, clock: Clock, seconds: float = SETTLE_SECONDS) -> JobState:
     """Wait until a job that is pausing or cancelling is at rest; return its state then, or when the time is over.
+
     A live queue manager does this by itself; if its command was killed, this function does it, once the workers are
     known to be dead."""
     deadline = clock.monotonic_ns() + int(seconds * 1e9)
@@ -183,6 +186,7 @@ def job_directory(storage_root: Path, job: uuid.UUID) -> bytes:
 
 def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:
     """Remove the job's files on the filer, then its rows; a repeated call continues where the first one stopped.
+
     Returns one line about files in its output directory that stay because the job did not write them, or an empty
     string. Until the end its state is `deleting`, and no transaction is open while files are removed. Raises UsageError
     while the job may still change or if its files are under another storage root, StorageFault, DatabaseFault."""
@@ -254,9 +258,11 @@ def requeue_exceptions(
     jobs: Jobs, code: str | None = None, *, storage_root: Path, passwords: PasswordBank | None = None
 ) -> int:
     """Process the loose files with exceptions (of one code, if given), and everything inside them, again; return their
-    number. The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks.
-    In a group, jobs without such exceptions stay as they are. Raises UsageError if there is nothing to requeue, another
-    job takes items of one of them, they read copies of their source, which are gone, or an experiment uses the system;
+    number.
+
+    The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks. In a group, jobs
+    without such exceptions stay as they are. Raises UsageError if there is nothing to requeue, another job takes items
+    of one of them, they read copies of their source, which are gone, or an experiment uses the system;
     DatabaseFault."""
     refuse_experiment(jobs.each[0].database)  # also here: the resume that follows would be refused with the job changed
     if jobs.group is None:

@@ -1,7 +1,9 @@
-"""Options of a discovery. This module needs no database: the options of commands are generated from it.
-`DiscoveryOrder` names, types, bounds and explains each option. The options of `discover` and of the experiments
-(cli.taking), the body of POST /jobs and its OpenAPI document, the form of the web UI (web.pages.form) and
-docs/settings.md are generated from its fields. To add an option, add a field here and the code that uses it."""
+"""Options of a discovery.
+
+This module needs no database: the options of commands are generated from it. `DiscoveryOrder` names, types, bounds and
+explains each option. The options of `discover` and of the experiments (cli.taking), the body of POST /jobs and its
+OpenAPI document, the form of the web UI (web.pages.form) and docs/settings.md are generated from its fields. To add an
+option, add a field here and the code that uses it."""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ _POLL_SECONDS = 0.1
 
 def wait_for_frames(handle: JobHandle, clock: Clock, seconds: float = FRAMES_SECONDS) -> bool:
     """Wait until every worker that can still send has its calls stored up to the job's end; return False on a time-out.
+
     Call it while the workers live: their last second of calls arrives after the job's end. A worker that stops
     reporting meanwhile had some to send."""
     deadline = clock.monotonic_ns() + int(seconds * 1e9)
@@ -172,9 +173,10 @@ def _versions(engine: str, server: str) -> dict[str, str]:
 
 
 def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | None = None) -> JobFigures | GroupFigures:
-    """Return all figures of a job or group. The `job_id` of a group is the group's id, which every command accepts in
-    place of a job's.
-    Raises DatabaseFault, UsageError if a job is gone."""
+    """Return all figures of a job or group.
+
+    The `job_id` of a group is the group's id, which every command accepts in place of a job's. Raises DatabaseFault,
+    UsageError if a job is gone."""
     found = _figures(selected, settings, calls_complete)
     bounds = _bounds(selected)
     return found.beside({"bounds": judged(found, bounds)}) if bounds else found

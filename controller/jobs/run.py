@@ -72,11 +72,11 @@ def run_all_to_rest(
     every: float = 0.0,
 ) -> list[Outcome]:
     """Follow simultaneous jobs, with workers, until each is over, paused or suspended; return the outcome of each.
+
     `settings` have the attached services. `workers` is entered for as long as they are needed, such as `processes`;
-    None: others run them.
-    `show` gets one snapshot for all jobs, at least `every` seconds after the one before. The first interruption pauses
-    the jobs. Raises SystemFault (the jobs are left suspended or paused) if workers will not stay up or the database is
-    gone."""
+    None: others run them. `show` gets one snapshot for all jobs, at least `every` seconds after the one before. The
+    first interruption pauses the jobs. Raises SystemFault (the jobs are left suspended or paused) if workers will not
+    stay up or the database is gone."""
     snapshots: list[Snapshot] = []
     interrupted = False
     complete = True
@@ -118,6 +118,7 @@ def run_all_to_rest(
 def crew_of(database: Database) -> tuple[int, int]:
     """Return the number of live workers, and the slots of each (the most that any has), for jobs whose workers others
     run.
+
     Raises UsageError if one of them is of another version."""
     with database.transaction() as conn:
         live = [worker for worker in WORKERS.list_workers(conn) if worker.live]
@@ -203,6 +204,7 @@ def _suspend(handle: JobHandle, reason: str) -> None:
 def judge(outcome: Outcome, job: str, violations: int) -> str | None:
     """Return a line for a job that another command paused; raise RunFailed for one that failed or that another command
     cancelled.
+
     A job that completed, with exceptions or without, is good if its counts add up."""
     if outcome.state is JobState.SUSPENDED:
         raise RunFailed(
@@ -278,9 +280,9 @@ def wait_all(
     every: float = 0.0,
 ) -> Iterator[list[Snapshot]]:
     """Yield a snapshot of each job, in order, until all are over, paused or suspended; the last ones have those states.
+
     The states are read every LOOK_SECONDS; a snapshot costs more, and is at least `every` seconds old when the next is
-    made.
-    `check` is called each time and may raise (the cluster's does); `say` gets a line when the database becomes
+    made. `check` is called each time and may raise (the cluster's does); `say` gets a line when the database becomes
     unreachable or answers again. Raises DatabaseFault if it stays unreachable, UsageError if a job was deleted."""
     watches = [Watch(handle, say, every) for handle in handles]
     while True:

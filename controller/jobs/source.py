@@ -39,6 +39,7 @@ class PreparedSource:
 
 def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSource:
     """Validate a source directory; the source of a corpus is its `data`.
+
     Raises UsageError if it does not exist, is no directory, cannot be listed, contains no file or has too many
     directories, or if the import of a load file into it was not completed."""
     root = os.path.abspath(os.fsencode(path))

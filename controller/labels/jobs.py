@@ -143,10 +143,11 @@ class Labels(NamedTuple):
 
 
 def job_labels(handle: JobHandle, settings: Settings, *, calls_complete: bool | None = None) -> Labels:
-    """Return the labels of one job. `calls_complete`: whether all its call records were stored, if the caller waited
-    for them; None: read from the database. Labels are stored only after the records have arrived or can no longer
-    arrive.
-    Raises DatabaseFault, UsageError if the job is gone."""
+    """Return the labels of one job.
+
+    `calls_complete`: whether all its call records were stored, if the caller waited for them; None: read from the
+    database. Labels are stored only after the records have arrived or can no longer arrive. Raises DatabaseFault,
+    UsageError if the job is gone."""
     with handle.database.transaction() as conn:
         stored = FIGURES.job_labels(conn, job=handle.id, settle=SETTLE_SECONDS)
         if stored is not None and stored.labels is not None:

@@ -1,4 +1,5 @@
 """Labels: the thresholds and the one rule for each, the surroundings of a job that decide it, and what to do about it.
+
 The rules apply to jobs, the live view, and experiments with discoveries and replays (design §4). Surroundings are
 stored with the job: its labels must not change when the system gets another configuration."""
 
@@ -89,6 +90,7 @@ class Effort:
 
 def short_of_processors(effort: Effort, makers: str = "workers") -> tuple[str, ...]:
     """Explain why a run without a null baseline shows nothing about the storage, one line each; empty if it may.
+
     Waits for a CPU count only if slots spend less than most of their time in storage calls, those waits subtracted. A
     job that is in calls nearly always is not limited by waits of 0.2 s for each second of calls."""
     out = []

@@ -1,8 +1,9 @@
-"""Composition of the time inside storage calls: service, the emulated filer's queues, waiting for a CPU.
-The calls of a real storage are not measured one by one. Each slot's run-queue delay (its threads' waits for a CPU) is
-read once a second. How much of it fell into calls is estimated: the share that calls had of the slot's time in tasks. A
-call of an emulated filer has a planned end; the time beyond it is its overshoot: waiting for a CPU, or for the local
-storage beneath, if that is slower than the filer."""
+"""Composition of the time inside storage calls: service, the emulated filer's queues, waiting for a CPU. The calls of a
+real storage are not measured one by one.
+
+Each slot's run-queue delay (its threads' waits for a CPU) is read once a second. How much of it fell into calls is
+estimated: the share that calls had of the slot's time in tasks. A call of an emulated filer has a planned end; the time
+beyond it is its overshoot: waiting for a CPU, or for the local storage beneath, if that is slower than the filer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Every kind of I/O of a job: the recorded kinds, the others, and the related counters.
+
 Bytes are None if nothing counts them. The kernel's counters of a disk or a mount include all programs on that host, and
 no counter includes what its caches answer: so they are shown next to the kinds and not subtracted from one another."""
 

@@ -36,6 +36,7 @@ def collect_trace(
     handle: JobHandle, settings: Settings, clock: Clock, *, labels: list[str], ours: bool, seconds: float = WAIT_SECONDS
 ) -> Gathered:
     """Write the trace of a job that is over, in one file in the job's folder on the storage root.
+
     Waits for workers that are still alive; `ours`: they have ended, and used our scratch. `labels` are the result's.
     These reads and writes are not recorded. A repeated call gives the same trace, or a longer one. Raises UsageError if
     it cannot be written, DatabaseFault."""

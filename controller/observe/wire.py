@@ -1,4 +1,5 @@
 """Wire-read ÷ call-read by phase: how much of what a job read came from the filer, and not from a client's cache.
+
 Calls are counted by phase, exactly. Wire counters are each host's own, once a second, and do not know phases: a phase's
 share is their growth between its start and its end, with the growth within a second divided evenly. So a phase of less
 than two seconds has no ratio, nor has one that overlaps another phase of its group. Reads of other programs over the

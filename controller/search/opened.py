@@ -59,6 +59,7 @@ def opened_shards(
 @contextmanager
 def reader_views(scratch: Path) -> Iterator[Path]:
     """Create a directory for the readers' links, and remove it afterwards.
+
     Tantivy watches the directory of an open reader from a thread of its own and locks it with a file there. That file
     may appear while the directory is being emptied ("Directory not empty"), so the removal is retried."""
     views = Path(tempfile.mkdtemp(prefix="search-", dir=scratch))
@@ -103,11 +104,11 @@ Opened = Callable[[JobHandle], AbstractContextManager[OpenIndex]]
 
 @contextmanager
 def opened_index(handle: JobHandle, settings: Settings) -> Iterator[OpenIndex]:
-    """Open a job's index, valid inside the `with`. Raises RunFailed if a shard is not on the storage root,
-    StorageFault.
-    A shard is clean if it has as many documents as there are items that name it. Each document is published before its
-    item names it, so any other document makes the number larger. The items are counted first: a slot may publish in
-    between."""
+    """Open a job's index, valid inside the `with`.
+
+    Raises RunFailed if a shard is not on the storage root, StorageFault. A shard is clean if it has as many documents
+    as there are items that name it. Each document is published before its item names it, so any other document makes
+    the number larger. The items are counted first: a slot may publish in between."""
     with handle.database.transaction() as conn:
         owned = {row.shard: row.documents for row in SEARCH.owned_documents(conn, job=handle.id)}
     with opened_shards(handle, settings) as readers:

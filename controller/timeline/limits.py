@@ -145,6 +145,7 @@ _NAMES = {
 
 def limit_of(recent: Recent, *, phase: str, phase_s: float | None, of_run: float | None = None) -> Limit:
     """Return the bottleneck of a phase.
+
     `phase_s` is how long the phase runs or ran, None before its first claim. `of_run` is the share of the run that the
     phase took, if the run is over; None while it runs."""
     evidence = tuple(_evidence(recent))

@@ -191,6 +191,7 @@ def _op_sum(key: str) -> Callable[[Values], float]:
 def read_share_panel(axis: Axis, mounts: Mapping[str, Readings], read: Sequence[float | None]) -> Panel | None:
     """Return `wire_read_share`: bytes read over the wire ÷ bytes that calls `read`; if it is far below one, a cache
     answered.
+
     Only of mounts that have the storage root; None without one."""
     ours = [readings for readings in mounts.values() if readings[-1][1].get("storage", True)]
     if not ours:
@@ -255,6 +256,7 @@ def _known(readings: Readings, value: Callable[[Values], float | None]) -> Itera
 def emulated_panels(axis: Axis, filers: Mapping[str, Readings]) -> Iterator[Panel]:
     """Yield for each emulated filer `emulated_<n>`, how busy its stations are, and `emulated_<n>_wait`, the mean wait
     for one.
+
     Service is booked when a call arrives, so a station may show more than 1 for a moment."""
     for place, (source, readings) in enumerate(filers.items(), 1):
         stations = sorted({name for _, values in readings for name in values.get("station", {})})

@@ -47,6 +47,7 @@ def read_timeline(
     labels: Sequence[str] = (),
 ) -> Timeline:
     """Read the timeline, in at most `points` buckets, or more if the longest step is too short.
+
     `since`: only buckets that end after that second. They replace earlier ones: the last one may have been incomplete,
     and all are longer once the run has become too long for its step. Series of workers and mounts without values since
     then are omitted. Raises DatabaseFault, UsageError if a job is gone."""

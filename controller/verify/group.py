@@ -95,9 +95,10 @@ def _fields(verified: Verification) -> dict[str, Any]:
 def verify_group(
     jobs: Jobs, settings: Settings, storage: Storage, manifest: Path | None, *, examples: int, progress: Progress
 ) -> GroupVerification:
-    """Verify every job of a group. Simultaneous jobs are each joined with the whole manifest; the jobs of a shard each
-    with the rows of their custodians, and then every row must belong to exactly one of them.
-    Raises as `verify_job`."""
+    """Verify every job of a group.
+
+    Simultaneous jobs are each joined with the whole manifest; the jobs of a shard each with the rows of their
+    custodians, and then every row must belong to exactly one of them. Raises as `verify_job`."""
     group = jobs.group
     assert group is not None
     parts: list[Part | None] = [None] * len(jobs.each)
@@ -184,6 +185,7 @@ def verification(
 ) -> Callable[[], Any]:
     """Return the function that verifies these jobs: that of their job type, else one with a manifest, the `given` one
     or that of the source.
+
     `internal`: without a manifest; None: if there is none. Raises UsageError."""
     filer = Storage(NullRecorder())
     if jobs.each and (options := jobs.each[0].job.options).type.produces:

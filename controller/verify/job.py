@@ -125,6 +125,7 @@ def verify_job(
     part: Part | None = None,
 ) -> Verification:
     """Check everything that can be checked, with up to `examples` differences of each sort.
+
     `part`: the rows of the manifest that this job must have, if not all. Raises UsageError if the job has not completed
     or the file is not a manifest, RunFailed if a shard is missing, StorageFault, DatabaseFault."""
     if not handle.job.state.completed:

@@ -1,5 +1,6 @@
 """Check that a production agrees with its load files: every file exists with its hash, numbers and families are
 complete, page counts are right, and all load files have the same content.
+
 All of them are read once, in step, a record at a time. Memory holds the paths of files, and the parents within a
 family."""
 

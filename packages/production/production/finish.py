@@ -1,5 +1,6 @@
 """Phase finalise of jobs that produce: remove files that no row names, write the reports on the whole job, and sync all
 of it to stable storage.
+
 Two tasks share it, each with about half of the work and its own reports. The rows are read twice, which costs a slot
 less than half of the time that it would wait for the other task's reports. The tasks need no order: each syncs after
 its own writing."""

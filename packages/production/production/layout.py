@@ -1,7 +1,6 @@
 """Layout of a production's files: volumes with a folder of natives, of text and of images, each divided into folders.
-VOL001/NATIVES/0001/ABC00000001.msg
-VOL001/TEXT/0001/ABC00000001.txt
-VOL001/IMAGES/0001/ABC00000001.tif"""
+
+VOL001/NATIVES/0001/ABC00000001.msg VOL001/TEXT/0001/ABC00000001.txt VOL001/IMAGES/0001/ABC00000001.tif"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """The jobs of a review, with one transaction over all of their databases.
+
 The databases' commits follow one another. Each writes the same token with the findings (a random one, unless the kind
 has its own, as duplicates have), the first database's last: if the tokens of jobs that were reviewed together differ,
 the review was interrupted between two commits."""

@@ -1,4 +1,5 @@
 """Finds equal items or families of finished jobs and stores the original of each (docs/review.md).
+
 There is one transaction for each database, of statements over sets: after a kill the rows are the old or the new ones,
 and a second run gives the same ones. The rows follow from the items alone, not from the order or time of runs."""
 

@@ -1,4 +1,5 @@
 """A set of digests in which lists are looked up.
+
 It is sorted by the first eight bytes as a number: a CPU looks up ten million in a second or two. All digests that begin
 with these bytes are then compared whole. A list is neither sorted nor stored."""
 

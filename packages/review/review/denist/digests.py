@@ -1,4 +1,5 @@
 """MD5 and SHA-1 of a job's items, for lists without SHA-256: the ledger has only SHA-256, so the bytes are read again.
+
 The digests are stored in portions: a killed run continues where it stopped, and the next list needs no reads. An item
 whose SHA-256 differs from the ledger's is skipped; it is another file."""
 

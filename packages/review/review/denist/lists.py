@@ -1,4 +1,5 @@
 """Lists of hashes, read in pieces: memory does not grow with a list.
+
 Text has one hash on each line, MD5, SHA-1 or SHA-256 in hexadecimal, first in the line: the output of md5sum and
 similar programs, with a backslash before the hash if the name has one or a line break, and NSRL's RDS 2 `NSRLFile.txt`,
 whose first column is SHA-1. SQLite is NSRL's RDS 3 (NIST, "RDSv3 format", 2022): its table METADATA, or FILE, has a

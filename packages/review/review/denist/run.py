@@ -1,4 +1,5 @@
 """Flags the items of finished jobs whose hash is on lists of known software files (docs/review.md).
+
 Items are taken some millions at a time, and each time the lists are read once from beginning to end: memory grows
 neither with the lists nor with the job. The flags of a job are replaced in one transaction."""
 

@@ -1,4 +1,5 @@
 """The language of a text, by py3langid and its model file: a naive Bayes classifier over runs of bytes, 140 languages.
+
 Only a piece of a text is classified, so that long ones cost no more than short ones; a longer piece hardly ever changes
 the result."""
 

@@ -1,5 +1,6 @@
 """Detects the language of each text of finished jobs, and stores it as key `language` of its item's metadata
 (docs/review.md).
+
 There is one transaction for each database; after a kill the keys are the old or the new ones. A text that is extracted
 again (requeue) loses the key with the rest of its metadata."""
 

@@ -1,5 +1,6 @@
 """Candidates for similar texts: MinHash (Broder 1997) in bands (Leskovec, Rajaraman, Ullman: Mining of Massive
 Datasets, 3.4).
+
 A signature has HASHES minima over a text's shingles; the expected share of equal minima of two texts is the similarity
 of their sets. Signatures are divided into bands of some rows, and texts with an equal band are candidates. The number
 of rows is the largest that misses at most MISSED of the pairs at the threshold: fewer candidates mean fewer

@@ -1,4 +1,5 @@
 """Groups of similar texts, each around its principal.
+
 In the order of ranks each text without a group becomes the principal of the later ones whose similarity to it reaches
 the threshold, by their sets and not by their signatures. So every member was compared with its principal, members may
 be less similar to each other, and the groups follow from the texts and their ranks alone."""

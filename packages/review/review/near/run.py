@@ -1,5 +1,6 @@
 """Finds items of finished jobs whose texts are nearly the same, and stores the principal of each group
 (docs/review.md).
+
 There is one transaction for each database; after a kill the rows are the old or the new ones. They follow from the
 texts and their paths, whatever the order of shards, databases or workers."""
 

@@ -1,6 +1,8 @@
-"""A text as the set of its shingles: every five consecutive words, as a number of 64 bits. Words are those of the
-index: runs of letters and digits in lower case, letters of scripts without blanks each alone. So layout, punctuation
-and markup make no difference. Two shingles with the same number, one in 10^19 pairs, count as one."""
+"""A text as the set of its shingles: every five consecutive words, as a number of 64 bits.
+
+Words are those of the index: runs of letters and digits in lower case, letters of scripts without blanks each alone. So
+layout, punctuation and markup make no difference. Two shingles with the same number, one in 10^19 pairs, count as
+one."""
 
 from __future__ import annotations
 

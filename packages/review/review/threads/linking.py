@@ -1,4 +1,5 @@
 """Links messages into threads: J. Zawinski, "message threading" (jwz.org/doc/threading.html, 1997-2002), over numbers.
+
 A node is a Message-ID, of a message or only referred to; copies of a message are one node. The most certain links come
 first: each message is placed below the last id of its own References, or its In-Reply-To; ids within References below
 those before them; a message with neither where its conversation index puts it ([MS-OXOMSG] 2.2.1.3), and, if requested,
