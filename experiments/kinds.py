@@ -43,7 +43,7 @@ class Search:
 
     base: dict[str, Any]  # the load of which one field is raised
     others: tuple[dict[str, Any], ...] = ()  # more such loads: a search for each setting
-    axis: str  # that field
+    axis: str  # name of that field
     figure: str  # by its name in `About.figures`
     bound: float  # the most that its median may be
     most: int  # the highest load that is tried

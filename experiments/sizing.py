@@ -46,7 +46,7 @@ class Rate:
 class Rates:
     """Rates of one result. Sizes are of one run's data; `_s` are seconds of one process."""
 
-    source: str  # which result
+    source: str  # name of the result
     labels: tuple[str, ...]
     slots: int  # of each worker
     processors: int  # of its hosts
@@ -164,7 +164,7 @@ PROFILE = "reference"
 SPARE = 0.1  # of the hours, for what is not counted: samples of the corpus, the report, looking at it
 LONGER = 1.2  # times the least length: what the fastest runs are sized for, as repeats differ
 GENERATED = 64e6  # bytes a second of one process (docs/corpus.md: 45.0 GB by two on two cores in 352 s)
-MISSED = 0.03  # by which a corpus may miss a total of its profile
+MISSED = 0.03  # share by which a corpus may miss a total of its profile
 GENERATOR_ROOM = 1.05  # of the raw bytes: the free space that `generate` requires
 _STORES = ("pst", "store")  # a custodian's mail in one file
 

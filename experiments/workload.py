@@ -173,15 +173,15 @@ class About:
     makers: str = "workers"  # who makes the load
     in_calls: Callable[[Any], float | None] = lambda _run: None  # of the time that slots were in tasks
     near_null: Callable[[Sequence[Any]], str | None] = lambda _runs: None  # why the storage hardly mattered
-    pair_decides: bool = False  # where runs have null baselines `near_null` alone decides what was the limit
-    rule: str = ""  # when that is so, for the report
+    pair_decides: bool = False  # with null baselines, `near_null` alone decides what was the limit
+    rule: str = ""  # the rule of `near_null`, for the report
     doubt: Callable[[Any], bool] = lambda _result: False  # whether the first line is marked besides its labels
-    offered: Callable[[Any], float | None] = lambda _run: None  # what a run was asked for, in units of the rate
+    offered: Callable[[Any], float | None] = lambda _run: None  # requested load of a run, in units of the rate
     mean_response_us: Callable[[Any], float | None] = lambda _run: None  # of all that it was asked for
-    raw: Callable[[], type[Any]] | None = None  # what is observed of a run; None: its runs are that themselves
+    raw: Callable[[], type[Any]] | None = None  # type of the observations of a run; None: the run itself
     run_of: Callable[[Any], Any] = lambda raw: raw  # a run out of what was observed of it, and nothing else
     telling: Callable[[dict[str, Any]], Telling] = Telling
-    trusted: tuple[str, ...] = ()  # what of a result cannot be recomputed from what was observed
+    trusted: tuple[str, ...] = ()  # parts of a result that cannot be recomputed from observations
 
     def titled(self, kind: str) -> str:
         """Return the title of an experiment of this kind."""

@@ -112,7 +112,7 @@ class Admission:
                     break
                 except HostLost:
                     if self.here() == members:
-                        raise  # it is connected and does not answer
+                        raise  # a member is connected and does not answer
         for member, sight in zip(members, (msgspec.convert(answer, Sight) for answer in answers), strict=True):
             if sight.token != text or sight.unseen:
                 return (

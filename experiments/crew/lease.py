@@ -96,7 +96,7 @@ class Working:
             try:
                 self._crew.ask(member, Return(run=self._run))
             except (HostLost, SystemFault):
-                continue  # it notices by itself that the lease is over, and what failed first is what is reported
+                continue  # the member notices that the lease is over, and the first failure is the one to report
         self._detach()
 
     def _detach(self) -> None:

@@ -203,7 +203,7 @@ def figure_svg(figure: Figure, name: str, description: str) -> Html:
     figure.set(facecolor="none", edgecolor="none")
     with drawing(), mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         FigureCanvasSVG(figure).print_svg(out, metadata={"Date": None})  # type: ignore[no-untyped-call]
-    figure.set_layout_engine("none")  # it is laid out: the PNG is as the page
+    figure.set_layout_engine("none")  # already laid out: the PNG has the same layout as the page
     text = _COMMENT.sub("", _METADATA.sub("", _PROLOGUE.sub("", out.getvalue())))
     text = _ID.sub(lambda m: f'id="{name}-{m[1]}"', text)
     text = _REFERENCE.sub(lambda m: f'href="#{name}-{m[1]}"', text)

@@ -37,7 +37,7 @@ def percent(share: float) -> str:
 
 
 def signed(share: float) -> str:
-    """A change: −0.0513 → −5.1 %."""
+    """Return a change: −0.0513 → −5.1 %."""
     return f"{share:+.1%}".replace("%", " %").replace("-", "\u2212")
 
 

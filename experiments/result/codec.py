@@ -78,14 +78,14 @@ def json_schema() -> dict[str, Any]:
     """Return JSON Schema 2020-12 with one alternative for each workload whose packages are installed."""
     results = {}
     for name in names():
-        with contextlib.suppress(UsageError):  # it needs a package that is not here
+        with contextlib.suppress(UsageError):  # its package is not installed
             results[name] = about(name).result
     every, defined = msgspec.json.schema_components(results.values(), ref_template="#/$defs/{name}")
     for name, reference in zip(results, every, strict=True):
         defined[reference["$ref"].rpartition("/")[2]]["properties"]["workload"] = {"const": name}
     for schema in defined.values():
         if "properties" in schema:
-            schema["additionalProperties"] = False  # what is not known is refused, not passed over
+            schema["additionalProperties"] = False  # unknown fields are refused, not ignored
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": SCHEMA,

@@ -41,7 +41,7 @@ class Drift:
     """Result of the tests on a series."""
 
     values: int
-    trend: float  # what the line changes by, from the first value to the last, ÷ the median
+    trend: float  # change along the line, from the first value to the last, ÷ the median
     trend_p: float  # of a line so steep where there is none; Holm's, as `change_p`
     change_at: int  # the first value after the change
     change: float  # median after ÷ median before − 1

@@ -72,7 +72,7 @@ class Steady:
     seconds: float
     rate: float  # a second, the mean of the rounds
     spread: float  # largest less smallest round ÷ rate
-    drift: float  # what the line through the rounds changes by ÷ rate
+    drift: float  # change along the line through the rounds ÷ rate
     drift_low: float  # its 95 % interval
     drift_high: float
     steady: bool
@@ -208,7 +208,7 @@ class Ratio:
     high: float
     coverage: float
     p: float  # of this one comparison, before Holm's correction
-    least_p: float  # that so many repeats can have
+    least_p: float  # the least p that so many repeats can have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,7 @@ class DayJob:
     client: str
     source: str
     type: str  # job type, "search" or "tag"
-    due_s: float  # when it was to begin: the arrival, later the end of the step before
+    due_s: float  # planned start: the arrival, later the end of the previous step
     ended_s: float
     raw_bytes: int  # of the matter's loose files
     share: float = 1.0  # of the matter's items that it was given

@@ -87,7 +87,7 @@ _BLOCK = 512  # bytes in which stat(2) counts
 class NullStorage:
     """Space for one portion and for the storage roots of its jobs."""
 
-    directory: Path  # that holds both
+    directory: Path  # holds both
     origin: bytes  # the source that portions are copied from
     cap: int  # bytes that it may hold
     _staged: tuple[Portion, PreparedSource] | None = field(default=None)

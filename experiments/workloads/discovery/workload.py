@@ -107,7 +107,7 @@ class Discovery(Workload):
         self.storage, self.clock, self.say = settings.storage, load.clock, load.say
         self._settings, self._source, self._load, self._site = settings, source, load, site
         self._filer_cache, self._null_cap, self._baseline = filer_cache, null_cap, baseline
-        self._filer = load_filer(settings.filer)  # it is there and makes sense
+        self._filer = load_filer(settings.filer)  # refuses a missing or invalid one
         self._null: NullStorage | None = None
         self._portions: dict[int, tuple[Portion, ...] | None] = {}  # by databases; None: they cannot be made
         self._no_pair: str | None = None  # why some run has no null baseline

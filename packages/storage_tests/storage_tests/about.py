@@ -175,7 +175,7 @@ def of_same_quantity(result: Result, one: Published) -> float | None:
 
 
 def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
-    """Show for each point and figure the same load's on null storage; those near it are marked."""
+    """Show for each point and figure the value of the same load on null storage; mark those near it."""
     rows = [
         (named(point, result), figure, ours.median, top)
         for point in result.points
@@ -213,7 +213,7 @@ def _ceiling(point: Point, figure: Figure) -> float | None:
 
 
 def near_ceiling(figures: Sequence[Figure], runs: Sequence[ProfileRun]) -> str | None:
-    """Return why the storage hardly mattered: a figure is over 80 % of the same load's on null storage."""
+    """Return why the storage hardly mattered: a figure is over 80 % of its value for the same load on null storage."""
     for figure in figures:
         tops = [run.ceilings[figure.name] for run in runs if run.ceilings.get(figure.name)]
         values = figure.values(runs)

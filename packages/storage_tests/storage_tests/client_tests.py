@@ -455,7 +455,7 @@ class InsertGroup:
     seconds: float  # from its start to the last client's end
     done: int | None = field(default=None, metadata=RAW)
     bytes: int | None = field(default=None, metadata=RAW)
-    late_s: float | None = field(default=None, metadata=RAW)  # that the last client began after the start
+    late_s: float | None = field(default=None, metadata=RAW)  # from the start until the last client began
     counted: tuple[Counted, ...] = field(default=(), metadata=RAW)
     # After the group; None for an S3 endpoint, which does not report it.
     usage: Usage | None = field(default=None, metadata=RAW)
@@ -484,7 +484,7 @@ class InsertRun(ProfileRun):
     late_s: float = 0.0
     rate_drift: Drift | None = None  # None: too few groups
     latency_drift: Drift | None = None  # of the groups' medians
-    bytes_a_file: float | None = None  # that the file system took
+    bytes_a_file: float | None = None  # growth of the file system
     inodes_a_file: float | None = None
 
 

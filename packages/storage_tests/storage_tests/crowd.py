@@ -45,7 +45,7 @@ class Place:
     seed: int = 1
     fsync: str = "none"
     io_bytes: int = 1 << 20
-    filer: Settings | None = None  # that name the emulated filer which delays the calls
+    filer: Settings | None = None  # name the emulated filer that delays the calls
     counters: Path | None = None  # file in which they count for the live view (storage_tests.tally)
     elsewhere: Elsewhere | None = None  # starts the clients elsewhere instead of on this host; without a live view
 

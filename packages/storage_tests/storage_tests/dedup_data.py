@@ -60,7 +60,7 @@ class Expected:
     chunks: int
     different_bytes: int  # of chunks that are not alike; estimated from `share` of them
     share: float
-    compressed_to: float  # what zlib makes of a different chunk by itself ÷ its bytes; 1: nothing
+    compressed_to: float  # compressed bytes of a different chunk by zlib ÷ its bytes; 1: not compressible
 
     @property
     def ratio(self) -> float:

@@ -105,7 +105,7 @@ class Usage:
 
 
 def usage(roots: Sequence[Path]) -> Usage | None:
-    """Return the use of each file system once; None without any."""
+    """Return the use of all file systems together, each counted once; None without any."""
     there = {os.stat(root).st_dev: os.statvfs(root) for root in roots}
     if not there:
         return None

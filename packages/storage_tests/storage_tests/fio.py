@@ -347,7 +347,7 @@ def _document(own: Path) -> dict[str, Any]:
 
 
 def _said(own: Path) -> str:
-    """The last message that fio printed."""
+    """Return the last message that fio printed."""
     lines = [line.strip() for name in (_ERRORS, _OUTPUT) if (own / name).exists()
              for line in (own / name).read_text(errors="replace").splitlines() if line.startswith("fio:")]  # fmt: skip
     return lines[-1] if lines else "no output"

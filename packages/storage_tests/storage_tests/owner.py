@@ -50,7 +50,8 @@ class Owner:
         return f"{_PREFIX}{self.id}"
 
     def alive(self) -> bool:
-        """Whether the process still runs on this host; raises UsageError where that cannot be determined from here."""
+        """Return whether the process still runs on this host. Raises UsageError if that cannot be determined from
+        here."""
         if self.host != socket.gethostname():
             raise UsageError(
                 f"it belongs to a command of host {self.host}; run a command there, which removes it, or remove it by hand"
@@ -164,7 +165,7 @@ def _read(marker: Path, text: str) -> Owner:
 
 
 def _forget_drafts(path: Path) -> bool:
-    """Remove markers that dead commands did not rename into place; return whether there were any."""
+    """Remove markers that dead commands did not put in place; return whether there were any."""
     drafts = [file for file in path.glob(f"{MARKER}.*") if _ID.fullmatch(file.name.removeprefix(f"{MARKER}."))]
     for draft in drafts:
         _refuse_young(draft)

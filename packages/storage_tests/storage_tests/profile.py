@@ -101,7 +101,7 @@ class Arena:
     s3: str | None = None
     null: bool = False  # on null storage
     tell: Callable[[str], None] = field(default=lambda _line: None)  # the current activity, for the live line
-    filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
+    filer: Settings | None = None  # name the emulated filer that delays our own clients' calls
     counters: Path | None = None  # where clients count for the live view; None: there is none
     elsewhere: Elsewhere | None = None  # starts our own clients elsewhere instead of on this host
 
@@ -112,7 +112,7 @@ S = TypeVar("S", bound=ProfileSettings)
 class Profile(ABC, Generic[S]):
     """A storage test with its settings, on its targets."""
 
-    ABOUT: ClassVar[About]  # what is known of it without running it
+    ABOUT: ClassVar[About]  # its description, which does not require running it
     name: ClassVar[str]
     report: ClassVar[str]  # the report that it belongs to: "R2"; empty: ours
     does: ClassVar[str]

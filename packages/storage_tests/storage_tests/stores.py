@@ -168,7 +168,7 @@ class Place:
     endpoint: str | None  # None: as in the environment
 
     def below(self, name: str) -> Place:
-        """The place under a further part of the name."""
+        """Return the place under a further part of the name."""
         return Place(self.bucket, "/".join(filter(None, (self.prefix, name))), self.endpoint)
 
     def __str__(self) -> str:
