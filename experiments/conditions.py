@@ -158,7 +158,7 @@ def busiest(series: Iterable[tuple[float, Stations]]) -> tuple[str, float] | Non
     return name, medians[name]
 
 
-def limit_told(series: Iterable[tuple[float, Stations]], *, waits: bool) -> list[str]:
+def filer_limit(series: Iterable[tuple[float, Stations]], *, waits: bool) -> list[str]:
     """Return the limit of the filer: its busiest station from `BUSY` on, or its delays if most of the time was spent
     waiting for it (`waits`). Return nothing if neither is known."""
     limit = busiest(series)

@@ -355,8 +355,8 @@ def _smaller(least: Sizing, profile: Profile) -> str:
     while high - low > low // 1000 + 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    least_told = 10 ** max(0, len(str(low)) - 2)
-    return f", or clients and a filer that cache {size(low // least_told * least_told)} together"
+    coarse = 10 ** max(0, len(str(low)) - 2)
+    return f", or clients and a filer that cache {size(low // coarse * coarse)} together"
 
 
 def rounded_up(value: float) -> float:

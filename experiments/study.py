@@ -101,7 +101,7 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         "tuning": tuning,
         "bounds": _outcomes(about, study.fail_if, points),
     }
-    result = about.result(**fields, **telling.beside(points))
+    result = about.result(**fields, **telling.more_fields(points))
     return dataclasses.replace(result, verdict="; ".join([*labels, said, *telling.remarks(result)]))
 
 

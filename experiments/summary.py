@@ -144,10 +144,10 @@ def limit_of(result: Result, best: Point) -> str:
         return f"this host: {best.limits[0]}"
     if "storage_share" in best.figures:
         return f"the storage took {words.percent(best.figures['storage_share'].median)} of the time"
-    return _beside_ceilings(result, best)
+    return _share_of_ceiling(result, best)
 
 
-def _beside_ceilings(result: Result, best: Point) -> str:
+def _share_of_ceiling(result: Result, best: Point) -> str:
     for figure in about(result.workload).figures:
         tops = [top for run in best.repeats if (top := getattr(run, "ceilings", {}).get(figure.name))]
         if tops and figure.name in best.figures:

@@ -80,7 +80,7 @@ class Telling:
         """Return how it was run, for the first line; empty if there is nothing to report."""
         return ""
 
-    def beside(self, points: Sequence[Any]) -> Mapping[str, Any]:
+    def more_fields(self, points: Sequence[Any]) -> Mapping[str, Any]:
         """Return fields of the result in addition to those that every result has."""
         return {}
 

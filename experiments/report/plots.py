@@ -177,7 +177,7 @@ def over_time(axes: Axes, unit: str, label: str, *, start: str = "the first clai
     from_zero(axes)
 
 
-def legend_beside(axes: Axes) -> None:
+def legend_right(axes: Axes) -> None:
     """Place the legend to the right of the plot, where it hides no data."""
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), alignment="left", borderaxespad=0.2)
 

@@ -25,7 +25,7 @@ from experiments.report.parts import (
     tabled,
     tag,
 )
-from experiments.report.plots import drawing, legend_beside, new_figure, plain
+from experiments.report.plots import drawing, legend_right, new_figure, plain
 from experiments.report.style import FAINT, WARN, line_style, marker, series_colour
 from experiments.report.views import LIMITED, apart, held, load_columns, middle, named
 from experiments.result.schema import ArrayUse, Knee, Point, Result, Run, Steady
@@ -184,7 +184,7 @@ def knee(result: Result) -> Parts:
 def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
     rows: list[tuple[Cell, ...]] = []
     rate, axis = about(result.workload).headlines[0], result.axis
-    groups = {", ".join(apart(peak, result)): peak.at.beside(axis) for peak in (result.points[k.peak] for k in knees)}
+    groups = {", ".join(apart(peak, result)): peak.at.without(axis) for peak in (result.points[k.peak] for k in knees)}
     names = list(groups) if len(groups) > 1 else []
     with drawing():
         figure, panels = new_figure(len(knees[0].bounds_us), height=3.2)
@@ -193,7 +193,7 @@ def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
             for place, (name, group) in enumerate(groups.items(), number):
                 line = [
                     (point.figures[rate.name].median, middle(point.repeats).latency[op].p99_us / 1000, point.at.values()[axis])
-                    for point in result.points if point.at.beside(axis) == group and op in middle(point.repeats).latency
+                    for point in result.points if point.at.without(axis) == group and op in middle(point.repeats).latency
                 ]  # fmt: skip
                 axes.plot([x for x, _, _ in line], [p99 for _, p99, _ in line], color=series_colour(place),
                           linestyle=line_style(place), marker=marker(place), markersize=5, label=name)  # fmt: skip
@@ -210,7 +210,7 @@ def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
             axes.set_xlim(0, 1.1 * (max(x for x, _ in drawn) or 1.0))
             axes.set_ylim(0, 1.1 * max(p99 for _, p99 in drawn))
         if names:
-            legend_beside(panels[-1])
+            legend_right(panels[-1])
     header = (*(["load"] if names else []), "op", "bound_us", axis, rate.name, "p99_us")
     said = [_sentence(result, knee) for knee in knees]
     said = [f"{name}: {one}" for name, one in zip(names, said, strict=True)] if names else said

@@ -34,7 +34,7 @@ def apart(point: Point, result: Result) -> list[str]:
     """Return the fields of its load besides the axis that differ among the points (0: it has none)."""
     return [
         point.at.on(name) if isinstance(value, int) else str(value)
-        for name, value in point.at.beside(result.axis).items()
+        for name, value in point.at.without(result.axis).items()
         if len({other.at.values()[name] for other in result.points} - {0}) > 1
     ]
 

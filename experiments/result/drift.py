@@ -54,7 +54,7 @@ class Drift:
         return any(p <= 1 - LEVEL and abs(share) >= RELEVANT for p, share in kinds)
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The result in words."""
         trend = f"trend {self.trend:+.1%} over the whole, p {self.trend_p:.3f}"
         change = f"change {self.change:+.1%} at value {self.change_at + 1:,} of {self.values:,}, p {self.change_p:.3f}"

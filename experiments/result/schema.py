@@ -105,7 +105,7 @@ class At:
         value = self.values()[axis]
         return f"{value:,} {axis if value != 1 else axis.removesuffix('s')}"
 
-    def beside(self, axis: str) -> dict[str, Any]:
+    def without(self, axis: str) -> dict[str, Any]:
         """Return the values without that of the axis."""
         return {name: value for name, value in self.values().items() if name != axis}
 

@@ -119,10 +119,10 @@ def unsteady(runs: Sequence[Run]) -> tuple[str, ...]:
 def _reasons(run: Run) -> list[str]:
     if not run.steady:
         return ["no part of it is long enough to be judged"]
-    return [said(one) for one in run.steady if not one.steady]
+    return [steady_text(one) for one in run.steady if not one.steady]
 
 
-def said(one: Steady) -> str:
+def steady_text(one: Steady) -> str:
     """Return `index: spread 31 %, drift −24.0 % [−30.1 – −17.9]`."""
     drift = f"{one.drift:+.1%} [{one.drift_low:+.1%} – {one.drift_high:+.1%}]".replace("-", "\u2212")
     return f"{one.what}: spread {one.spread:.0%}, drift {drift}".replace("%", " %")

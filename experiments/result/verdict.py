@@ -187,7 +187,7 @@ def sentence(
             return f"{what} on {where}: {_tuned(about, points, found)}"
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
-        beside = point.at.beside(axis).items()
+        beside = point.at.without(axis).items()
         key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in beside)
         groups.setdefault(key, []).append(point)
     if found:
@@ -214,9 +214,9 @@ def _ratio(about: About, points: Sequence[Point]) -> Ratio | None:
 def _extremes(about: About, axis: str, points: Sequence[Point], judgement: Judged | None) -> str:
     """Describe the point with the highest load, and compare it with the lowest if the repeats allow it."""
     first, last = points[0], points[-1]
-    said = f"{_told(about, last)} at {last.at.on(axis)}"
+    said = f"{_headlines_text(about, last)} at {last.at.on(axis)}"
     if judgement is None or not judgement.open:
-        return said if first is last else f"{said}; {_told(about, first)} at {first.at.on(axis)}"
+        return said if first is last else f"{said}; {_headlines_text(about, first)} at {first.at.on(axis)}"
     if not judgement.differs:
         return f"{said}, no difference from {first.at.on(axis)}"
     ratio = judgement.ratio
@@ -237,18 +237,18 @@ def _tuned(about: About, points: Sequence[Point], tuning: Tuning) -> str:
     return f"{found}: {rate} is {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of the default"
 
 
-def _told(about: About, point: Point) -> str:
+def _headlines_text(about: About, point: Point) -> str:
     there = [(figure, point.figures[figure.name]) for figure in about.headlines if figure.name in point.figures]
     return ", ".join(f"{interval_text(interval, figure.write)} {figure.title}" for figure, interval in there)
 
 
 def _knee(about: About, axis: str, points: Sequence[Point], knee: Knee) -> str:
     peak = points[knee.peak]
-    said = f"peak {_told(about, peak)} at {peak.at.on(axis)}"
+    said = f"peak {_headlines_text(about, peak)} at {peak.at.on(axis)}"
     if knee.knee is None:
         return f"{said}; no load stays within the bounds: {knee.broken}"
     at = points[knee.knee]
-    kept = f"{_told(about, at)} at {at.at.on(axis)} stays within all bounds"
+    kept = f"{_headlines_text(about, at)} at {at.at.on(axis)} stays within all bounds"
     return f"{said}; {kept}; {knee.broken or 'no bound was exceeded up to the highest load'}"
 
 

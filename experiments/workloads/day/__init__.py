@@ -54,7 +54,7 @@ class DayTelling(Telling):
         once = {job.source: job.bytes for point in points for run in point.repeats for job in run.discoveries}
         return is_cached(sum(once.values()), self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
-    def beside(self, points: Sequence[DayPoint]) -> Mapping[str, Any]:
+    def more_fields(self, points: Sequence[DayPoint]) -> Mapping[str, Any]:
         """Return the scores and the predictions."""
         predicted = decode(tuple[Prediction, ...], self.surroundings["predicted"] or [], "surroundings.predicted")
         return {"scores": scores_of(points, self.surroundings["schedule"]["within_s_per_gb"]), "predicted": predicted}
@@ -63,12 +63,12 @@ class DayTelling(Telling):
         """Report for each setting the matters carried, the load at which it broke, and the overall response time."""
         if not any(point.at.matters for point in points):
             return "every matter ran alone"
-        found = self.beside(points)
+        found = self.more_fields(points)
         predicted = {one.setting: one for one in found["predicted"]}
-        said = [self._said(score, predicted.get(score.setting), points) for score in found["scores"]]
+        said = [self._score_text(score, predicted.get(score.setting), points) for score in found["scores"]]
         return "; ".join(said)
 
-    def _said(self, score: Score, predicted: Prediction | None, points: Sequence[DayPoint]) -> str:
+    def _score_text(self, score: Score, predicted: Prediction | None, points: Sequence[DayPoint]) -> str:
         bound = f"95 % of discoveries within {duration(score.within_s_per_gb)} a GB"
         said = [f"{score.carried:,} matters/day with {bound}" if score.carried else f"no load measured has {bound}"]
         if score.broken is not None:

@@ -10,7 +10,7 @@ from core.job_types import JobType
 from core.operations import Op
 from experiments.report import words
 from experiments.report.parts import Column, Parts, Plot, Section, Series, note, section, tabled
-from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.report.plots import counts_on_x, drawing, from_zero, legend_right, new_figure
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.style import WARN, line_style, marker, series_colour
 from experiments.report.views import middle, named
@@ -116,7 +116,7 @@ def curve(result: DayResult) -> Parts:
         counts_on_x(axes, [load for _, load, _ in rows], "matters a day")
         axes.set_ylabel("s/GB, 95 % of discoveries")
         from_zero(axes)
-        legend_beside(axes)
+        legend_right(axes)
     series = Series(name="curve", header=("line", "matters", P95), rows=tuple(rows))
     said = " ".join(f"{_kept(score)}." for score in result.scores)
     return (Plot(name="curve", figure=figure, sentence=said, series=series),)

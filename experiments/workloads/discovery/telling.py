@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controller.labels.rules import MOST_OF_TIME, is_cached, unique_bytes
-from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, configuration_hash, limit_told
+from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, configuration_hash, filer_limit
 from experiments.report import words
 from experiments.report.views import middle
 from experiments.result.statistics import interval_text
@@ -49,7 +49,7 @@ class DiscoveryTelling(Telling):
 
     def remarks(self, result: Result) -> Sequence[str]:
         """Return the storage shares, the limit, and what a bound on writes is worth."""
-        return [*shares_told(result.points), *limits_told(result.points), *writes_told(result)]
+        return [*share_remarks(result.points), *limit_remarks(result.points), *write_remarks(result)]
 
     def warnings(self, points: Sequence[Point]) -> Sequence[str]:
         """Return warnings of gaps, and of null baselines that found other items than their run."""
@@ -96,7 +96,7 @@ def _elsewhere(hosts: Sequence[Mapping[str, Any]]) -> str:
     return f"on several hosts {other} of {tasks} index tasks read what another host had written or read before"
 
 
-def shares_told(points: Sequence[Point]) -> list[str]:
+def share_remarks(points: Sequence[Point]) -> list[str]:
     """Report the storage shares of the lowest and the highest load, for the first line; nothing without null
     baselines."""
     ends = dict.fromkeys((points[0].at, points[-1].at))
@@ -105,14 +105,14 @@ def shares_told(points: Sequence[Point]) -> list[str]:
     return [f"storage share {', '.join(said)}"] if said else []
 
 
-def limits_told(points: Sequence[Point]) -> list[str]:
+def limit_remarks(points: Sequence[Point]) -> list[str]:
     """Report the limit unless it was the generator: with an emulated filer, its station under the highest load; else
     the storage, if it took most of the time (the whole interval of its share) under the lowest and the highest load."""
     top = points[-1]
     run = middle(top.repeats)
     if run.series.filer:
         waits = SHARE in top.figures and (in_calls(run) or 0.0) >= MOST_OF_TIME
-        return [] if top.limited else limit_told(run.series.filer, waits=waits)
+        return [] if top.limited else filer_limit(run.series.filer, waits=waits)
     ends = {point.at: _storage_bound(point) for point in (points[0], top)}
     if all(ends.values()):
         return [THE_STORAGE]
@@ -126,13 +126,13 @@ def _storage_bound(point: Point) -> bool:
     return (share.median if share.low is None else share.low) >= MOST_OF_TIME
 
 
-def writes_told(result: Result) -> list[str]:
+def write_remarks(result: Result) -> list[str]:
     """Report for a bound on a write's latency that it is not the time to durable, and what that time was at the knee of
     each setting."""
     out = []
     for knee in result.knees_found:
-        group = result.points[knee.peak].at.beside(result.axis)
-        first = next(point for point in result.points if point.at.beside(result.axis) == group)
+        group = result.points[knee.peak].at.without(result.axis)
+        first = next(point for point in result.points if point.at.without(result.axis) == group)
         at = first if knee.knee is None else result.points[knee.knee]
         setting = parse_setting(at.at.setting or "")
         varied = "fsync" in setting.model_fields_set

@@ -38,7 +38,7 @@ def middle_run(point: Point) -> Run:
     return middle(point.repeats)
 
 
-def said_of(points: Sequence[Point], result: Result, of: Callable[[Run], str | None]) -> str:
+def reported(points: Sequence[Point], result: Result, of: Callable[[Run], str | None]) -> str:
     """Return what `of` reports about each point's run; with many points, only the first and the last."""
     ends = points if len(points) <= 3 else [points[0], points[-1]]
     said = ((point, of(middle_run(point))) for point in ends)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.labels.rules import is_cached
-from experiments.conditions import limit_told
+from experiments.conditions import filer_limit
 from experiments.report import words
 from experiments.report.parts import Column, Section, missing, note, tabled
 from experiments.report.sections import disclosure, points, steadiness
@@ -45,7 +45,7 @@ class ProfileTelling(Telling):
         top = points[-1]
         orders = {run.order for run in top.repeats}
         series = [sample for run in self._served if run["run"] in orders for sample in run["series"]]
-        return () if top.limited or not series else limit_told(series, waits=self._waits(top))
+        return () if top.limited or not series else filer_limit(series, waits=self._waits(top))
 
     def _waits(self, point: Any) -> bool:
         """Return whether most of the time was spent on the storage: in memory the same load has over twice the rate."""
@@ -123,12 +123,12 @@ def profile_sections(
     result: Result, own: Sequence[Section], bounded: Sequence[Figure], report: str, published: Sequence[Published]
 ) -> list[Section]:
     """Return the sections in reading order."""
-    beside = [beside_report(result, report, published)] if published else []
+    beside = [report_comparison(result, report, published)] if published else []
     ceiling = [ceilings(result, bounded)] if bounded else []
     return [points(result), *own, *beside, *ceiling, steadiness(result), disclosure(result)]
 
 
-def beside_report(result: Result, report: str, published: Sequence[Published]) -> Section:
+def report_comparison(result: Result, report: str, published: Sequence[Published]) -> Section:
     """Show a line for each of the report's figures; ours if it is the same quantity."""
     figures = {figure.name: figure for figure in about(result.workload).figures}
     rows = [(one, figures[one.figure], of_same_quantity(result, one)) for one in published]

@@ -18,7 +18,7 @@ from pydantic import Field
 from core.errors import RunFailed, UsageError
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Html, Plot, Section, Series, Tabled, note, tabled
-from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, legend_beside, new_figure
+from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, legend_right, new_figure
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named, spread
 from experiments.result.drift import LEAST, RELEVANT, Drift, drift_of
@@ -42,7 +42,7 @@ MOVING = (WRITE, READ, MIXED_WRITE, MIXED_READ)
 S = TypeVar("S", bound=ProfileSettings)
 Policies = tuple[Literal["none", "file"], ...]
 _FSYNC = "sync each file to stable storage (file), or no file, one point each"
-_SAID = 5  # refusals and errors in words
+_MESSAGES = 5  # refusals and errors in words
 TROUBLES = (
     Figure(name="refused", title="refused", of=lambda run: float(run.refused), write=words.count),
     Figure(name="failed", title="failed", of=lambda run: float(run.failed), write=words.count),
@@ -64,8 +64,8 @@ class ClientTest(Profile[S]):
         check_s3(self.targets.s3)
 
 
-def _said(orders: Iterable[ProcessDone]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word for done in orders for one in done.clients for word in one.said))[:_SAID]
+def _messages(orders: Iterable[ProcessDone]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for done in orders for one in done.clients for word in one.said))[:_MESSAGES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,7 @@ class ClientSweep(ClientTest[SweepSettings]):
             with crowd(place, load.clients) as people:
                 told = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
         phases = tuple(
-            SweepPhase(deed=deed, clients=done.clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_said([done]))
+            SweepPhase(deed=deed, clients=done.clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_messages([done]))
             for deed, done in told.items()
         )  # fmt: skip
         if not any(one.done for one in phases[0].clients):
@@ -325,7 +325,7 @@ def _sweep_plot(start: str, points: list[SweepPoint]) -> Plot:
             axes.set_ylabel("MB/s")
             axes.set_title(title)
             from_zero(axes)
-        legend_beside(every)
+        legend_right(every)
     header = ("deed", "clients", "mean_mb_s", "least_mb_s", "most_mb_s", "aggregate_mb_s")
     return Plot(
         name=f"sweep-{start}", figure=figure, sentence=_sentence(start, points),
@@ -633,7 +633,7 @@ class InsertDrift(ClientTest[InsertSettings]):
             )
             for done, used in told
         ]
-        said = _said(done for done, _ in told)
+        said = _messages(done for done, _ in told)
         if not any(group.done for group in seen):
             raise RunFailed(f"not one file could be inserted: {said[0] if said else 'no client gave a reason'}")
         cpu = sum(done.cpu_s for done, _ in told)
@@ -685,7 +685,7 @@ def _insert_plot(result: InsertResult, name: str, label: str, unit: str, value: 
         axes.set_ylabel(label)
         axes.set_xlim(left=0)
         from_zero(axes)
-        legend_beside(axes)
+        legend_right(axes)
     told = "; ".join(
         f"{named(point, result)}: {words.figure(value(groups[0]))} in the first group,"
         f" {words.figure(value(groups[-1]))} {unit} in the last"

@@ -23,7 +23,7 @@ from core.services.process import tied
 from core.storage.whole import lies_in
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
-from experiments.report.plots import drawing, legend_beside, new_figure, written
+from experiments.report.plots import drawing, legend_right, new_figure, written
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
@@ -44,7 +44,7 @@ from storage_tests.dedup_data import (
     write_all,
 )
 from storage_tests.devices import Usage, synced, usage_at_rest
-from storage_tests.owner import own_directories, told
+from storage_tests.owner import own_directories, storage_errors
 from storage_tests.profile import (
     COMMAND_ONLY,
     RAW,
@@ -108,7 +108,7 @@ def _plot(result: DedupResult) -> Plot:
         axes.set_yticks(range(len(rows)), [name for name, _ in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel("bytes written for each byte kept")
-        legend_beside(axes)
+        legend_right(axes)
     far = [name for name, run in rows if (cdc := _expected("CDC", run)) and run.ratio and run.ratio < cdc / 2]
     sentence = (
         f"Under half of what content-defined chunks can make: {words.listed(far)}." if far
@@ -248,7 +248,7 @@ class DedupTelling(ProfileTelling):
         volumes = list(dict.fromkeys(point.at.volume for point in points))
         said = []
         for volume in volumes:
-            told = ", ".join(_told(point) for point in points if point.at.volume == volume)
+            told = ", ".join(_ratios_text(point) for point in points if point.at.volume == volume)
             said.append(told if len(volumes) == 1 else f"{volume}: {told}")
         return f"reduced by the storage (by content-defined chunks): {'; '.join(said)}"
 
@@ -261,7 +261,7 @@ class DedupTelling(ProfileTelling):
         return (*super().warnings(points), *own)
 
 
-def _told(point: DedupPoint) -> str:
+def _ratios_text(point: DedupPoint) -> str:
     made, ours = (None if (one := point.figures.get(name)) is None else one.median for name in ("ratio", CDC))
     return f"{point.at.data} {ratio_text(made)} ({ratio_text(ours)})"
 
@@ -431,7 +431,7 @@ class Dedup(Profile[DedupSettings]):
     def _space(self, root: Path) -> Usage | int | None:
         """Return the space in use now, by the file system or by the storage's own command. Raises RunFailed,
         StorageFault."""
-        with told(root):
+        with storage_errors(root):
             synced(root)
             if not self.settings.used:
                 return usage_at_rest([root], self.settings.settle)

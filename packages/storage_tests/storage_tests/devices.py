@@ -178,7 +178,7 @@ def tuned(
                 if queue not in refused:
                     refused[queue] = [] if not wanted else list(_set(queue, wanted, ledger, back))
                 why = refused[queue]
-            out.append(_told(number, queue, why))
+            out.append(_in_force(number, queue, why))
         yield tuple(out)
 
 
@@ -251,7 +251,7 @@ def _read(queue: Path, name: str) -> str:
     return text.partition("[")[2].partition("]")[0] or text
 
 
-def _told(number: int, queue: Path | None, refused: Sequence[str]) -> Tuned:
+def _in_force(number: int, queue: Path | None, refused: Sequence[str]) -> Tuned:
     ahead = "" if queue is None else _read(queue, "read_ahead_kb")
     return Tuned(
         path=number,

@@ -21,7 +21,7 @@ from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
 from experiments.report import words
 from experiments.report.parts import Cell, Plot, Section, Series
-from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.report.plots import counts_on_x, drawing, from_zero, legend_right, new_figure
 from experiments.report.style import marker, series_colour
 from experiments.result.drift import Drift, drift_of
 from experiments.result.latency import latency
@@ -31,7 +31,7 @@ from experiments.workload import Figure, Turn
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
 from storage_tests.devices import Tuned
-from storage_tests.owner import told
+from storage_tests.owner import storage_errors
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, figured, noted
 
 
@@ -333,7 +333,7 @@ def _carried_out(own: Path, tell: Callable[[str], None], most_s: float | None) -
                 signal_group(process, signal.SIGKILL)
             process.wait()
     if process.returncode:
-        raise RunFailed(f"fio ended with status {process.returncode}: {_said(own)}")
+        raise RunFailed(f"fio ended with status {process.returncode}: {_last_message(own)}")
 
 
 def _document(own: Path) -> dict[str, Any]:
@@ -342,11 +342,11 @@ def _document(own: Path) -> dict[str, Any]:
         text = (own / _OUTPUT).read_text(encoding="utf-8")
         document: dict[str, Any] = json.loads(text[text.index("{") :])
     except (OSError, ValueError) as error:
-        raise RunFailed(f"fio wrote no readable result ({error}): {_said(own)}") from error
+        raise RunFailed(f"fio wrote no readable result ({error}): {_last_message(own)}") from error
     return document
 
 
-def _said(own: Path) -> str:
+def _last_message(own: Path) -> str:
     """Return the last message that fio printed."""
     lines = [line.strip() for name in (_ERRORS, _OUTPUT) if (own / name).exists()
              for line in (own / name).read_text(errors="replace").splitlines() if line.startswith("fio:")]  # fmt: skip
@@ -377,7 +377,7 @@ def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
 def settled(arena: Arena) -> None:
     """Sync what was written, so that no run pays for earlier writes. Raises StorageFault."""
     for path in arena.paths:
-        with told(path):
+        with storage_errors(path):
             descriptor = os.open(path, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
@@ -550,7 +550,7 @@ def rate_by(
         axes.set_ylabel(figure.title)
         from_zero(axes)
         if len(groups) > 1:
-            legend_beside(axes)
+            legend_right(axes)
     name = f"{figure.name}-by-{axis}"
     best = max((y for line in groups.values() for _, y, _, _ in line), default=0.0)
     sentence = f"{figure.title} by {axis}; the most is {words.figure(best)}. Bars are the intervals of the repeats, where there are any."

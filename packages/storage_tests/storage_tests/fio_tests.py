@@ -101,9 +101,9 @@ class BlockTelling(ProfileTelling):
         said = [f"{_rate(most)} at {most.at}"]
         if long := [point for point in points if point.at.case == _LONG]:
             drift = middle(long[0].repeats).drift
-            said.append(f"case {_LONG} {drift.said if drift else 'is too short to judge drift'}")
+            said.append(f"case {_LONG} {drift.text if drift else 'is too short to judge drift'}")
         if any(point.at.case == _SEARCHED for point in points):
-            said.append(bounded_said(points, settings_in(self)["most_ms"]))
+            said.append(bounded_text(points, settings_in(self)["most_ms"]))
         return "; ".join(said)
 
     def warnings(self, points: Sequence[BlockPoint]) -> Sequence[str]:
@@ -142,7 +142,7 @@ def bounded(points: Sequence[BlockPoint], most_ms: float) -> BlockPoint | None:
     return best
 
 
-def bounded_said(points: Sequence[BlockPoint], most_ms: float) -> str:
+def bounded_text(points: Sequence[BlockPoint], most_ms: float) -> str:
     """Report the result of the search."""
     tried = [point.at.outstanding for point in points if point.at.case == _SEARCHED]
     best = bounded(points, most_ms)
@@ -282,7 +282,7 @@ def _long(point: BlockPoint) -> Section:
         figure, (axes,) = new_figure(height=3.0)
         draw_line(axes, samples, 0, "IOPS", length)
         over_time(axes, unit, "IOPS", start="the ramp-up's end")
-    said = run.drift.said if run.drift else f"fewer than {LEAST} samples: drift is not judged"
+    said = run.drift.text if run.drift else f"fewer than {LEAST} samples: drift is not judged"
     series = Series(name="long", header=("second", "iops"), rows=tuple(samples))
     plot = Plot(name="long", figure=figure, sentence=as_sentence(said), series=series)
     return Section(anchor="long", title=title, parts=(plot, note("Report R2's curve is flat.")))
@@ -310,7 +310,7 @@ def _search(result: BlockResult, points: list[BlockPoint]) -> Section:
             panels[0].axvline(best.at.outstanding, color=FAINT.light, linestyle=":", linewidth=1)
     rows = tuple[tuple[Cell, ...], ...](zip(loads, rates, means, strict=True))
     series = Series(name="search", header=("outstanding", "iops", "mean_ms"), rows=rows)
-    sentence = f"{as_sentence(bounded_said(points, most_ms))} Dotted: bound and answer."
+    sentence = f"{as_sentence(bounded_text(points, most_ms))} Dotted: bound and answer."
     said = note(
         "The mean is that of all I/Os of all volumes together; fio's own latency_target bounds a share of the I/Os of each"
         " thread by itself, which is another thing."

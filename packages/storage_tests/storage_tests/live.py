@@ -55,7 +55,7 @@ class Live:
         self._last = self._read()
 
     @contextlib.contextmanager
-    def beside(self, stations: Stations) -> Iterator[None]:
+    def with_stations(self, stations: Stations) -> Iterator[None]:
         """Read an emulated filer's stations, which exist as long as the block lasts and are not read afterwards."""
         with self._lock:
             self._stations = stations

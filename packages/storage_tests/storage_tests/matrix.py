@@ -104,10 +104,10 @@ class MatrixTelling(ProfileTelling):
             best = max(points, key=lambda point: rate(point, op))
             most = rate(best, op)
             said.append(f"{op} at most {words.figure(most)} MB/s ({words.figure(most * 3.6)} GB/hour) with {best.at}")
-        return "; ".join([*said, caches_said(points)])
+        return "; ".join([*said, caches_text(points)])
 
 
-def caches_said(points: Sequence[MatrixPoint]) -> str:
+def caches_text(points: Sequence[MatrixPoint]) -> str:
     """Report where reading again was faster than reading."""
     known = [(point.figures["cache_ratio"].median, point) for point in points if "cache_ratio" in point.figures]
     if not known:
@@ -306,7 +306,7 @@ def _heat(result: MatrixResult, op: str) -> Section:
 def _caches(result: MatrixResult) -> Parts:
     values = _values(result.points, "cache_ratio")
     plot = _map(
-        "heat-cache-ratio", values, as_sentence(caches_said(result.points)), "{:.2g}".format, {"reread_per_read": 1.0}
+        "heat-cache-ratio", values, as_sentence(caches_text(result.points)), "{:.2g}".format, {"reread_per_read": 1.0}
     )
     said = note(
         f"{_DROPPED[settings_in(result)['drop']]} Over {CACHED} ({CACHED_COARSE:g} where the first reading took under"

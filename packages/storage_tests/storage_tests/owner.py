@@ -89,23 +89,23 @@ def claimed(path: Path) -> Iterator[Path]:
     another command works there; StorageFault."""
     if not path.is_dir():
         raise UsageError(f"{path} is not a directory; create it, or mount the storage under test there")
-    with told(path):
+    with storage_errors(path):
         forget_dead(path)
         _refuse_others(path)
         owner = this_process()
         _mark(path, owner)
     try:
         own = path / owner.directory
-        with told(path):
+        with storage_errors(path):
             own.mkdir(mode=0o700)
         yield own
     finally:
-        with told(path):
+        with storage_errors(path):
             _remove(path, owner)
 
 
 @contextlib.contextmanager
-def told(path: Path) -> Iterator[None]:
+def storage_errors(path: Path) -> Iterator[None]:
     """Report errors of the system as StorageFault."""
     try:
         yield
@@ -233,7 +233,7 @@ def _boot_id() -> str:
 def place_of_own(below: Path, prefix: str) -> Iterator[Path]:
     """Yield a directory below one that others use too, such as scratch or memory; first remove those that dead commands
     left under the same prefix. Raises StorageFault."""
-    with told(below):
+    with storage_errors(below):
         below.mkdir(parents=True, exist_ok=True)
         for left in below.glob(f"{prefix}-*"):
             with contextlib.suppress(UsageError, OSError):  # its owner is alive or cannot be judged

@@ -24,7 +24,7 @@ from experiments.report import words
 from experiments.result import schema
 from experiments.workload import About, Turn
 from experiments.workloads import names, registered
-from storage_tests.owner import forget_dead, told
+from storage_tests.owner import forget_dead, storage_errors
 
 if TYPE_CHECKING:
     from storage_tests.crowd import Elsewhere
@@ -220,7 +220,7 @@ def refuse_room(profile: Profile, *, fill: bool) -> None:  # type: ignore[type-a
     for path in profile.targets.paths:
         if not path.is_dir():
             raise UsageError(f"{path} is not a directory; create it, or mount the storage under test there")
-        with told(path):
+        with storage_errors(path):
             forget_dead(path)
             on_device.setdefault(os.stat(path).st_dev, []).append(path)
     for paths in on_device.values():

@@ -185,7 +185,7 @@ class ProfileStudy(Workload):
         if self._filer is None:
             yield observe
             return
-        shown = contextlib.nullcontext if self._live is None else self._live.beside
+        shown = contextlib.nullcontext if self._live is None else self._live.with_stations
         with watched_filer(self._settings) as watch, shown(watch.busy_s):
             yield lambda: dataclasses.replace(observe(), filer=watch.figures()["filer"])
 

@@ -17,14 +17,14 @@ from experiments.workloads.discovery.sections.over_time import (
     phases,
     queue_depth,
 )
-from experiments.workloads.discovery.sections.r1 import beside_r1, one_or_two, sizes
+from experiments.workloads.discovery.sections.r1 import one_or_two, r1_comparison, sizes
 from experiments.workloads.discovery.sections.scaling import scaling
 
 ALWAYS: tuple[Callable[[Result], Section], ...] = (
-    points, steadiness, beside_r1, scaling, calls_over_time, database_activity, one_or_two, sizes, stages, queue_depth, latency,
+    points, steadiness, r1_comparison, scaling, calls_over_time, database_activity, one_or_two, sizes, stages, queue_depth, latency,
     calls_an_item, io_kinds, phases, occupancy, generator, exceptions, disclosure,
 )  # fmt: skip
-_OF_NUMBERS = (beside_r1, scaling, one_or_two)  # compare workers or databases, which are the same for every setting
+_OF_NUMBERS = (r1_comparison, scaling, one_or_two)  # compare workers or databases, which are the same for every setting
 
 
 def sections(result: Result) -> list[Section]:

@@ -19,7 +19,7 @@ from experiments.report.parts import (
 )
 from experiments.report.views import held
 from experiments.workloads.discovery.result import ContainerUse, Point, Result, Run
-from experiments.workloads.discovery.views import KEYS, middle_run, point_name, said_of, totals_by_key
+from experiments.workloads.discovery.views import KEYS, middle_run, point_name, reported, totals_by_key
 
 
 @section("exceptions", "Exceptions")
@@ -129,9 +129,9 @@ def containers(result: Result) -> Parts:
     return (
         shown,
         note(
-            f"{said_of(result.points, result, _crew_said)}. Peak memory is the largest member's, of samples, without page cache."
+            f"{reported(result.points, result, _crew_text)}. Peak memory is the largest member's, of samples, without page cache."
         ),
-        note(_told(result)),
+        note(_block_sources(result)),
     )
 
 
@@ -178,14 +178,14 @@ def _processors(result: Result) -> int:
     return int(hosts[0].get("processors") or 0)
 
 
-def _crew_said(run: Run) -> str:
+def _crew_text(run: Run) -> str:
     workers = sum(use.cpu_s for use in run.containers if _service(use) == "worker")
     servers = sum(use.cpu_s for use in run.containers if _service(use).startswith("db"))
     beside = f", database servers {words.seconds(servers)}" if servers else ""
     return f"workers took {words.seconds(workers)} of CPU time{beside}"
 
 
-def _told(result: Result) -> str:
+def _block_sources(result: Result) -> str:
     sources = {use.block_source for point in result.points for run in point.repeats for use in run.containers}
     who = {
         "engine": "the engine's counters",

@@ -22,7 +22,7 @@ from experiments.report.parts import (
     series,
     tabled,
 )
-from experiments.report.plots import Axes, counts_on_x, drawing, legend_beside, new_figure, written
+from experiments.report.plots import Axes, counts_on_x, drawing, legend_right, new_figure, written
 from experiments.report.style import line_style, marker, series_colour
 from experiments.report.views import PERCENTILES, held, in_calls, percentiles, stage_means
 from experiments.result.schema import Latency, SizedLatency
@@ -154,7 +154,7 @@ def _against_load(points: list[Point]) -> Plot:
         written(axes.yaxis, _tick, most=12, subs=(1, 2, 5))
         axes.set_ylabel("p99 latency")
         counts_on_x(axes, [point.at.workers for point in points], "workers")
-        legend_beside(axes)
+        legend_right(axes)
     first, last = middle_run(points[0]).latency, middle_run(points[-1]).latency
     said = [
         f"{op} from {words.microseconds(first[op].p99_us)} to {words.microseconds(last[op].p99_us)}"

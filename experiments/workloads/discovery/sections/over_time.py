@@ -28,7 +28,7 @@ from experiments.report.plots import (
     draw_line,
     drawing,
     from_zero,
-    legend_beside,
+    legend_right,
     new_figure,
     over_time,
     plain,
@@ -37,7 +37,7 @@ from experiments.report.plots import (
 from experiments.report.style import WARN, series_colour
 from experiments.report.views import binned, held, rates, spread, summed_rates
 from experiments.workloads.discovery.result import Point, Result, Run, TaskSpan
-from experiments.workloads.discovery.views import KEYS, busiest, middle_run, phases_of, point_name, said_of, which_run
+from experiments.workloads.discovery.views import KEYS, busiest, middle_run, phases_of, point_name, reported, which_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ def _drawn(points: Sequence[Point], result: Result, panels: Sequence[Panel]) -> 
             for number, point in enumerate(points):
                 draw_line(axes, line(middle_run(point)), number, point_name(point, result.points), length)
             over_time(axes, unit, label)
-        legend_beside(every[-1])
+        legend_right(every[-1])
     return figure, every
 
 
@@ -81,7 +81,7 @@ def calls_over_time(result: Result) -> Parts:
     columns = (Column(f"{op}_calls", None, partial(_of_second, op)) for op in ops)
     numbers = _csv("calls", shown, lambda run: run.series.calls_per_second, *columns)
     step = max(binned(calls_of(middle_run(point)))[1] for point in shown)
-    sentence = f"{said_of(shown, result, _calls_said)}." + (
+    sentence = f"{reported(shown, result, _calls_text)}." + (
         f" Lines are means over {step} s; peaks are of single seconds." if step > 1 else ""
     )
     parts: list[Part] = [Plot(name="calls", figure=figure, sentence=sentence, series=numbers), note(
@@ -102,7 +102,7 @@ def _of_second(op: str, row: _Sample) -> int:
     return int(row[2][1].get(op, 0))
 
 
-def _calls_said(run: Run) -> str:
+def _calls_text(run: Run) -> str:
     calls = calls_of(run)
     at, peak = max(calls, key=lambda sample: sample[1])
     mean = sum(count for _, count in calls) / max(run.elapsed_s, 1.0)
@@ -129,7 +129,7 @@ def database_activity(result: Result) -> Parts:
         Column("commits", None, lambda row: row[2][2].get("commits", 0)),
         Column("rows", None, lambda row: row[2][2].get("rows", 0)),
     )
-    sentence = f"{said_of(shown, result, _activity_said) or 'The samples are too few for a rate'}."
+    sentence = f"{reported(shown, result, _activity_text) or 'The samples are too few for a rate'}."
     remark = "R1's Figure 2 shows iSCSI operations of its SQL server; these are commits and written rows, counted by PostgreSQL."
     return Plot(name="databases", figure=figure, sentence=sentence, series=numbers), note(remark)
 
@@ -143,7 +143,7 @@ def _rates(field: str, run: Run) -> list[tuple[float, float]]:
     return summed_rates([rates(one) for one in samples.values()])
 
 
-def _activity_said(run: Run) -> str | None:
+def _activity_text(run: Run) -> str | None:
     if not (commits := _rates("commits", run)):
         return None
     at, peak = max(commits, key=lambda sample: sample[1])
@@ -177,7 +177,7 @@ def _queue_plot(point: Point, run: Run, where: str) -> Plot:
             axes.set_ylabel("tasks")
             axes.set_xlim(left=0)
             from_zero(axes, whole=True)
-            legend_beside(axes)
+            legend_right(axes)
         lower.set_xlabel(f"time since the first claim ({unit})")
         upper.tick_params(labelbottom=False)
     numbers = Series(name="queue", header=("time_s", "pending", "dispatched", "running"), rows=samples)
@@ -378,14 +378,14 @@ def _cpu_plot(points: list[Point], result: Result) -> Plot:
     with drawing():
         axes.axhline(CPU_SHARE * 100, color=WARN.light, linewidth=1, linestyle=":", label="bound")
         axes.set_ylim(0, 105)
-        legend_beside(axes)
+        legend_right(axes)
     numbers = _csv(
         "worker-cpu", points, lambda run: run.series.worker_cpu, Column("share", None, lambda row: row[2][1])
     )
-    return Plot(name="worker-cpu", figure=figure, sentence=f"{said_of(points, result, _cpu_said)}.", series=numbers)
+    return Plot(name="worker-cpu", figure=figure, sentence=f"{reported(points, result, _cpu_text)}.", series=numbers)
 
 
-def _cpu_said(run: Run) -> str:
+def _cpu_text(run: Run) -> str:
     return (
         f"workers take {words.percent(run.worker_cpu)} of the host's CPU and wait for a core for"
         f" {words.seconds(run.run_queue_s)} in all, compared with {words.seconds(run.call_time_s)} in calls"

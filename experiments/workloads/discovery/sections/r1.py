@@ -86,7 +86,7 @@ COLUMNS: tuple[Column[_Row], ...] = (
 
 
 @section("r1", "Report R1's tables compared with ours")
-def beside_r1(result: Result) -> Parts:
+def r1_comparison(result: Result) -> Parts:
     """Show R1's tables with the points of a result below the rows of each."""
     parts: list[Part] = [paragraph(_quantity(result))]
     tables = r1_tables(result)
