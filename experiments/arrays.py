@@ -1,4 +1,4 @@
-"""The array's own counters during the runs of an experiment, whatever its workload."""
+"""Counters of the array itself during the runs of an experiment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Counted = tuple[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Array:
-    """Where the counters are. `file`: None asks Prometheus; `offset_s`: this host's clock less the array's."""
+    """Source of the counters. `file`: None asks Prometheus; `offset_s`: this host's clock less the array's."""
 
     mapping: ArrayMap
     file: Path | None
@@ -26,7 +26,8 @@ class Array:
     env: Mapping[str, str]
 
     def counted(self, start: float, finish: float) -> tuple[Counted, ...]:
-        """Each column between two times by this host's clock. Raises UsageError where there is nothing, SystemFault."""
+        """Return each column between two times by this host's clock. Raises UsageError if there are no values,
+        SystemFault."""
         readings = read_array(self.mapping, self.file, (start, finish), self.offset_s, self.env)
         late = readings.interval_s()  # a value stands for the interval before it
         return tuple(
@@ -42,7 +43,7 @@ class Array:
 
 
 def uses(counted: Sequence[Counted]) -> tuple[ArrayUse, ...]:
-    """Mean and peak of each column that has values."""
+    """Return mean and peak of each column that has values."""
     return tuple(
         ArrayUse(name=name, unit=unit, mean=round(fmean(values), 4), peak=round(max(values), 4))
         for name, unit, points in counted

@@ -1,5 +1,5 @@
-"""The disclosure of design §7: everything under which a result was found, and the hash of what must not differ; what
-was dropped of caches, and which part of an emulated filer was the limit."""
+"""The disclosure of design §7: the conditions of a result and the hash of its configuration; dropped caches; the
+limiting station of an emulated filer."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from monitoring.machine import place
 
 
 def configuration_hash(config: Mapping[str, Any]) -> str:
-    """Of the canonical JSON of a configuration."""
+    """Return the hash of a configuration's canonical JSON."""
     return hashlib.sha256(json.dumps(config, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def database_places(directories: Mapping[str, Path], storage: Path, *, emulated: bool = False) -> list[dict[str, Any]]:
-    """Where the databases' files are, and whether that is the storage under test; None where this process may not look.
-
-    An emulated filer is no file system: it neither delays nor counts what databases do, wherever their files are."""
+    """Return where each database's files are, and whether that is the storage under test; None if this process has no
+    access. An emulated filer is no file system: it neither delays nor counts what databases do, wherever their files
+    are."""
     under_test = os.stat(storage).st_dev
     out: list[dict[str, Any]] = []
     for name, directory in directories.items():
@@ -44,7 +44,7 @@ def database_places(directories: Mapping[str, Path], storage: Path, *, emulated:
 
 
 def emulated(filer: FilerModel | None) -> dict[str, Any] | None:
-    """The emulated filer's own numbers."""
+    """Return the numbers of an emulated filer's model."""
     if filer is None:
         return None
     ceiling = filer.ceiling_calls_per_s
@@ -75,7 +75,7 @@ def emulated(filer: FilerModel | None) -> dict[str, Any] | None:
 
 
 def assumptions(filer: FilerModel) -> list[str]:
-    """List in sentences what was not measured on the filer that an emulated filer stands for."""
+    """Return sentences that list what was not measured on the filer that the model represents."""
     protocol, client = filer.protocol, filer.client
     said = []
     if protocol is None:
@@ -100,33 +100,34 @@ def assumptions(filer: FilerModel) -> list[str]:
 
 
 NOT_DROPPED = "not dropped: caches of the filer itself, of its disks, and of other hosts"
-_STAYS = 0.01  # a share of resident bytes up to this counts as cold: pages that are mapped cannot go
+_STAYS = 0.01  # share of resident bytes that still counts as cold: mapped pages cannot be dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop(Dropped):
-    """What one attempt to drop caches did, and when."""
+    """Result and time of one attempt to drop caches."""
 
     when: str  # "before" the run, at the barrier into "index", "before the calls" of a replay
     host: str = ""  # of an experiment on several; empty: this command's
 
     @classmethod
     def of(cls, when: str, dropped: Dropped) -> Self:
-        """With its moment."""
+        """Return the result of an attempt with the time at which it was made."""
         return cls(when=when, **asdict(dropped))
 
     @property
     def cold(self) -> bool:
-        """Whether nothing worth speaking of stayed, as far as is known."""
+        """Whether at most `_STAYS` of the bytes stayed in memory and no file was refused or unknown."""
         return not self.refused and not self.unknown and self.resident_after <= _STAYS * self.bytes
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data for the result."""
         return asdict(self) | {"seconds": round(self.seconds, 3), "cold": self.cold}
 
 
 def cache_state(drops: Sequence[Drop], *, asked: bool) -> str:
-    """`cold …`, `partly cold: …`, or `unknown` when nothing was dropped; with how much was in memory after a drop."""
+    """Return `cold …`, `partly cold: …` or `unknown` (nothing was dropped), with the share of bytes in memory after a
+    drop."""
     if not asked:
         return "unknown (nothing was dropped; --cold drops what may be dropped)"
     stayed = max((one.resident_after / one.bytes for one in drops if one.bytes), default=0.0)
@@ -142,13 +143,12 @@ def cache_state(drops: Sequence[Drop], *, asked: bool) -> str:
 
 
 BUSY = 0.85  # utilisation from which a station is called the limit
-THE_STORAGE = "limit: the storage"  # one that is not emulated: what of it is not known
+THE_STORAGE = "limit: the storage"  # not emulated: its parts are not known
 Stations = Mapping[str, Mapping[str, float]]  # by name: {"utilisation": 0 to 1, …}
 
 
 def busiest(series: Iterable[tuple[float, Stations]]) -> tuple[str, float] | None:
-    """The station that was busiest in the median second of work, and how busy; None where there were too few seconds.
-
+    """Return the station that was busiest in the median second of work, and its utilisation; None with too few seconds.
     The first and the last second of work are cut: calls began or ended within them."""
     worked = [stations for _, stations in series if any(use["utilisation"] > 0 for use in stations.values())][1:-1]
     if not worked:
@@ -158,9 +158,9 @@ def busiest(series: Iterable[tuple[float, Stations]]) -> tuple[str, float] | Non
     return name, medians[name]
 
 
-def limit_told(series: Iterable[tuple[float, Stations]], *, waits: bool) -> list[str]:
-    """The station that is the limit, from where the capacity model calls one so (`BUSY`); else, where it is known that
-    most of the time was spent waiting for the filer (`waits`), that its delays are. Nothing where neither is known."""
+def filer_limit(series: Iterable[tuple[float, Stations]], *, waits: bool) -> list[str]:
+    """Return the limit of the filer: its busiest station from `BUSY` on, or its delays if most of the time was spent
+    waiting for it (`waits`). Return nothing if neither is known."""
     limit = busiest(series)
     if limit is None:
         return []

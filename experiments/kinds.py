@@ -1,4 +1,4 @@
-"""Kinds of experiment: which points are measured, and in what order; a kind is restored from the plan in a package."""
+"""Kinds of experiment: which points are measured, and in which order. The plan in a package restores the kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from experiments.workload import About
 
 
 class Measure(Protocol):
-    """Runs one point once, with its null baseline; raises SystemFault, RunFailed, Interrupted."""
+    """Runs one point once, with its null baseline. Raises SystemFault, RunFailed, Interrupted."""
 
     def __call__(self, at: At, repeat: int) -> Run:
         """`repeat` counts from 0."""
@@ -29,26 +29,26 @@ class Measure(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What was measured: points in the order in which they are shown, runs in order of repeat."""
+    """The measured points in the order in which they are shown, and their runs in order of repeat."""
 
     runs: dict[At, list[Run]]
     knees: tuple[Knee, ...] = ()  # of each start of a search
-    peak: int | None = None  # what levels of load are parts of
+    peak: int | None = None  # the levels of load are percentages of it
     tuning: Tuning | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """The highest load within a bound (`experiments.kinds`)."""
+    """A search for the highest load within a bound (`experiments.kinds`)."""
 
     base: dict[str, Any]  # the load of which one field is raised
     others: tuple[dict[str, Any], ...] = ()  # more such loads: a search for each setting
-    axis: str  # that field
+    axis: str  # name of that field
     figure: str  # by its name in `About.figures`
     bound: float  # the most that its median may be
     most: int  # the highest load that is tried
-    least: int = 1  # that the search begins with
-    within: float = 0.02  # of the load found, that may be missing
+    least: int = 1  # the first load of the search
+    within: float = 0.02  # share of the found load by which it may be too low
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +57,13 @@ class Plan:
 
     kind: str
     axis: str
-    points: tuple[dict[str, Any], ...]  # of kinds that raise a load those that they start from
+    points: tuple[dict[str, Any], ...]  # for kinds that raise a load: their starts
     repeats: int
     seed: int | None = None  # of the random order; None: a search has an order of its own
     most: int | None = None  # the highest load of a search
     bounds_us: dict[str, float] | None = None  # on the p99 of ops
-    levels: int | None = None  # of load, up to the peak
-    peak: int | None = None  # as given; None: it is looked for
+    levels: int | None = None  # number of levels of load, up to the peak
+    peak: int | None = None  # as given; None: it is measured
     search: Search | None = None  # of a profile, after its points
     stages: tuple[tuple[int, float], ...] | None = None  # of load: how much, and for how many seconds
 
@@ -71,7 +71,7 @@ class Plan:
 def planned(
     kind: str, axis: str, points: Iterable[At], *, repeats: int, seed: int, search: Search | None = None
 ) -> Plan:
-    """Points that are all known, each once, then `search`."""
+    """Return a plan of points that are all known, each once, followed by `search`."""
     known = tuple(point.values() for point in dict.fromkeys(points))
     return Plan(kind=kind, axis=axis, points=known, repeats=repeats, seed=seed, search=search)
 
@@ -80,23 +80,23 @@ A = TypeVar("A", bound=At)
 
 
 class Kind:
-    """Which points are measured, and in what order: what a plan asks for."""
+    """A kind of experiment: which points a plan measures, and in which order."""
 
     order: str  # in words
     needs: ClassVar[tuple[str, ...]] = ("seed",)  # fields of the plan
-    has: ClassVar[str] = "points and a seed"  # in words
-    starts: ClassVar[int] = 0  # the most points that others are made from; 0: points are measured as they are
+    has: ClassVar[str] = "points and a seed"  # `needs` in words
+    starts: ClassVar[int] = 0  # the most starts that others are made from; 0: points are measured as they are
 
     def __init__(self, plan: Plan, about: About) -> None:
         self.plan, self.about = plan, about
         self.given = tuple(decode(about.load_type, at, "plan.points") for at in plan.points)
 
     def points(self) -> Sequence[At]:
-        """Those known beforehand, the largest at least; raises UsageError when the plan makes no sense."""
+        """Return the points known in advance, at least the largest. Raises UsageError if the plan is invalid."""
         return self.given
 
     def run(self, measure: Measure) -> Findings:
-        """Measure everything."""
+        """Measure all points."""
         raise NotImplementedError
 
     def _at(self, load: int) -> At:
@@ -113,7 +113,7 @@ class Kind:
 
 
 def shuffled(points: Sequence[A], repeats: int, seed: int) -> list[tuple[A, int]]:
-    """Every point `repeats` times, the same order for the same seed.
+    """Return every point `repeats` times; the same seed gives the same order.
 
     Each repeat is a block that holds every point once in random order, so that a drift of the machine over the hours
     falls on all points alike."""
@@ -127,13 +127,13 @@ def shuffled(points: Sequence[A], repeats: int, seed: int) -> list[tuple[A, int]
 
 
 def along(base: A, axis: str, numbers: Sequence[int]) -> list[A]:
-    """A load with each of these numbers on one axis, ascending and each once; raises UsageError for an empty list or a
-    number under 1."""
+    """Return a load with each of these numbers on one axis, ascending and each once. Raises UsageError for an empty
+    list or a number under 1."""
     return [_with(base, axis, number) for number in checked(numbers, f"--{axis}")]
 
 
 def checked(numbers: Sequence[int], option: str) -> tuple[int, ...]:
-    """Ascending and each once; raises UsageError for an empty list or a number under 1."""
+    """Return the numbers ascending and each once. Raises UsageError for an empty list or a number under 1."""
     if not numbers or min(numbers) < 1:
         raise UsageError(f"{option} needs whole numbers of at least 1, such as 1,2,4")
     return tuple(sorted(set(numbers)))
@@ -142,7 +142,8 @@ def checked(numbers: Sequence[int], option: str) -> tuple[int, ...]:
 def sweep(
     bases: Sequence[At], axis: str, numbers: Sequence[int], *, repeats: int, seed: int, name: str = "sweep"
 ) -> Plan:
-    """All numbers on one axis for the first base, then for the next, such as clients on each of several filers. Raises UsageError."""
+    """Return a plan of all numbers on one axis for the first base, then for the next, such as clients on each of
+    several filers. Raises UsageError."""
     points = [at for base in bases for at in along(base, axis, numbers)]
     return planned(name, axis, points, repeats=repeats, seed=seed)
 
@@ -151,10 +152,10 @@ _MOST_LOAD = 1_000_000
 
 
 class Grid(Kind):
-    """A kind whose points are all known; then `search`, of a figure of the workload."""
+    """A kind whose points are all known, followed by the plan's `search` for a figure of the workload."""
 
     def __init__(self, plan: Plan, about: About) -> None:
-        """Raises UsageError for a search that names no figure of the workload or no axis of its load."""
+        """Raise UsageError if the search names no figure of the workload or no axis of its load."""
         super().__init__(plan, about)
         self.order = f"random within each round of repeats, seed {plan.seed}"
         if (search := plan.search) is None:
@@ -164,7 +165,7 @@ class Grid(Kind):
             raise UsageError("a search has a figure of its workload and an axis of its load")
 
     def points(self) -> Sequence[At]:
-        """All that are known beforehand, and both ends of each search."""
+        """Return all points known in advance, and both ends of each search."""
         search = self.plan.search
         if search is None:
             return self.given
@@ -174,7 +175,7 @@ class Grid(Kind):
         return [*self.given, *(at(load) for at in self._raised(search) for load in ends)]
 
     def run(self, measure: Measure) -> Findings:
-        """Round by round, then each search."""
+        """Measure in rounds, then run each search."""
         runs = self._in_rounds(self.given, measure)
         if (search := self.plan.search) is not None:
             for at in self._raised(search):
@@ -203,7 +204,7 @@ def _with(base: A, axis: str, load: int) -> A:
 
 
 def _raised(bases: Iterable[At], axis: str) -> list[Callable[[int], At]]:
-    """Of each base that differs in more than the axis the point with a load."""
+    """Return for each base that differs in more than the axis a function from a load to its point."""
     return [partial(_with, base, axis) for base in dict.fromkeys(_with(base, axis, 1) for base in bases)]
 
 
@@ -215,7 +216,7 @@ def highest(
     within: float = 0.0,
     enough: Callable[[int], bool] = lambda _load: True,
 ) -> tuple[int, int | None]:
-    """The highest load that `kept` says is within a bound (0: none), and the least that is not, if any.
+    """Return the highest load for which `kept` returns true (0: none), and the lowest for which it does not, if any.
 
     The load is doubled until it is not kept and `enough`, then the gap is halved until it is 1, or this part of the
     load."""
@@ -243,7 +244,7 @@ _BOUND = re.compile(r"([a-z]+)=([0-9]{1,9}(?:\.[0-9]{1,6})?)(us|ms|s)")
 
 
 def parse_bounds(text: str) -> dict[str, float]:
-    """`read=20ms,write=40ms` as op → microseconds; raises UsageError when it is not that."""
+    """Parse `read=20ms,write=40ms` into op → microseconds. Raises UsageError for another form."""
     out: dict[str, float] = {}
     known = [op.label for op in Op]
     for part in filter(None, (p.strip() for p in text.split(","))):
@@ -259,16 +260,16 @@ def parse_bounds(text: str) -> dict[str, float]:
 
 
 def knee(bases: Sequence[At], axis: str, bounds_us: dict[str, float], *, most: int, repeats: int) -> Plan:
-    """Of each base the highest number on one axis within bounds on the p99 of ops."""
+    """Return a plan that finds, for each base, the highest number on one axis within bounds on the p99 of ops."""
     points = tuple(base.values() for base in bases)
     return Plan(kind="knee", axis=axis, points=points, repeats=repeats, most=most, bounds_us=bounds_us)
 
 
-_MOST = 10_000  # repeats, or points: a plan from elsewhere is not gone through for ever
+_MOST = 10_000  # repeats or points: bounds the work that an untrusted plan can cause
 
 
 class KneeSearch(Kind):
-    """Load is the number on one axis; everything else of a start stays."""
+    """A search for the knee: the load is the number on one axis; the rest of a start does not change."""
 
     order = "that of the search: doubling, then halving the gap at the knee; the repeats of a point follow each other"
     needs = ("most", "bounds_us")
@@ -276,14 +277,14 @@ class KneeSearch(Kind):
     starts = _MOST
 
     def points(self) -> Sequence[At]:
-        """Of each start the least load and the most."""
+        """Return the lowest and the highest load of each start."""
         most = self.plan.most or 0
         if most < 1:
             raise UsageError(f"--max-{self.plan.axis} must be at least 1")
         return [at(load) for at in _raised(self.given, self.plan.axis) for load in sorted({1, most})]
 
     def run(self, measure: Measure) -> Findings:
-        """Start by start; each load is tried once, with all its repeats."""
+        """Search start by start; try each load once, with all its repeats."""
         runs, knees = dict[At, list[Run]](), list[Knee]()
         for at in _raised(self.given, self.plan.axis):
             own, found = self._searched(at, len(runs), measure)
@@ -292,7 +293,7 @@ class KneeSearch(Kind):
         return Findings(runs=runs, knees=tuple(knees))
 
     def _searched(self, at: Callable[[int], At], first: int, measure: Measure) -> tuple[dict[At, list[Run]], Knee]:
-        """Its points, and the knee among them; the first one is at place `first` of all."""
+        """Return the points of one search and the knee among them; its first point has index `first` among all."""
         axis, bounds = self.plan.axis, self.plan.bounds_us or {}
         runs: dict[int, list[Run]] = {}
         broken: dict[int, str | None] = {}
@@ -320,7 +321,7 @@ class KneeSearch(Kind):
 
 
 def broken_bound(runs: Sequence[Run], bounds_us: Mapping[str, float], where: str) -> str | None:
-    """The bound that is most exceeded by the median p99 of the runs, in words; None when all are kept."""
+    """Return in words the bound that the median p99 of the runs exceeds most; None if all are kept."""
     worst: tuple[float, str] | None = None
     for op, bound in bounds_us.items():
         values = [run.latency[op].p99_us for run in runs if op in run.latency]
@@ -332,7 +333,7 @@ def broken_bound(runs: Sequence[Run], bounds_us: Mapping[str, float], where: str
 
 
 class LoadLevels(Kind):
-    """A load has `percent`, of the `peak`, calls a second; both are 0 of runs as fast as they go."""
+    """Levels of load: `percent` of `peak`, in calls a second; both are 0 for runs at full speed."""
 
     needs = ("levels", "seed")
     has = "a start, levels and a seed"
@@ -345,7 +346,7 @@ class LoadLevels(Kind):
         )
 
     def points(self) -> Sequence[At]:
-        """The point that the peak is found at, or all levels of a given peak."""
+        """Return the point at which the peak is found, or all levels of a given peak."""
         if not LEAST_LEVELS <= (self.plan.levels or 0) <= MOST_LEVELS:
             raise UsageError(f"--levels can be from {LEAST_LEVELS} to {MOST_LEVELS}")
         if self.plan.peak is None:
@@ -355,7 +356,7 @@ class LoadLevels(Kind):
         return self._all(self.plan.peak)
 
     def run(self, measure: Measure) -> Findings:
-        """The peak, then its levels."""
+        """Measure the peak, then its levels."""
         runs: dict[At, list[Run]] = {}
         peak = self.plan.peak
         if peak is None:
@@ -380,7 +381,7 @@ Stage = tuple[int, float]  # load and seconds
 
 
 def parse_stages(text: str) -> tuple[Stage, ...]:
-    """`1x5m,4x10m` as stages; raises UsageError."""
+    """Parse `1x5m,4x10m` into stages. Raises UsageError."""
     out: list[Stage] = []
     for part in (one.strip() for one in text.split(",")):
         match = _STAGE.fullmatch(part)
@@ -391,7 +392,7 @@ def parse_stages(text: str) -> tuple[Stage, ...]:
 
 
 def _checked(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
-    """Raises UsageError for stages that make no sense."""
+    """Return the stages. Raises UsageError if they are invalid."""
     if not stages or not all(load >= 1 and 0 < time <= MOST_SECONDS for load, time in stages):
         raise UsageError("--stages: a stage has a load of at least 1 and a time above 0", field="stages")
     if len({load for load, _ in stages}) < len(stages):
@@ -400,13 +401,13 @@ def _checked(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
 
 
 def in_stages(base: At, axis: str, stages: tuple[Stage, ...]) -> Plan:
-    """Stages on one axis; everything else of the base stays."""
+    """Return a plan of stages on one axis; the rest of the base does not change."""
     return Plan(kind="stages", axis=axis, points=(base.values(),), repeats=1, stages=stages)
 
 
 class Stages(Kind):
-    """Load that changes by time: so much on one axis for at least so long, then the next; everything else of the base
-    stays.
+    """Load that changes over time: each stage sets the axis for at least its duration; the rest of the base does not
+    change.
 
     A workload's runs end by themselves, so a stage repeats its run until their elapsed times add up to its duration;
     the last run is finished. Stages keep their order: the state that one leaves in caches and on the storage is what
@@ -418,11 +419,11 @@ class Stages(Kind):
     starts = 1
 
     def points(self) -> Sequence[At]:
-        """One for each stage."""
+        """Return one point for each stage."""
         return [self._at(load) for load, _ in _checked(self.plan.stages or ())]
 
     def run(self, measure: Measure) -> Findings:
-        """Stage by stage."""
+        """Measure stage by stage."""
         runs: dict[At, list[Run]] = {}
         for load, seconds in self.plan.stages or ():
             own = runs.setdefault(self._at(load), [])
@@ -432,7 +433,7 @@ class Stages(Kind):
 
 
 class Halving(Kind):
-    """The best of several settings by successive halving, and what it gains over the default, the first of the points.
+    """The best of several settings by successive halving, and its gain over the default, the first of the points.
 
     Each round measures every setting that is left, and twice as often as the round before; the better half by the
     median of the workload's rate stays (K. Jamieson and A. Talwalkar, AISTATS 2016, with repeats as the resource). A
@@ -446,13 +447,13 @@ class Halving(Kind):
         )
 
     def points(self) -> Sequence[At]:
-        """All settings. Raises UsageError where there is nothing to compare."""
+        """Return all settings. Raises UsageError if there is nothing to compare."""
         if len(set(self.given)) < max(2, len(self.given)):
             raise UsageError("tune requires settings that differ from the default and from each other")
         return self.given
 
     def run(self, measure: Measure) -> Findings:
-        """The rounds, then the comparison."""
+        """Run the rounds, then the comparison."""
         runs: dict[At, list[Run]] = {point: [] for point in self.given}
         left, rounds, times = list(self.given[1:]), list[tuple[int, ...]](), 1
         while len(left) > 1:
@@ -474,7 +475,7 @@ _KINDS: Mapping[str, type[Kind]] = {"knee": KneeSearch, "load": LoadLevels, "sta
 
 
 def kind_of(plan: Plan, about: About) -> Kind:
-    """The kind whose plan it is; raises UsageError for a plan that none has, and for what no command makes."""
+    """Return the kind of a plan. Raises UsageError for a plan that no kind accepts or no command makes."""
     if not 1 <= plan.repeats <= _MOST or max(len(plan.points), len(plan.stages or ())) > _MOST:
         raise UsageError(
             f"the plan has {len(plan.points):,} points and {plan.repeats:,} repeats; at most {_MOST:,} are allowed"

@@ -1,6 +1,5 @@
-"""What a person may ask for of a measurement. As `controller.jobs.orders` for a discovery: options of the commands,
-bodies of the API and the page's forms are made from these fields, so that each is named, bounded and explained here
-alone.
+"""Options of a measurement. As `controller.jobs.orders` does for a discovery, these fields define the options of the
+commands, bodies of the API and the web UI's forms, so that each is named, bounded and explained here alone.
 
 Nothing here measures, and nothing that does is imported: the commands' help is made from it."""
 
@@ -86,7 +85,7 @@ StagesText = Annotated[
 
 
 class Axes(Order):
-    """What else varies: every combination is measured at each point."""
+    """Further axes: every combination of them is measured at each point."""
 
     axis: Annotated[
         list[str] | None,
@@ -105,7 +104,7 @@ class Axes(Order):
 
 
 class ScaleUpPoints(Axes):
-    """More and more workers."""
+    """Points with rising numbers of workers."""
 
     workers: WorkerPoints = "1,2,4,8"
     stages: StagesText = None
@@ -113,7 +112,7 @@ class ScaleUpPoints(Axes):
 
 
 class TunePoints(Order):
-    """Settings that distribute tasks, by successive halving."""
+    """Settings that distribute tasks, compared by successive halving."""
 
     workers: Workers = 2
     candidates: Annotated[int, Field(ge=2, le=64, description="Try N settings, drawn randomly from the seed.")] = 8
@@ -135,7 +134,7 @@ class SweepPoints(Axes):
 
 
 class ScaleOutPoints(Axes):
-    """The same workers on more and more databases."""
+    """Points with the same workers on rising numbers of databases."""
 
     databases: Annotated[str, Field(max_length=200, pattern=TEXT, description=texts.DATABASES), _NUMBERS] = "1,2"
     workers: Workers = 2
@@ -144,7 +143,7 @@ class ScaleOutPoints(Axes):
 
 
 class KneePoints(Axes):
-    """More workers until a bound is broken."""
+    """Rising numbers of workers until a bound is broken."""
 
     max_p99: Annotated[str, MAX_P99, Metavar("OP=TIME,…")]
     max_workers: Annotated[int, Field(ge=1, le=512, description="Try at most this many workers.")] = 32
@@ -164,7 +163,7 @@ class _Days(Axes):
 
 
 class JobTypesOrder(_Days):
-    """The four types of jobs side by side, with each number of workers."""
+    """The four types of jobs next to each other, with each number of workers."""
 
     workers: WorkerPoints = "2"
     min_seconds: MinSeconds = _LEAST_SECONDS
@@ -209,7 +208,7 @@ class DayOrder(_Days):
 
 
 def day_loads(matters: str | None) -> tuple[int, ...]:
-    """Loads as given, each once; empty: they are searched for. Raises UsageError."""
+    """Return the given loads, each once; empty: the highest load is searched for. Raises UsageError."""
     if matters is None:
         return ()
     wrong = UsageError(f"--matters is {matters!r}; it must be whole numbers, such as 0,4,8", field="matters")
@@ -220,7 +219,7 @@ def day_loads(matters: str | None) -> tuple[int, ...]:
 
 
 class R1Points(Axes):
-    """The rows of report R1: few workers and many on one database, many on two."""
+    """The rows of report R1: few and many workers on one database, many on two."""
 
     workers: Annotated[
         str | None,
@@ -236,7 +235,7 @@ class R1Points(Axes):
 
 
 def r1_rows(workers: str) -> tuple[int, int]:
-    """The two numbers of workers of R1's rows; raises UsageError."""
+    """Return the two numbers of workers of R1's rows. Raises UsageError."""
     counts = numbers(workers, "--workers")
     if len(counts) != 2 or not 1 <= counts[0] < counts[1]:
         raise UsageError(
@@ -246,6 +245,7 @@ def r1_rows(workers: str) -> tuple[int, int]:
 
 
 def fitting_rows(cores: int) -> tuple[int, int]:
-    """R1's rows on so many cores: its workers had two each, and three times as many ran in the second row as in the first."""
+    """Return R1's rows for so many cores: its workers had two each, and three times as many ran in the second row as in
+    the first."""
     few = max(1, cores // 6)
     return few, 3 * few

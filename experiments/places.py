@@ -1,4 +1,4 @@
-"""An emptied, quiet storage root for every single run, and scratch for an experiment, removed afterwards.
+"""Empty, synced storage roots for single runs, and scratch for an experiment; both are removed afterwards.
 
 A run gets a directory of its own on the storage under test as storage root, so its jobs tree begins empty. What was
 written to that file system before is synced first; a sync of the whole machine would wait for what other programs write
@@ -25,8 +25,8 @@ FOLDER = "experiments"
 
 @contextlib.contextmanager
 def scratch_place(settings: Settings, name: str) -> Iterator[Settings]:
-    """Settings with an empty scratch below the user's, removed at the end, except after a failure, whose logs are left to be looked
-    at. Raises StorageFault when it cannot be made."""
+    """Yield settings with an empty scratch below the user's, removed at the end; after a failure the logs are kept.
+    Raises StorageFault if it cannot be created."""
     scratch = settings.scratch / FOLDER / name
     try:
         _make(scratch)
@@ -43,8 +43,8 @@ def scratch_place(settings: Settings, name: str) -> Iterator[Settings]:
 
 @contextlib.contextmanager
 def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settings]:
-    """Settings with an empty storage root below `storage`, removed at the end, except after a failure. Raises StorageFault when it
-    cannot be made."""
+    """Yield settings with an empty storage root below `storage`, removed at the end except after a failure. Raises
+    StorageFault if it cannot be created."""
     root = storage / FOLDER / name
     try:
         _make(root)
@@ -58,7 +58,8 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
 
 
 def _make(directory: Path) -> None:
-    """A new one, and what is missing above it, which another experiment removes at its end where it is empty. Raises OSError."""
+    """Create a directory and its missing parents, which another experiment removes at its end if they are empty. Raises
+    OSError."""
     for _ in range(9):
         with contextlib.suppress(FileNotFoundError):
             os.makedirs(directory)

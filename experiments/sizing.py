@@ -1,4 +1,4 @@
-"""How much data, time and space an experiment needs that is to be a result: `edbench bench plan`."""
+"""Sizing of an experiment whose figures are to be a result: data, time and space (`edbench bench plan`)."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Of one result. Sizes are of one run's data; `_s` are seconds of one process."""
+    """Rates of one result. Sizes are of one run's data; `_s` are seconds of one process."""
 
-    source: str  # which result
+    source: str  # name of the result
     labels: tuple[str, ...]
     slots: int  # of each worker
     processors: int  # of its hosts
@@ -58,11 +58,11 @@ class Rates:
     copy_s: float  # to read all loose files
     write_s: float  # to write what was written
     remove_s: float  # to remove it again: a rename's time a file, both change a directory
-    around_s: float  # between two runs: services, workers, what no clock counts
+    around_s: float  # between two runs: services, workers, everything that is not timed
 
     def least(self, workers: int) -> float:
-        """GB/hour discovered that so many workers reach: measured, on the line between two that are, in proportion below
-        the fewest, no more than the most above them."""
+        """Return the GB/hour discovered that so many workers reach: as measured, interpolated between two measured
+        numbers, in proportion below the fewest, no more than the most above them."""
         first, last = self.measured[0], self.measured[-1]
         if workers <= first.workers:
             return first.gb_per_hour * workers / first.workers
@@ -73,8 +73,8 @@ class Rates:
         return last.gb_per_hour
 
     def most(self, workers: int) -> float:
-        """GB/hour discovered that so many workers do not exceed: as measured, in proportion above, never beyond what
-        all CPUs would bring at the CPU seconds a GB that were measured."""
+        """Return the GB/hour discovered that so many workers do not exceed: as measured, in proportion above, never
+        beyond what all CPUs would bring at the measured CPU seconds a GB."""
         bounds = [
             rate.gb_per_hour * max(1.0, workers / rate.workers) for rate in self.measured if rate.workers <= workers
         ]
@@ -83,12 +83,12 @@ class Rates:
 
     @property
     def null_share(self) -> float | None:
-        """The largest ratio of a null baseline's time to its run's; None where there is no null baseline."""
+        """The largest ratio of a null baseline's time to its run's; None without a null baseline."""
         return max((rate.null_share for rate in self.measured if rate.null_share is not None), default=None)
 
 
 def rates_of(result: Result, source: str) -> Rates:
-    """Read the rates; `source`: the result's name. Raises UsageError in one line where it contains too little."""
+    """Return the rates of a result; `source`: its name. Raises UsageError in one line if it contains too little."""
     points = _points(result, source)
     runs = [run for point in points for run in point.repeats]
     one = runs[0]
@@ -118,7 +118,7 @@ def rates_of(result: Result, source: str) -> Rates:
 
 
 def _points(result: Result, source: str) -> list[Point]:
-    """Those on one database, fewest workers first."""
+    """Return the points on one database, fewest workers first."""
     points = sorted((point for point in result.points if point.at.databases == 1), key=lambda point: point.at.workers)
     if not points or len({point.at.slots for point in points}) > 1:
         raise UsageError(
@@ -150,7 +150,8 @@ def _calls(run: Run, labels: frozenset[str], phase: str | None = None) -> list[t
 
 
 def _around(runs: Iterable[Run]) -> float:
-    """Median time between consecutive runs, without the run and its null baseline, in seconds; 0 of a single run."""
+    """Return the median time between consecutive runs, without the run and its null baseline, in seconds; 0 for a
+    single run."""
     ordered = sorted(runs, key=lambda run: run.order)
     gaps = [
         after.started_at - before.started_at - before.elapsed_s - (before.null_elapsed_s or 0.0)
@@ -163,14 +164,14 @@ PROFILE = "reference"
 SPARE = 0.1  # of the hours, for what is not counted: samples of the corpus, the report, looking at it
 LONGER = 1.2  # times the least length: what the fastest runs are sized for, as repeats differ
 GENERATED = 64e6  # bytes a second of one process (docs/corpus.md: 45.0 GB by two on two cores in 352 s)
-MISSED = 0.03  # by which a corpus may miss a total of its profile
-GENERATOR_ROOM = 1.05  # of the raw bytes, which `generate` wants to be free
+MISSED = 0.03  # share by which a corpus may miss a total of its profile
+GENERATOR_ROOM = 1.05  # of the raw bytes: the free space that `generate` requires
 _STORES = ("pst", "store")  # a custodian's mail in one file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What is requested. `workers` None: powers of two up to the CPUs, without the fewest where time is short."""
+    """The request. `workers` None: powers of two up to the CPUs, without the fewest if time is short."""
 
     client_memory: int  # bytes, of all clients
     filer_cache: int
@@ -180,7 +181,7 @@ class Wish:
 
 
 class Part(Document):
-    """One line of the time that it takes."""
+    """One line of the required time."""
 
     what: str
     times: int
@@ -188,13 +189,13 @@ class Part(Document):
 
     @property
     def seconds(self) -> float:
-        """Together."""
+        """The time of all repetitions."""
         return self.times * self.each_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizing:
-    """What to do."""
+    """The planned experiment."""
 
     rates: Rates
     wish: Wish
@@ -205,19 +206,19 @@ class Sizing:
     discovered_bytes: int
     items: int
     workers: tuple[int, ...]
-    shortest_s: float  # that any run lasts at least
+    shortest_s: float  # the least time that any run lasts
     parts: tuple[Part, ...]
     room_bytes: int  # on the storage, at most
     notes: tuple[str, ...]
 
     @property
     def seconds(self) -> float:
-        """Of all parts."""
+        """The time of all parts."""
         return sum(part.seconds for part in self.parts)
 
 
 def size_study(wish: Wish, rates: Rates, profile: Profile) -> Sizing:
-    """The widest range of workers that the hours hold. Raises UsageError, in one line, where none does."""
+    """Return the widest range of workers that the hours hold. Raises UsageError, in one line, if there is none."""
     choices = ranges(rates.processors) if wish.workers is None else [wish.workers]
     tried = [_sized(wish, rates, profile, workers) for workers in choices]
     for sizing in tried:
@@ -227,7 +228,7 @@ def size_study(wish: Wish, rates: Rates, profile: Profile) -> Sizing:
 
 
 def refuse_room(sizing: Sizing, storage: Path) -> None:
-    """Raises UsageError where the storage root is there and has not enough room."""
+    """Raise UsageError if the storage root exists and has not enough room."""
     if not storage.is_dir():
         return
     free = shutil.disk_usage(storage).free
@@ -243,7 +244,8 @@ def _may_take(wish: Wish) -> float:
 
 
 def ranges(processors: int) -> list[tuple[int, ...]]:
-    """Powers of two up to the number of CPUs, at least to 2; then without the fewest, which take longest."""
+    """Return powers of two up to the number of CPUs, at least to 2; then the same without the fewest, which take
+    longest."""
     every = tuple(2**n for n in range(max(2, processors).bit_length()))
     return [every[first:] for first in range(len(every) - 1)]
 
@@ -278,7 +280,8 @@ def _sized(wish: Wish, rates: Rates, profile: Profile, workers: Sequence[int]) -
 
 
 def _parts(rates: Rates, raw: int, discovered: int, workers: Sequence[int], repeats: int) -> Iterator[Part]:
-    """Null storage takes a copy of the corpus for each run where it does not hold all of it."""
+    """Yield the parts of the time. Null storage takes a copy of the corpus for each run if it does not hold all of
+    it."""
     data = discovered / rates.discovered_bytes
     writing = max(
         raw / GENERATED, rates.write_s * raw / max(1, rates.discovered_bytes - rates.raw_bytes + rates.index_bytes)
@@ -297,7 +300,7 @@ def _parts(rates: Rates, raw: int, discovered: int, workers: Sequence[int], repe
 
 
 def _notes(wish: Wish, rates: Rates, profile: Profile, raw: int, workers: Sequence[int]) -> Iterator[str]:
-    """What the operator must know before he begins."""
+    """Yield what the operator must know in advance."""
     if rates.null_share is None:
         yield "NO BASELINE is to be expected: the measured runs had no null baseline"
     elif (store := _largest_store(rates, profile, raw)) > SHARE * wish.client_memory:
@@ -310,7 +313,7 @@ def _notes(wish: Wish, rates: Rates, profile: Profile, raw: int, workers: Sequen
 
 
 def _largest_store(rates: Rates, profile: Profile, raw: int) -> float:
-    """Bytes of the largest mail store and of everything in it."""
+    """Return the bytes of the largest mail store and of everything in it."""
     weights = sum(custodian.weight for custodian in profile.custodians)
     own = max(
         (c.weight / weights * share for c, share in zip(profile.custodians, profile.mail_shares(), strict=True) if c.mail in _STORES),
@@ -320,7 +323,7 @@ def _largest_store(rates: Rates, profile: Profile, raw: int) -> float:
 
 
 def _refusal(least: Sizing, profile: Profile) -> str:
-    """In one line: what takes how long, and what would do."""
+    """Return in one line what takes how long, and what would fit."""
     wish, took = least.wish, least.seconds
     hours = math.ceil(took / (1 - SPARE) / 360) / 10
     return (
@@ -331,7 +334,8 @@ def _refusal(least: Sizing, profile: Profile) -> str:
 
 
 def _alone(least: Sizing, profile: Profile) -> str:
-    """The most workers by themselves, where there is time for them: a result all the same, though nothing scales in it."""
+    """Suggest the highest number of workers by itself if there is time for it: that is a result, though without
+    scaling."""
     wish, most = least.wish, least.workers[-1:]
     if most == least.workers or _sized(wish, least.rates, profile, most).seconds > _may_take(wish):
         return ""
@@ -339,7 +343,7 @@ def _alone(least: Sizing, profile: Profile) -> str:
 
 
 def _smaller(least: Sizing, profile: Profile) -> str:
-    """By how much less memory and cache it would fit, where it would."""
+    """Suggest by how much less memory and cache the plan would fit, if it would."""
     low, high = 0, least.wish.client_memory + least.wish.filer_cache
 
     def fits(caches: int) -> bool:
@@ -351,12 +355,12 @@ def _smaller(least: Sizing, profile: Profile) -> str:
     while high - low > low // 1000 + 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    least_told = 10 ** max(0, len(str(low)) - 2)
-    return f", or clients and a filer that cache {size(low // least_told * least_told)} together"
+    coarse = 10 ** max(0, len(str(low)) - 2)
+    return f", or clients and a filer that cache {size(low // coarse * coarse)} together"
 
 
 def rounded_up(value: float) -> float:
-    """To two significant digits: 6.598 → 6.6, 0.01234 → 0.013."""
+    """Round up to two significant digits: 6.598 → 6.6, 0.01234 → 0.013."""
     places = 1 - math.floor(math.log10(value))
     step = 10.0**-places
     return round(math.ceil(round(value / step, 6)) * step, max(0, places))
@@ -366,12 +370,12 @@ _SEED = 1
 
 
 def corpus_of(sizing: Sizing, storage: Path) -> Path:
-    """Where the corpus goes."""
+    """Return the path of the corpus."""
     return storage / "corpora" / f"{PROFILE}-{sizing.scale:g}-seed-{_SEED}"
 
 
 def commands(sizing: Sizing, settings: Settings) -> list[str]:
-    """What to type; RESULT is what the experiment's last line names."""
+    """Return the commands to type; RESULT is what the experiment's last line names."""
     corpus = shlex.quote(str(corpus_of(sizing, settings.storage)))
     cached = sizing.wish.filer_cache  # as EDBENCH_FILER_CACHE takes it, exactly
     cache = f"{cached}B" if cached % 1000 else f"{cached / 1e9:.6f}".rstrip("0").rstrip(".") + "GB"
@@ -397,7 +401,7 @@ class Measured(Document):
 
 
 class SizingDocument(Document):
-    """What `edbench bench plan -o json` writes; bytes are whole, times seconds."""
+    """Output of `edbench bench plan -o json`; bytes are whole, times seconds."""
 
     schema_: Literal["edbench-plan/1"] = Field(alias="schema")
     source: str
@@ -423,7 +427,7 @@ class SizingDocument(Document):
 
 
 def document(sizing: Sizing, settings: Settings) -> SizingDocument:
-    """What `edbench bench plan -o json` writes."""
+    """Return the output of `edbench bench plan -o json`."""
     same = {name: getattr(sizing, name) for name in SizingDocument.model_fields.keys() & set(Sizing.__slots__)}
     return SizingDocument(
         schema="edbench-plan/1",

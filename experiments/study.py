@@ -1,4 +1,4 @@
-"""Conducts an experiment from the first look to the written result: points, repeats, null baselines, interruption.
+"""Conducts an experiment from the first check to the written result: points, repeats, null baselines, interruption.
 
 It knows no workload: the `Workload` determines what is run and what is measured, the plan's `Kind` which points are measured.
 `evaluated` is the one function that makes every figure, label and verdict of `result.json` out of what was observed: `conduct`
@@ -37,8 +37,8 @@ from experiments.workloads import about as about_of
 
 
 def evaluated(study: Study, records: Records) -> Result:
-    """Goes through the plan again with what was observed in place of measuring: a run that is missing, surplus or at
-    another place is found. Raises UsageError."""
+    """Repeat the plan with observations in place of measuring: a run that is missing, surplus or at another place is
+    found. Raises UsageError."""
     about = about_of(study.workload)
     kind = kind_of(study.plan, about)
     telling = about.telling(study.surroundings)
@@ -50,7 +50,7 @@ def evaluated(study: Study, records: Records) -> Result:
 
 
 class _Observed:
-    """A `Measure` that reads."""
+    """A `Measure` that reads observations."""
 
     def __init__(self, records: Records, telling: Telling) -> None:
         self._records, self._telling = records, telling
@@ -101,12 +101,12 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         "tuning": tuning,
         "bounds": _outcomes(about, study.fail_if, points),
     }
-    result = about.result(**fields, **telling.beside(points))
+    result = about.result(**fields, **telling.more_fields(points))
     return dataclasses.replace(result, verdict="; ".join([*labels, said, *telling.remarks(result)]))
 
 
 def _gained(about: About, findings: Findings, points: Sequence[Point]) -> Tuning | None:
-    """With the gain, of the runs that were made to be compared."""
+    """Return the tuning with its gain, from the runs that were made for the comparison."""
     tuning, rate = findings.tuning, about.headlines[0]
     if tuning is None:
         return None
@@ -115,13 +115,14 @@ def _gained(about: About, findings: Findings, points: Sequence[Point]) -> Tuning
 
 
 def names_of(about: About) -> list[str]:
-    """The figures that a bound may be on: those of the workload, and percentiles by op. The headline's come first."""
+    """Return the figures on which a bound is possible: those of the workload, headlines first, and percentiles by
+    op."""
     figures = sorted(about.figures, key=lambda figure: not figure.headline)
     return [*(figure.name for figure in figures), *percentiles("p50", "p95", "p99", "max")]
 
 
 def _outcomes(about: About, texts: Sequence[str], points: Sequence[Point]) -> tuple[Outcome, ...]:
-    """Bounds are on each point's median over the repeats."""
+    """Return the outcomes of bounds on each point's median over the repeats."""
     return tuple(
         bound.outcome([(str(point.at), value) for point in points if (value := _median(point, bound.name)) is not None])
         for bound in parse_bounds(texts, names_of(about))
@@ -152,10 +153,9 @@ class Begun:
 
 @contextlib.contextmanager
 def begun(below: Path, what: Mapping[str, Any], *, run_id: str, seed: int, now: float, resume: bool) -> Iterator[Begun]:
-    """The experiment with these settings, alone in its directory below scratch during the block; removed on success.
-
-    `what`: everything that must be the same to resume; `run_id`, `seed`: of a new one. Raises UsageError where there is
-    nothing to resume or another command works on it, RunFailed."""
+    """Yield the experiment with these settings; no other command uses its directory below scratch during the block, and
+    it is removed on success. `what`: everything that must be the same to resume; `run_id`, `seed`: of a new one. Raises
+    UsageError if there is nothing to resume or another command is running it, RunFailed."""
     directory = _directory(below, what)
     try:
         below.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ def begun(below: Path, what: Mapping[str, Any], *, run_id: str, seed: int, now: 
 
 
 def was_begun(below: Path, what: Mapping[str, Any]) -> bool:
-    """Whether an experiment with these settings was interrupted, or is running."""
+    """Return whether an experiment with these settings was interrupted, or is running."""
     return (_directory(below, what) / _FILE).is_file()
 
 
@@ -214,7 +214,7 @@ def _opened(directory: Path, *, run_id: str, seed: int, now: float, resume: bool
     return study
 
 
-ATTEMPTS = 3  # at a run that something disturbs
+ATTEMPTS = 3  # number of times a disturbed run is tried
 
 
 def conduct(
@@ -226,7 +226,7 @@ def conduct(
     fail_if: Sequence[str] = (),
     array: Array | None = None,
 ) -> tuple[Result, Path]:
-    """Run it, and write `result.json` and the observations that it is computed from.
+    """Conduct an experiment, and write `result.json` and the observations from which it is computed.
 
     Returns the result and its directory, `<storage>/results/<run>`.
 
@@ -264,23 +264,23 @@ def conduct(
 
 
 def new_id(title: str, now: float) -> str:
-    """The id of an experiment that begins now."""
+    """Return the id of an experiment that begins now."""
     began = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
     return f"{title.replace(' ', '-')}-{began}-{uuid.uuid4().hex[:6]}"
 
 
 def _deliver(kept: Path, directory: Path) -> None:
-    """Copy all observations, also where an earlier delivery of the same experiment was interrupted."""
+    """Copy all observations, also after an earlier delivery of the same experiment was interrupted."""
     shutil.rmtree(directory / RAW, ignore_errors=True)
     try:
         shutil.copytree(kept, directory / RAW, copy_function=shutil.copyfile)
-        (directory / RAW).chmod(directory.stat().st_mode & 0o777)  # that of a temporary directory is closed to others
+        (directory / RAW).chmod(directory.stat().st_mode & 0o777)  # a temporary directory is closed to others
     except (OSError, shutil.Error) as error:
         raise RunFailed(f"what was observed cannot be written to {directory}: {error}") from error
 
 
 class _Measured:
-    """A `Measure`: runs one after another, each of them undisturbed, with its null baseline."""
+    """A `Measure` that makes runs one after another, each undisturbed and with its null baseline."""
 
     def __init__(self, workload: Workload, run_id: str, records: Records, array: Array | None) -> None:
         self._workload, self._id, self._records, self._array = workload, run_id, records, array
@@ -304,7 +304,7 @@ class _Measured:
         return run
 
     def _counted(self, observed: Any) -> tuple[Counted, ...]:
-        """The array's counters of a run, which is a run without them too."""
+        """Return the array's counters of a run; a run is valid without them."""
         if self._array is None:
             return ()
         run: Run = self._workload.about.run_of(observed)
@@ -319,7 +319,7 @@ class _Measured:
             return observe()
 
     def _undisturbed(self, turn: Turn, run: Callable[[Turn], Any], where: str = "") -> Any:
-        """What was observed of it; raises RunFailed when there is none."""
+        """Return the observations of a run that nothing disturbed. Raises RunFailed if every attempt was disturbed."""
         why = ""
         for attempt in range(ATTEMPTS):
             again = dataclasses.replace(turn, name=f"{turn.name}-{attempt}") if attempt else turn

@@ -1,4 +1,4 @@
-"""The summary of `edbench bench storage all`: one page over the packages of all tests that were run, a package itself.
+"""The summary of `edbench bench storage all`: one page over the packages of all tests that were run; itself a package.
 
 `summary.json` lists the tests; every word in the page is computed from the packages below `packages/`."""
 
@@ -34,10 +34,10 @@ FILE, PACKAGES = "summary.json", "packages"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A test."""
+    """One test of a summary."""
 
     name: str  # a profile, or "discovery"
-    report: str  # whose it is: "R2"; empty: ours
+    report: str  # the report that it belongs to: "R2"; empty: ours
     why_not: str | None = None  # it was not measured; None: its package is under its name below `packages/`
 
 
@@ -54,7 +54,7 @@ class Summary:
 
 
 def write_summary(summary: Summary, directory: Path) -> None:
-    """Raises RunFailed."""
+    """Write `summary.json`. Raises RunFailed."""
     try:
         text = json.dumps(msgspec.to_builtins(summary), indent=1, ensure_ascii=False)
         (directory / FILE).write_text(text + "\n", encoding="utf-8")
@@ -63,7 +63,7 @@ def write_summary(summary: Summary, directory: Path) -> None:
 
 
 def read_summary(directory: Path) -> Summary:
-    """Raises UsageError."""
+    """Read `summary.json`. Raises UsageError."""
     try:
         summary = decode(Summary, unambiguous((directory / FILE).read_text(encoding="utf-8")), "summary")
     except (OSError, ValueError, RecursionError) as error:
@@ -74,12 +74,12 @@ def read_summary(directory: Path) -> Summary:
 
 
 def package_of(directory: Path, entry: Entry) -> Path:
-    """The directory of an entry's package."""
+    """Return the directory of an entry's package."""
     return directory / PACKAGES / entry.name
 
 
 def results_of(directory: Path, summary: Summary) -> Mapping[str, Result]:
-    """By the names of the tests, of those that were measured; raises UsageError."""
+    """Return the results of the measured tests by name. Raises UsageError."""
     return {entry.name: read_result(package_of(directory, entry)) for entry in summary.entries if entry.why_not is None}
 
 
@@ -88,16 +88,16 @@ NO_RESULT = ": not a storage result"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A test that was measured."""
+    """One measured test."""
 
-    headline: str  # its rate under the load with the most of it
-    found: str  # the first line without labels
-    limit: str  # who or what it was
+    headline: str  # its highest rate over all loads
+    found: str  # the verdict without labels, name and place
+    limit: str  # what limited the rate
     labels: tuple[str, ...]
 
 
 def row_of(result: Result) -> Row:
-    """Medians, as in its own report."""
+    """Return the row of a result, with medians as in its own report."""
     best = best_point(result)
     return Row(
         headline=_headline(result, best),
@@ -108,7 +108,7 @@ def row_of(result: Result) -> Row:
 
 
 def best_point(result: Result) -> Point:
-    """The one with the highest rate: the first figure of the first line."""
+    """Return the point with the highest rate, the first figure of the first line."""
     rate = about(result.workload).headlines[0].name
     measured = [point for point in result.points if rate in point.figures] or list(result.points)
     return max(measured, key=lambda point: point.figures[rate].median if rate in point.figures else 0.0)
@@ -122,20 +122,20 @@ def _headline(result: Result, best: Point) -> str:
 
 
 def _found(result: Result) -> str:
-    """The verdict without its labels, its name and its place, which have columns of their own."""
+    """Return the verdict without its labels, name and place, which have columns of their own."""
     said = result.verdict.removeprefix("; ".join(result.labels)).removeprefix("; ")
     said = said.removeprefix(f"{about(result.workload).titled(result.kind)} ")
     return said.removeprefix(f"on {where(result)}: ")
 
 
 def where(result: Result) -> str:
-    """On which storage; empty without any."""
+    """Return the storage's labels; empty without any."""
     places = result.conditions.get("targets") or [result.conditions.get("storage")]
     return ", ".join(dict.fromkeys(str(place["label"]) for place in places if place))
 
 
 def limit_of(result: Result, best: Point) -> str:
-    """The limit in the first line; else this host, where it limits the point; else the storage share, or the share of
+    """Return the limit in the first line; else this host if it limits the point; else the storage share or the share of
     this host's ceiling."""
     named = next((clause for clause in result.verdict.split("; ") if clause.startswith("limit: ")), None)
     if named is not None:
@@ -144,10 +144,10 @@ def limit_of(result: Result, best: Point) -> str:
         return f"this host: {best.limits[0]}"
     if "storage_share" in best.figures:
         return f"the storage took {words.percent(best.figures['storage_share'].median)} of the time"
-    return _beside_ceilings(result, best)
+    return _share_of_ceiling(result, best)
 
 
-def _beside_ceilings(result: Result, best: Point) -> str:
+def _share_of_ceiling(result: Result, best: Point) -> str:
     for figure in about(result.workload).figures:
         tops = [top for run in best.repeats if (top := getattr(run, "ceilings", {}).get(figure.name))]
         if tops and figure.name in best.figures:
@@ -161,7 +161,7 @@ _HEADER = ("test", "of", "most", "what was found", "limit", "labels")
 
 
 def summary_html(summary: Summary, results: Mapping[str, Result]) -> str:
-    """Needs nothing but itself; each test's name leads to its own report in the package."""
+    """Return a self-contained page; each test's name links to its own report in the package."""
     first = verdict(summary, results)
     made = f"{datetime.fromtimestamp(summary.created, UTC):%Y-%m-%d %H:%M} UTC"
     host = _host(results)
@@ -181,7 +181,8 @@ def summary_html(summary: Summary, results: Mapping[str, Result]) -> str:
 
 
 def verdict(summary: Summary, results: Mapping[str, Result]) -> str:
-    """How many tests there are, how many of them are no results of the storage, and how many carry a label."""
+    """Return how many tests were measured, how many of them are no results of the storage, and how many carry a
+    label."""
     places = list(dict.fromkeys(place for result in results.values() if (place := where(result))))
     lacking = [entry.name for entry in summary.entries if entry.why_not is not None]
     said = [f"{', '.join(places) or 'no storage'}: {len(results)} of {len(summary.entries)} tests were measured"]
@@ -217,7 +218,7 @@ def _host(results: Mapping[str, Result]) -> str:
 
 
 def _storage(summary: Summary, results: Mapping[str, Result]) -> Html:
-    """The paths as they were mounted, with their labels."""
+    """Show the paths as they were mounted, with their labels."""
     places = {
         str(place["path"]): place for result in results.values() for place in result.conditions.get("targets") or []
     }
@@ -244,7 +245,7 @@ def _advice(results: Mapping[str, Result]) -> Html:
 
 
 def finish(summary: Summary, directory: Path) -> Path:
-    """Write its page over the packages in the directory, and the manifest over all; the page's path.
+    """Write the page over the packages in the directory, and the manifest over all files; return the page's path.
 
     Raises RunFailed, UsageError."""
     write_summary(summary, directory)
@@ -280,7 +281,7 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
 
 
 def _against_files(directory: Path, summary: Summary) -> Iterator[str]:
-    """Make the page again and compare it. Any file outside the packages is a difference."""
+    """Recreate the page and compare it. Any file outside the packages is a difference."""
     if (directory / REPORT).read_text(encoding="utf-8") != summary_html(summary, results_of(directory, summary)):
         yield f"{REPORT}: not what the packages give"
     own = {FILE, REPORT}

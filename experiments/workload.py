@@ -1,4 +1,4 @@
-"""The interface of a workload: something that can be run under a load, and measured. An experiment uses no more of it.
+"""The interface of a workload: something that can be run under a load and measured.
 
 `About` is what is known of it without running it: reports, `compare` and the web UI need only that. `Workload` runs it:
 `prepared` prepares and cleans up around a whole experiment, `started` starts and stops around one run, and what
@@ -25,17 +25,18 @@ if TYPE_CHECKING:
 
 
 class Telling:
-    """`surroundings`: what the workload observed outside the runs. A workload's own class overrides what it reports."""
+    """Reports on a workload. `surroundings`: what it observed outside the runs. A workload's own class overrides the
+    reports."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
         self.surroundings = surroundings
 
     def see(self, raw: Any) -> None:
-        """What was observed of the next run, in the order in which they were made."""
+        """Take the observations of the next run, in the order in which the runs were made."""
 
     @property
     def no_pair(self) -> str | None:
-        """Why no run has a null baseline."""
+        """The reason why no run has a null baseline."""
         reason: str | None = self.surroundings.get("null_storage", {}).get("why_not")
         return reason
 
@@ -46,54 +47,54 @@ class Telling:
 
     @property
     def filer_cache(self) -> FilerCache:
-        """What the filer itself can cache, of surroundings that have a "cache"."""
+        """The filer's own cache, from surroundings that have a "cache"."""
         cache = self.surroundings["cache"]
         return FilerCache(declared=cache["filer_cache_bytes"], possible=cache["filer_caches_itself"])
 
     def conditions(self, points: Sequence[Any]) -> dict[str, Any]:
-        """The disclosure. What must not differ between results that are compared is in "configuration"."""
+        """Return the disclosure. What must not differ between compared results is in "configuration"."""
         return self.surroundings
 
     def where(self) -> str:
-        """What it ran on, in words."""
+        """Return in words what it ran on."""
         return str(self.surroundings["storage"]["label"])
 
     def emulated(self, point: Any) -> str | None:
-        """The label of the emulated filer that a point ran on; None without one."""
+        """Return the label of the emulated filer that a point ran on; None without one."""
         filer = self.surroundings.get("emulated_filer")
         return filer and str(filer["label"])
 
     def cached(self, points: Sequence[Any]) -> bool:
-        """Whether caches may have held the data."""
+        """Return whether caches may have held the data."""
         return False
 
     def undeclared(self) -> bool:
-        """Whether the storage may have a cache of undeclared size, so that `cached` does not know of it."""
+        """Return whether the storage may have a cache of undeclared size, which `cached` cannot know of."""
         return "cache" in self.surroundings and self.filer_cache.undeclared
 
     def sentence(self, points: Sequence[Any]) -> str:
-        """What was found, for the first line; empty: the rate at the highest load against that at the lowest."""
+        """Return the findings for the first line; empty: the rate at the highest load against that at the lowest."""
         return ""
 
     def pace(self) -> str:
-        """How it was run, for the first line; empty where there is nothing to report."""
+        """Return how it was run, for the first line; empty if there is nothing to report."""
         return ""
 
-    def beside(self, points: Sequence[Any]) -> Mapping[str, Any]:
-        """Fields of the result in addition to those that every result has."""
+    def more_fields(self, points: Sequence[Any]) -> Mapping[str, Any]:
+        """Return fields of the result in addition to those that every result has."""
         return {}
 
     def remarks(self, result: Any) -> Sequence[str]:
-        """What the first line ends with."""
+        """Return what the first line ends with."""
         return ()
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """What a reader must know before using the figures, in addition to the warnings of every experiment."""
+        """Return what a reader must know before using the figures, in addition to the warnings of every experiment."""
         return ()
 
 
 def one_decimal(value: float) -> str:
-    """1,234.5; below 1 two significant digits: 0.18."""
+    """Return 1,234.5; below 1 two significant digits: 0.18."""
     return f"{value:,.1f}" if abs(value) >= 1 or value == 0 else f"{float(f'{value:.2g}')}"
 
 
@@ -112,12 +113,12 @@ class Figure:
     aside: bool = False  # in the result, but no column of the table of points
 
     def values(self, runs: Sequence[Run]) -> list[float]:
-        """Of those runs that have it."""
+        """Return the values of the runs that have the figure."""
         return [value for run in runs if (value := self.of(run)) is not None]
 
     @property
     def column(self) -> str:
-        """Over bare numbers."""
+        """The title over bare numbers."""
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
 
@@ -127,7 +128,8 @@ ELAPSED = Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s
 def percentile(
     title: str, op: str, *, headline: bool = False, of: Callable[[Any], Mapping[str, Latency]] = lambda run: run.latency
 ) -> Figure:
-    """A percentile of an op's latencies, which the title ends with: "read p99". A run without such calls has none."""
+    """Return the figure of a percentile of an op's latencies, which the title ends with: "read p99". A run without such
+    calls has none."""
     name = f"{title.rpartition(' ')[2]}_us"
 
     def value(run: Any) -> float | None:
@@ -155,7 +157,7 @@ class Same:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """A workload without running it."""
+    """Description of a workload that does not require running it."""
 
     name: str
     title: str  # what an experiment of it is called, for instance "{kind}" or "replay {kind}"
@@ -171,29 +173,29 @@ class About:
     makers: str = "workers"  # who makes the load
     in_calls: Callable[[Any], float | None] = lambda _run: None  # of the time that slots were in tasks
     near_null: Callable[[Sequence[Any]], str | None] = lambda _runs: None  # why the storage hardly mattered
-    pair_decides: bool = False  # where runs have null baselines `near_null` alone decides what was the limit
-    rule: str = ""  # when that is so, for the report
+    pair_decides: bool = False  # with null baselines, `near_null` alone decides what was the limit
+    rule: str = ""  # the rule of `near_null`, for the report
     doubt: Callable[[Any], bool] = lambda _result: False  # whether the first line is marked besides its labels
-    offered: Callable[[Any], float | None] = lambda _run: None  # what a run was asked for, in units of the rate
+    offered: Callable[[Any], float | None] = lambda _run: None  # requested load of a run, in units of the rate
     mean_response_us: Callable[[Any], float | None] = lambda _run: None  # of all that it was asked for
-    raw: Callable[[], type[Any]] | None = None  # what is observed of a run; None: its runs are that themselves
+    raw: Callable[[], type[Any]] | None = None  # type of the observations of a run; None: the run itself
     run_of: Callable[[Any], Any] = lambda raw: raw  # a run out of what was observed of it, and nothing else
     telling: Callable[[dict[str, Any]], Telling] = Telling
-    trusted: tuple[str, ...] = ()  # what of a result cannot be recomputed from what was observed
+    trusted: tuple[str, ...] = ()  # parts of a result that cannot be recomputed from observations
 
     def titled(self, kind: str) -> str:
-        """The title of an experiment of this kind."""
+        """Return the title of an experiment of this kind."""
         return self.title.format(kind=kind)
 
     @property
     def load_type(self) -> type[At]:
-        """What its points are put under."""
+        """The type of its points' load."""
         kind: type[At] = _given(self.point)[0]
         return kind
 
     @property
     def raw_type(self) -> type[Any]:
-        """What is observed of a run."""
+        """The type of the observations of a run."""
         if self.raw is not None:
             return self.raw()
         kind: type[Any] = _given(self.point)[1]
@@ -205,12 +207,12 @@ class About:
         return tuple(figure for figure in self.figures if figure.headline)
 
     def rate(self, run: Run) -> float:
-        """What a knee looks for the highest of."""
+        """Return the rate, which a knee maximises."""
         return self.headlines[0].of(run) or 0.0
 
 
 def _given(point: type[Point]) -> tuple[Any, Any]:
-    """The load and the run of a `PointOf`, or of a point that declares its own."""
+    """Return the load and run types of a `PointOf`, or of a point that declares its own."""
     bases = get_args(getattr(point, "__orig_bases__", ((),))[0])
     if bases:
         return bases[0], bases[1]
@@ -233,13 +235,13 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Disturbed:
-    """In place of a run: what came between, so that it is not counted and made again."""
+    """Takes the place of a run that something disturbed: it is not counted and is made again."""
 
     why: Sequence[str]
 
 
 class HostLost(SystemFault):
-    """A host that worked at a run is gone: in place of the run, too, which is made again."""
+    """The loss of a host that worked at a run: it takes the place of the run, which is made again."""
 
 
 Observe = Callable[
@@ -248,7 +250,7 @@ Observe = Callable[
 
 
 class Workload(ABC):
-    """One that is set up to be studied."""
+    """A workload that is set up to be measured."""
 
     about: ClassVar[About]
     storage: Path  # the storage root; results go below it
@@ -257,16 +259,16 @@ class Workload(ABC):
 
     @contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
-        """Everything that all runs need, given back at the end. `points` are those known beforehand, the largest at
-        least. Raises UsageError when it cannot be done as asked, before anything is made, SystemFault."""
+        """Prepare everything that all runs need, and release it at the end. `points`: those known in advance, at least
+        the largest. Raises UsageError if the request cannot be met, before anything is created, SystemFault."""
         yield
 
     @abstractmethod
     def started(self, turn: Turn) -> AbstractContextManager[Observe]:
-        """Start one run, stop it at the end; what it gives observes it. Raises UsageError, SystemFault."""
+        """Start one run and stop it at the end; yield a function that observes it. Raises UsageError, SystemFault."""
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
-        """Run the same load on null storage: fields of what was observed; empty where there is no null baseline."""
+        """Run the same load on null storage; return fields of the observations, empty without a null baseline."""
         return {}
 
     @abstractmethod

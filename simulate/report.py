@@ -164,7 +164,7 @@ def _figure(name: str, title: str, series: Mapping[str, str], rows: Mapping[str,
             columns[f"{label} {key}"] = values
             number += 1
     plots.over_time(axes, unit, next(iter(series.values())) if len(series) == 1 else "")
-    plots.legend_beside(axes)
+    plots.legend_right(axes)
     most = max(map(len, columns.values()))
     table = tuple((n, *(values[n] if n < len(values) else None for values in columns.values())) for n in range(most))
     return Plot(name=name, figure=figure, sentence=f"{title}, simulated, by minute.", series=Series(name=name, header=("minute", *columns), rows=table))  # fmt: skip

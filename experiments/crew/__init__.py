@@ -1,1 +1,1 @@
-"""The crew as experiments use it: its members are looked at, leased for a run with databases of its own, and given back."""
+"""The crew as experiments use it: its members are checked, leased for a run with databases of its own, and returned."""

@@ -1,4 +1,4 @@
-"""Which members of the crew an experiment may use: of this version, on this storage, mounted alike, with the right time."""
+"""Admission of crew members to an experiment: the same version, storage, mount and time are required."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from experiments.crew.sight import mounted, refuse_other_mount, refuse_other_sto
 from experiments.workload import HostLost
 from monitoring.machine import capacities
 
-BACK_SECONDS = 60.0  # that a lost member, or another in its place, is waited for
+BACK_SECONDS = 60.0  # wait for a lost member or its replacement
 _POLL_SECONDS = 0.2
 _MOST_OFFSET_SECONDS = 1.0  # of a member's clock: its calls are counted by the second, and a trace by less
 
@@ -37,20 +37,20 @@ class Seat:
 
 
 class Admission:
-    """Members that were looked at. `roots`: of this process; `source`: a directory that every member has to see."""
+    """Members that were checked. `roots`: of this process; `source`: a directory that every member must see."""
 
     def __init__(self, crew: Crew, roots: Mapping[str, Path], source: Path, say: Callable[[str], None]) -> None:
         self.crew, self.roots, self._source, self._say = crew, roots, source, say
-        self._admitted: dict[str, Hello] = {}  # by id, in the order in which they were looked at
+        self._admitted: dict[str, Hello] = {}  # by id, in the order of the checks
 
     @property
     def admitted(self) -> list[Hello]:
-        """All that have been, those with them that were lost."""
+        """All members that were ever admitted, lost ones included."""
         return list(self._admitted.values())
 
     def await_workers(self, workers: int, seconds: float) -> list[Seat]:
-        """Seats for so many workers, members that worked before first. Raises UsageError for a member that may not work, and
-        where there are too few, RunFailed where one that was lost does not come back."""
+        """Wait for so many workers and return their seats, members of earlier runs first. Raises UsageError for a
+        member that may not work or if there are too few workers, RunFailed if a lost member does not come back."""
         deadline = time.monotonic() + seconds
         while True:
             present = sorted(self.crew.present(), key=lambda one: (one.id not in self._admitted, one.name))
@@ -60,7 +60,7 @@ class Admission:
                         self._admit(member)
                     return seats(present, workers)
                 except HostLost:
-                    continue  # it was killed a moment ago, and is not there any more
+                    continue  # it was killed a moment ago and is no longer connected
             if time.monotonic() > deadline:
                 raise _too_few(present, workers, lost=bool(self._admitted))
             time.sleep(_POLL_SECONDS)
@@ -101,8 +101,8 @@ class Admission:
             refuse_other_storage(member, sight, storage, token, text, self._source if look.source else None)
 
     def unseen(self, memory: Path) -> str | None:
-        """Why a directory of this host's memory is no null storage for the members: one of them sees another one at that place, or
-        none. None: all have it in common. Raises HostLost, SystemFault."""
+        """Return why a directory of this host's memory cannot be null storage: a member sees another directory there,
+        or none. Return None if all members share it. Raises HostLost, SystemFault."""
         with token_in(memory) as (token, text):
             look = Look(token=place_at(token, self.roots))  # type: ignore[arg-type]  # it is below the root of null storage
             while True:
@@ -112,7 +112,7 @@ class Admission:
                     break
                 except HostLost:
                     if self.here() == members:
-                        raise  # it is connected and does not answer
+                        raise  # a member is connected and does not answer
         for member, sight in zip(members, (msgspec.convert(answer, Sight) for answer in answers), strict=True):
             if sight.token != text or sight.unseen:
                 return (
@@ -122,16 +122,16 @@ class Admission:
         return None
 
     def offsets(self, members: Sequence[Hello]) -> dict[str, tuple[float, float]]:
-        """Of each by id: its clock less this one's, and by how much that may be off. Raises SystemFault, HostLost."""
+        """Return for each member's id its clock less this host's, and the error bound. Raises SystemFault, HostLost."""
         return {member.id: self.crew.offset(member) for member in members}
 
     def here(self) -> list[Hello]:
-        """Members that are admitted and connected. Raises BrokerFault."""
+        """Return the members that are admitted and connected. Raises BrokerFault."""
         present = {hello.id for hello in self.crew.present()}
         return [member for member in self.admitted if member.id in present]
 
     def drop(self, directories: Sequence[Path], when: str) -> list[Drop]:
-        """Have every member that is admitted and here drop its caches, at the same time."""
+        """Have every admitted and connected member drop its caches, all at the same time."""
         places = tuple(filter(None, (place_at(path, self.roots) for path in directories)))
         asked = [(member, DropOrder(places=places)) for member in self.here()]
         answers = self.crew.ask_all(asked, LONG_SECONDS)
@@ -152,8 +152,8 @@ def _too_few(present: Sequence[Hello], workers: int, *, lost: bool) -> UsageErro
 
 
 def seats(members: Sequence[Hello], workers: int) -> list[Seat]:
-    """So many workers over the members, evenly over client caches first; those that would have none are left out.
-    Raises UsageError for two of one name."""
+    """Distribute so many workers over the members, evenly over client caches first; members without a worker are left
+    out. Raises UsageError if two members have the same name."""
     share = dict.fromkeys((member.id for member in members), 0)
     by_cache: dict[tuple[Any, Any], int] = {}
     for _ in range(workers):
@@ -181,10 +181,10 @@ def cache_of(member: Hello) -> tuple[Any, Any]:
 
 
 def described(members: Sequence[Hello]) -> list[dict[str, Any]]:
-    """For the disclosure."""
+    """Describe the members for the disclosure."""
     return [{**member.host, "name": member.name, "storage": member.storage} for member in members]
 
 
 def usable(members: Sequence[Hello], what: str) -> float:
-    """CPUs or bytes of memory (`what`) that the members may use together."""
+    """Return the CPUs or bytes of memory (`what`) that the members may use together."""
     return sum(capacities((member.host for member in members), what, "boot_id").values())

@@ -1,4 +1,4 @@
-"""A system that an experiment has for itself: no job runs meanwhile, and no other experiment."""
+"""Exclusive use of a system by one experiment: no job and no other experiment runs meanwhile."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _AT_REST = (JobState.PAUSED, JobState.SUSPENDED)
 
 @contextmanager
 def held_system(crew: Crew, databases: Sequence[Database], wait: float, say: Callable[[str], None]) -> Iterator[None]:
-    """For as long as the block lasts; databases that a killed experiment left are removed first. Raises UsageError while another
-    experiment runs, or a job still after `wait` seconds, SystemFault."""
+    """Hold the system during the block; first remove databases that a killed experiment left. Raises UsageError if
+    another experiment is running or a job still runs after `wait` seconds, SystemFault."""
     with contextlib.ExitStack() as locks:
         for database in databases:
             if not locks.enter_context(database.listen()).try_lock(EXPERIMENT_KEY):
@@ -39,7 +39,7 @@ def held_system(crew: Crew, databases: Sequence[Database], wait: float, say: Cal
 
 
 def _await_jobs(databases: Sequence[Database], wait: float, say: Callable[[str], None]) -> None:
-    """No other begins: the system is held. Raises UsageError."""
+    """Wait until no job runs; no other starts, since the system is held. Raises UsageError."""
     deadline, told = time.monotonic() + wait, ""
     while True:
         try:
@@ -72,8 +72,8 @@ def _left(databases: Sequence[Database]) -> list[str]:
 
 @contextmanager
 def run_databases(crew: Crew, system: Settings, databases: int) -> Iterator[tuple[str, Settings, list[Database]]]:
-    """Fresh databases on the first so many servers, removed at the end: the run's id, settings with them, and the databases
-    with the schema. Raises SystemFault."""
+    """Create databases on the first so many servers and remove them at the end: yield the run's id, settings with them,
+    and the databases with the schema. Raises SystemFault."""
     run = secrets.token_hex(8)
     opened: list[Database] = []
     crew.provision(Make(run=run, databases=databases))

@@ -1,4 +1,4 @@
-"""Members of the crew at a run: they have its workers from entering to leaving, and the queue manager its databases."""
+"""Leases of crew members: a run has their workers, and the queue manager its databases, from entering to leaving."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 
 
 class Working:
-    """Members that work for a run, from entering to leaving; then `left` has what each counted. One that is at work when the block
-    fails stops when it notices that its lease is over. Raises HostLost, SystemFault."""
+    """Members that work for a run, from entering to leaving; `left` then has what each counted. If the block fails, a
+    member stops when it notices that its lease is over. Raises HostLost, SystemFault."""
 
     def __init__(self, admission: Admission, members: Sequence[Hello], run: str) -> None:
         self._admission, self._crew = admission, admission.crew
@@ -40,7 +40,8 @@ class Working:
         self.left: list[dict[str, Any]] = []
 
     def order(self, orders: Iterable[Any], seconds: float = ASK_SECONDS) -> list[Mapping[str, Any]]:
-        """Have each member carry out its own at the same time; what came of them. Raises HostLost, SystemFault."""
+        """Have each member carry out its order, all at the same time; return their answers. Raises HostLost,
+        SystemFault."""
         return self._crew.ask_all(list(zip(self._members, orders, strict=True)), seconds)
 
     def __enter__(self) -> Self:
@@ -54,7 +55,7 @@ class Working:
         return self
 
     def _begin(self) -> None:
-        """What else entering does."""
+        """Do the part of entering that a subclass adds."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -90,29 +91,29 @@ class Working:
         ]
 
     def _end(self) -> None:
-        """After a failure: members that are here return; what a lost one held ends when it notices."""
+        """Have connected members return after a failure; a lost one returns when it notices that its lease is over."""
         for member in self._members:
             try:
                 self._crew.ask(member, Return(run=self._run))
             except (HostLost, SystemFault):
-                continue  # it notices by itself that the lease is over, and what failed first is what is reported
+                continue  # the member notices that the lease is over, and the first failure is the one to report
         self._detach()
 
     def _detach(self) -> None:
-        """The run is not wanted any more."""
+        """End the lease."""
         self._over = True
         self._held.close()
 
 
 class Leased(Working):
-    """Entering it has the members start their workers, waits until all have registered, and only then has the queue manager
-    dispatch. Leaving it ends the workers."""
+    """Members with workers: entering starts the workers, waits until all have registered and then lets the queue
+    manager dispatch; leaving ends the workers."""
 
     def __init__(
         self, admission: Admission, seats: Sequence[Seat], run: str, databases: Sequence[Database], place: Place,
         slots: int, filer: Place | str, mount: str | None = None,
     ) -> None:  # fmt: skip
-        """`mount`: of the members' own configuration; None: as the storage is mounted."""
+        """`mount`: from the members' own configuration; None: as the storage is mounted."""
         super().__init__(admission, [seat.member for seat in seats], run)
         self.seats, self._databases = list(seats), databases
         self._place, self._slots, self._filer, self._mount = place, slots, filer, mount
@@ -121,12 +122,13 @@ class Leased(Working):
 
     @property
     def hosts(self) -> list[str]:
-        """Labels of the client caches, where there are several: tasks that read again go to another one."""
+        """Labels of the client caches if there are several: tasks that read again then go to another one."""
         labels = list(dict.fromkeys(seat.host for seat in self.seats))
         return labels if len(labels) > 1 else []
 
     def used(self) -> tuple[float, float, float]:
-        """Time by the members' clocks, and the workers' CPU and run-queue seconds so far. Raises BrokerFault."""
+        """Return the time by the members' clocks, and the CPU and run-queue seconds of the workers so far. Raises
+        BrokerFault."""
         here = {hello.id: hello for hello in self._crew.present()}
         for member in self._members:
             hello = here.get(member.id)
@@ -137,7 +139,8 @@ class Leased(Working):
         return at, sum(one.cpu_s for one in said), sum(one.waited_s for one in said)
 
     def cpu_s(self) -> float:
-        """CPU seconds of the workers, as all members report them after this call. Raises HostLost, BrokerFault."""
+        """Return the CPU seconds of the workers, as all members report them after this call. Raises HostLost,
+        BrokerFault."""
         before, _, _ = self.used()
         while True:
             at, used, _ = self.used()
@@ -147,7 +150,7 @@ class Leased(Working):
             time.sleep(BEAT_SECONDS / 10)
 
     def check(self) -> None:
-        """What `Tended.check` is."""
+        """Implement `Tended.check`."""
         now = time.monotonic()
         if now >= self._next_check:
             self._next_check = now + _CHECK_SECONDS
@@ -178,7 +181,7 @@ class Leased(Working):
         )
 
     def _detach(self) -> None:
-        """The queue manager lets go of the databases, so that they can be removed."""
+        """Have the queue manager release the databases, so that they can be removed."""
         if self._over:
             return
         super()._detach()

@@ -37,9 +37,9 @@ from experiments.workload import HostLost
 from monitoring.broker import connect
 
 _PROVISION_SECONDS = 60.0  # for the provisioner, which may be starting
-ASK_SECONDS, LONG_SECONDS = 120.0, 3_600.0  # that an answer may take; to an order that is work
+ASK_SECONDS, LONG_SECONDS = 120.0, 3_600.0  # limits for an answer; LONG_SECONDS for an order that is work
 _SLACK_SECONDS = 30.0  # of a broker on a machine whose CPUs are all busy
-_WAIT_SECONDS = 1.0  # for an answer, between two looks whether the member is still there
+_WAIT_SECONDS = 1.0  # for an answer, between two checks that the member is still connected
 _HOLD_SECONDS = ALIVE_SECONDS / 5
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Crew:
         self._client: Any = connect(url, block_seconds=_SLACK_SECONDS)
 
     def present(self) -> list[Hello]:
-        """The members that are here now, by name. Raises BrokerFault."""
+        """Return the connected members by name. Raises BrokerFault."""
         with _broker():
             ids = sorted(one.decode() for one in self._client.smembers(MEMBERS))
             texts = self._client.mget([f"{MEMBER}{one}" for one in ids]) if ids else []
@@ -64,14 +64,15 @@ class Crew:
         return sorted(found, key=lambda hello: (hello.name, hello.id))
 
     def check(self, members: Sequence[Hello]) -> None:
-        """Raises HostLost for one that is not here any more."""
+        """Raise HostLost if one of the members is no longer connected."""
         here = {hello.id for hello in self.present()}
         for member in members:
             if member.id not in here:
                 raise HostLost(f"member {member.name} was lost: it does not answer any more")
 
     def ask(self, member: Hello, order: Any, seconds: float = ASK_SECONDS) -> Mapping[str, Any]:
-        """Have one member carry out an order and wait for what came of it, for as long as the member is there.
+        """Have one member carry out an order and return its answer; wait as long as the member is connected. An order
+        to a lost member is withdrawn, except a `Return`. Raises HostLost, SystemFault if the order failed, BrokerFault.
 
         Of a member that is lost the order is taken back, should it come again: but for a `Return`. Raises HostLost,
         SystemFault where it could not be done, BrokerFault."""
@@ -85,7 +86,7 @@ class Crew:
         return self._order(f"{OF_MEMBER}{member.id}", order, f"member {member.name}", patient)
 
     def _order(self, receiver: str, order: Any, who: str, patient: Callable[[], None]) -> Mapping[str, Any]:
-        """What came of it. `patient` is called about once a second, and raises where nothing is to be waited for."""
+        """Send an order and return its answer. `patient` is called about once a second and raises to end the wait."""
         envelope = Envelope(id=secrets.token_hex(16), order=raw(order))
         text = msgspec.json.encode(envelope)
         with _broker():
@@ -103,7 +104,7 @@ class Crew:
         return answer.of
 
     def ask_all(self, asked: Sequence[tuple[Hello, Any]], seconds: float = ASK_SECONDS) -> list[Mapping[str, Any]]:
-        """The same of several at the same time; what came of it in their order."""
+        """Do the same with several members at the same time; return the answers in their order."""
         if not asked:
             return []
         pool = ThreadPoolExecutor(len(asked))
@@ -113,7 +114,7 @@ class Crew:
             pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C does not wait for answers
 
     def provision(self, order: Make) -> None:
-        """Have the provisioner carry out an order. Raises SystemFault where it is not there or could not, BrokerFault."""
+        """Have the provisioner carry out an order. Raises SystemFault if it is not connected or failed, BrokerFault."""
         deadline = time.monotonic() + _PROVISION_SECONDS
 
         def patient() -> None:
@@ -126,12 +127,12 @@ class Crew:
         self._order(PROVISIONER, order, "the provisioner", patient)
 
     def offset(self, member: Hello) -> tuple[float, float]:
-        """The member's clock, as `offset_of` has it. Raises what `ask` does."""
+        """Return the offset of the member's clock, as `offset_of` does. Raises the errors of `ask`."""
         return offset_of(lambda: float(self.ask(member, Clock())["now"]))
 
     @contextlib.contextmanager
     def held(self, run: str) -> Iterator[None]:
-        """The run is wanted for as long as the block lasts: members that do not hear this for `ALIVE_SECONDS` leave it. Raises
+        """Keep the run's lease during the block: members that do not see it for `ALIVE_SECONDS` leave the run. Raises
         BrokerFault."""
         over = threading.Event()
         self._hold(run)
@@ -160,13 +161,13 @@ class Crew:
                 log.warning("run %s: %s", run, fault)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._client.close()
 
 
 @contextlib.contextmanager
 def _broker() -> Iterator[None]:
-    """Its errors as BrokerFault."""
+    """Report errors of the client library as BrokerFault."""
     try:
         yield
     except redis.RedisError as error:
@@ -174,7 +175,7 @@ def _broker() -> Iterator[None]:
 
 
 def _hello(identity: str, text: bytes) -> Hello:
-    """Decode a member's hello, as far as possible also one of another version: its `version` shows that it is one."""
+    """Decode a member's hello, as far as possible also that of another version: `version` then says so."""
     try:
         return msgspec.json.decode(text, type=Hello)
     except msgspec.MsgspecError:

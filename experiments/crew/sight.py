@@ -1,4 +1,4 @@
-"""Whether a member of the crew has the same storage: both sides read what the other one wrote there."""
+"""Checks that a member of the crew has the same storage: each side reads what the other one wrote."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _MISSING = os.strerror(errno.ENOENT)
 
 
 def sign_of(token: Path, member: str) -> Path:
-    """The file that a member of that id leaves (`core.crew.Look`)."""
+    """Return the file that the member with that id leaves (`core.crew.Look`)."""
     return token.with_name(f"{token.name}.{member}")
 
 
 @contextmanager
 def token_in(storage: Path) -> Iterator[tuple[Path, str]]:
-    """A file there and what it holds, for as long as the block lasts; then it goes, with every sign. Raises StorageFault."""
+    """Create a file there and yield it with its content; remove it and every sign at the end. Raises StorageFault."""
     file, text = storage / f"{_TOKEN}{secrets.token_hex(8)}", secrets.token_hex(16)
     try:
         file.write_text(text, encoding="ascii")
@@ -45,8 +45,8 @@ def token_in(storage: Path) -> Iterator[tuple[Path, str]]:
 def refuse_other_storage(
     member: Hello, sight: Sight, storage: Path, token: Path, text: str, source: Path | None
 ) -> None:
-    """Raises UsageError in one line unless the member sees what this process does, and the reverse. `source`: None where it is
-    below none of the roots that members have, which is so of a crew on this host alone."""
+    """Raise UsageError unless the member sees what this process does, and the reverse. `source`: None if it is below
+    none of the members' roots, as with a crew on this host alone."""
     who, here = f"member {member.name}", place(storage)
     there = member.roots.get("storage", str(storage))
     why = sight.unseen.get("token")
@@ -79,14 +79,14 @@ def refuse_other_storage(
 
 
 def mounted(storage: Place) -> str:
-    """`nfs4 of filer:/x`, of a place as the disclosure has it."""
+    """Return a place of the disclosure as `nfs4 of filer:/x`."""
     mount = storage.get("mount")
     return f"{mount['type']} of {mount['source']}" if isinstance(mount, dict) else str(storage.get("label", "unknown"))
 
 
 def refuse_other_mount(path: Path, first: tuple[str, Place], second: tuple[str, Place]) -> None:
-    """Raise UsageError where two hosts, by name, mount the same storage in different ways: that is another client, and
-    `compare` would refuse to compare the two."""
+    """Raise UsageError if two hosts, given with their names, mount the same storage differently: that is another
+    client, and `compare` would refuse to compare the two."""
     (one, ours), (two, theirs) = first, second
     if mounted(ours) != mounted(theirs):
         raise UsageError(
@@ -101,14 +101,14 @@ def refuse_other_mount(path: Path, first: tuple[str, Place], second: tuple[str, 
 
 
 def _options(storage: Place, other: Place) -> str:
-    """That one has and the other has not, but for who mounts it."""
+    """Return the options that only the first has, without those that say who mounts it."""
     ours, theirs = (mount_options({"storage": a}, {"storage": b}) for a, b in ((storage, other), (other, storage)))
     return ", ".join(option for option in ours if option not in theirs)
 
 
 def _unsigned(token: Path, member: str, text: str) -> str | None:
-    """Why the sign is not read here; None: it is. A directory's entries may be cached for a moment: opening the file by
-    its name asks the filer."""
+    """Return why the sign cannot be read here; None if it can. A directory's entries may be cached for a moment:
+    opening the file by its name asks the filer."""
     try:
         there = sign_of(token, member).read_bytes()
     except OSError as error:

@@ -1,4 +1,5 @@
-"""The system that an experiment takes its workers and databases from: the one of the settings, or one that is started for it."""
+"""The system that provides an experiment's workers and databases: that of the settings, or one that is started for
+it."""
 
 from __future__ import annotations
 
@@ -29,15 +30,15 @@ from experiments.places import scratch_place
 from sql.session import Database
 
 WAIT_SECONDS = 15.0  # for members that are connecting
-_START_SECONDS = 120.0  # for the command's own
-_FAR_SECONDS = 600.0  # for those that people start on other hosts
+_START_SECONDS = 120.0  # for members that the command starts
+_FAR_SECONDS = 600.0  # for members that people start on other hosts
 JOIN = "join"  # in scratch: the file for `edbench worker --join`
 _BESIDE = 16  # slots' worth of connections for the system's own queue manager and this command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The most that any run needs."""
+    """The largest number of each that any run needs."""
 
     workers: int
     databases: int
@@ -46,9 +47,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
-    """How members come to an experiment. `listen`: an address of this host at which the services of an experiment's own system
-    are reached, by members of other hosts in place of one here. `wait`: seconds for members to connect and for jobs of others to
-    end; None: a default. Raises UsageError for what is no address."""
+    """Options for how members join an experiment. `listen`: an address of this host at which an experiment's own system
+    serves members of other hosts, instead of one here. `wait`: seconds for members to connect and for jobs of others to
+    end; None: a default. Raises UsageError for an invalid address."""
 
     listen: str | None = None
     wait: float | None = None
@@ -64,12 +65,12 @@ class Ways:
             raise UsageError(f"--listen is {self.listen!r}; it must be one address of this host, such as 10.0.0.1")
 
     def refuse_standing(self, settings: Settings) -> None:
-        """Raises UsageError where a system of its own is wanted and another one is set."""
+        """Raise UsageError if a system of its own is requested but another one is set."""
         if self.listen is not None and not settings.embedded:
             raise UsageError("--listen starts a system of its own: unset EDBENCH_DATABASES and EDBENCH_BROKER")
 
     def seconds(self, *, own: bool) -> float:
-        """That members are waited for; `own`: by a system that starts them itself."""
+        """Return how long members are awaited; `own`: by a system that starts them itself."""
         if self.wait is not None:
             return self.wait
         return _FAR_SECONDS if self.listen is not None else _START_SECONDS if own else WAIT_SECONDS
@@ -77,7 +78,7 @@ class Ways:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """A system that an experiment has for itself."""
+    """A system that one experiment uses exclusively."""
 
     settings: Settings
     admission: Admission
@@ -87,9 +88,9 @@ class System:
     def run(
         self, settings: Settings, databases: int, seats: Sequence[Seat], mount: str | None
     ) -> Iterator[tuple[Settings, list[Database], Leased]]:
-        """Fresh databases for a run, and the workers of these seats, which begin when the lease is entered. `settings`: the system's,
-        with the run's storage root, slots and filer; `mount`: as of `Leased`. Raises UsageError for what members do not see,
-        SystemFault."""
+        """Provide fresh databases for a run, and the workers of these seats, which start when the lease is entered.
+        `settings`: the system's, with the run's storage root, slots and filer; `mount`: as in `Leased`. Raises
+        UsageError if members do not see the storage root, SystemFault."""
         there = place_at(settings.storage, self.admission.roots)
         if there is None:
             raise UsageError(f"the members do not see {settings.storage}; it has to be below {self.settings.storage}")
@@ -99,7 +100,8 @@ class System:
             yield attached, opened, leased
 
     def named_filer(self, filer: str, storage: Path) -> Place | str:
-        """The emulated filer as an order names it; a file that the members do not see is copied into the run's storage root."""
+        """Return the emulated filer as an order names it; a file that the members do not see is copied into the run's
+        storage root."""
         if filer in profile_names():
             return filer
         roots = self.admission.roots
@@ -108,7 +110,7 @@ class System:
         return copied
 
     def refuse_filer(self, filer: str, seats: Sequence[Seat]) -> None:
-        """Raises UsageError where these members have no arbiter in common for an emulated filer."""
+        """Raise UsageError if these members have no common arbiter for an emulated filer."""
         hosts = {(str(seat.member.host["name"]), str(seat.member.host["boot_id"])) for seat in seats}
         if filer != "none" and (
             reason := no_common_arbiter(self.settings.databases[0].name, hosts, self.settings.filer_arbiter)
@@ -120,8 +122,8 @@ class System:
 def taken_system(
     given: Settings, env: Mapping[str, str], source: Path, wanted: Wanted, say: Callable[[str], None], ways: Ways
 ) -> Iterator[tuple[System, list[Seat]]]:
-    """For an experiment, with its first seats; at the end everything is as it was. `source`: a directory that all members have to
-    see. Raises UsageError, SystemFault."""
+    """Provide a system for an experiment, with its first seats; restore everything at the end. `source`: a directory
+    that all members must see. Raises UsageError, SystemFault."""
     ways.refuse_standing(given)
     with contextlib.ExitStack() as stack:
         settings = stack.enter_context(_started(given, env, wanted, ways, say)) if given.embedded else given
@@ -154,7 +156,7 @@ def taken_system(
 def _started(
     given: Settings, env: Mapping[str, str], wanted: Wanted, ways: Ways, say: Callable[[str], None]
 ) -> Iterator[Settings]:
-    """Services for the whole experiment, and a member of this host where no others are awaited."""
+    """Start services for the whole experiment, and a member on this host unless others are awaited."""
     names = [f"db{number}" for number in range(1, wanted.databases + 1)]
     with (
         scratch_place(given, f"crew-{secrets.token_hex(4)}") as place,
@@ -173,7 +175,8 @@ def _started(
 
 
 def _awaited(workers: int, settings: Settings, file: Path) -> str:
-    """What is to be done on the hosts, in a line; the file has what a member needs, the workers' login too."""
+    """Return in one line what to do on the hosts; write a file with what a member needs, including the workers'
+    login."""
     there = from_afar(settings).environment()
     try:
         write_private(file, "".join(f"{name}={there[name]}\n" for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")))
@@ -189,7 +192,7 @@ def _awaited(workers: int, settings: Settings, file: Path) -> str:
 
 
 def _commands(name: str, slots: int) -> Sequence[str]:
-    """Of the processes of a command's own system: the queue manager, and one member for all workers."""
+    """Return the commands of an experiment's own system: the queue manager, and one member for all workers."""
     if not name.startswith("w1-w"):
         return module_commands(name, slots)
     many = name.removeprefix("w1-w")

@@ -1,1 +1,2 @@
-"""Result packages: what was observed, what is computed from it, the hashes of both, and whether they fit each other."""
+"""Result packages: observations, what is computed from them, the hashes of both, and the check that they fit each
+other."""

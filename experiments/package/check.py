@@ -1,4 +1,4 @@
-"""Makes a package of a result's directory, and checks that one is whole and true to what was observed.
+"""Makes a package of a result's directory, and checks that a package is complete and follows from its observations.
 
 A check compares hashes, then recomputes everything: `experiments.study` makes the result again,
 `experiments.report.page` the report, as they did when it was measured."""
@@ -28,7 +28,8 @@ from experiments.workloads import about as about_of
 
 
 def finish(result: Result, directory: Path) -> Path:
-    """Write report, series and figures next to the result, then the manifest; the report's path. Raises RunFailed."""
+    """Write report, series and figures next to the result, then the manifest; return the report's path. Raises
+    RunFailed."""
     from experiments.report.page import write_report  # draws: matplotlib is slow to come
 
     page = write_report(result, directory)
@@ -40,9 +41,7 @@ def finish(result: Result, directory: Path) -> Path:
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ROUNDED = Decimal("0.000002")
-_DRAWN = re.compile(
-    r"(?<=-)[a-zA-Z]+[0-9a-f]{10}\b"
-)  # what a drawing calls a part of it, after that part's coordinates
+_DRAWN = re.compile(r"(?<=-)[a-zA-Z]+[0-9a-f]{10}\b")  # the name of a drawing's part, derived from its coordinates
 
 TRUSTED = (
     "that the records in raw/ were observed: a signature shows who vouches for them",
@@ -54,17 +53,17 @@ TRUSTED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What came of it."""
+    """Result of a check."""
 
     differences: tuple[str, ...]  # one line each; none: it is what was observed
     trusted: tuple[str, ...]  # what could not be recomputed
     signed: str | None  # by which key; None: not signed
-    made_by: str | None  # another version of edbench, whose figures may differ for that
+    made_by: str | None  # another version of edbench, whose figures may therefore differ
 
 
 def check(directory: Path, signers: Path | None = None) -> Checked:
-    """`signers`: an allowed signers file of ssh-keygen(1); None: any key is good. Raises UsageError when the directory is
-    no package, or for a signers file that is none."""
+    """Check a package. `signers`: an allowed signers file of ssh-keygen(1); None accepts any key. Raises UsageError if
+    the directory is no package or the signers file is invalid."""
     differences, signed = examined(directory, signers)
     trusted, made_by = list(TRUSTED), None
     try:
@@ -80,7 +79,8 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
 
 
 def recomputed(directory: Path) -> Result:
-    """The result out of what was observed; raises UsageError, and more for what no run ever left."""
+    """Recompute the result from its observations. Raises UsageError, and other errors for observations that no run
+    leaves."""
     study = read_study(directory / RAW)
     return evaluated(study, Records(directory / RAW, about_of(study.workload)))
 
@@ -99,7 +99,7 @@ def _against_result(directory: Path, result: Result) -> Iterator[str]:
 
 
 def differing(written: Any, again: Any, at: str) -> Iterator[str]:
-    """Each place at which plain data differs, with both values."""
+    """Yield each place at which plain data differs, with both values."""
     if isinstance(written, dict) and isinstance(again, dict):
         for key in [*again, *(key for key in written if key not in again)]:
             where = f"{at}.{key}" if at else str(key)
@@ -126,7 +126,7 @@ def _short(value: Any) -> str:
 
 
 def _against_files(directory: Path, result: Result) -> Iterator[str]:
-    """Make the report and its series again and compare them with the files. Any other file is a difference."""
+    """Recreate the report and its series and compare them with the files. Any other file is a difference."""
     from experiments.report.page import build_sections, figure_name, plots, texts  # draws: matplotlib is slow to come
 
     runs = sum(len(point.repeats) for point in result.points)
@@ -144,8 +144,8 @@ def _against_files(directory: Path, result: Result) -> Iterator[str]:
 
 
 def same_text(name: str, one: bytes, other: str) -> bool:
-    """Compare byte for byte, except the last of six decimals of what a report draws, and the names that drawings make
-    of it: CPUs differ in how they round it."""
+    """Compare byte for byte, except for the last of six decimals in drawings and for the names that these give to
+    parts: CPUs round differently."""
     if one == other.encode() or not name.endswith(".html"):
         return one == other.encode()
     text, other = _numbered(one.decode("utf-8", "replace")), _numbered(other)
@@ -156,14 +156,15 @@ def same_text(name: str, one: bytes, other: str) -> bool:
 
 
 def _numbered(report: str) -> str:
-    """With drawn parts called by the order in which they are met."""
+    """Return the report with drawn parts named by the order in which they appear."""
     met: dict[str, int] = {}
     return _DRAWN.sub(lambda found: f"part {met.setdefault(found[0], len(met))}", report)
 
 
 def describe(directory: Path, text: str, what: str = SHEET) -> Path:
-    """The report's path. A signature of before is removed: it is over another manifest. Raises UsageError for what is no
-    sheet, which is named as `what`, and for a package that does not check, RunFailed."""
+    """Add a sheet to a package and return the report's path. A previous signature is removed: it is over another
+    manifest. Raises UsageError for an invalid sheet, which is named as `what`, and for a package that fails its check,
+    RunFailed."""
     parse_sheet(text, what)
     if differences := check(directory).differences:
         raise UsageError(f"{directory} fails its check, so nothing is added to it: {differences[0]}")
@@ -175,9 +176,8 @@ def describe(directory: Path, text: str, what: str = SHEET) -> Path:
 
 
 def take(paths: Sequence[Path], *, unchecked: bool) -> tuple[list[Result], list[str]]:
-    """The results, and a label for each that does not check; without `unchecked` the first of these raises UsageError.
-
-    A path is a package's, or a result's of before packages."""
+    """Return the results, and a label for each that fails its check; without `unchecked` the first of these raises
+    UsageError. A path is that of a package, or of a result that predates packages."""
     results = [read_result(path) for path in paths]
     labels = []
     for number, path in enumerate(paths, 1):
@@ -191,7 +191,7 @@ def take(paths: Sequence[Path], *, unchecked: bool) -> tuple[list[Result], list[
 
 
 def unsealed(directory: Path) -> str | None:
-    """Why a directory is no package whose files are those of its manifest; None when it is. Nothing is recomputed."""
+    """Return why a directory is no package whose files match its manifest; None if it is. Nothing is recomputed."""
     try:
         differences = broken(directory)
     except UsageError as error:
@@ -200,7 +200,7 @@ def unsealed(directory: Path) -> str | None:
 
 
 def doubt(path: Path) -> str | None:
-    """Why a result is not to be believed, in one line; None when it checks."""
+    """Return in one line why a result is not to be believed; None if it passes its check."""
     if not path.is_dir() and path.name != FILE:
         return f"{path} is not a result package: give its directory"
     directory = path if path.is_dir() else path.parent

@@ -1,5 +1,5 @@
-"""`MANIFEST.sha256`: a hash of every file of a package, in the format of sha256sum(1), which checks it too; and
-signatures over it by ssh-keygen(1): keys that people have, and what they know to check them with."""
+"""`MANIFEST.sha256`: a hash of every file of a package, in the format of sha256sum(1), which can check it; and
+signatures over it by ssh-keygen(1), whose keys people already have and can check."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def seal(directory: Path) -> Path:
 
 
 def files_of(directory: Path) -> list[str]:
-    """Everything in a package but the manifest and its signature, with `/` between the parts, sorted; links too."""
+    """Return every file and link of a package except the manifest and its signature, sorted, with `/` between the
+    parts."""
     files = []
     for parent, folders, names in os.walk(directory):
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
@@ -43,7 +44,7 @@ def files_of(directory: Path) -> list[str]:
 
 
 def broken(directory: Path) -> list[str]:
-    """Where the files are not those of the manifest, a line each. Raises UsageError when there is no manifest."""
+    """Return a line for each file that differs from the manifest. Raises UsageError if there is no manifest."""
     listed = _read(directory / MANIFEST)
     unlisted = sorted(strays(set(files_of(directory)), listed.keys()))
     return [*_changed(directory, listed), *(f"{name}: not in the manifest" for name in unlisted)]
@@ -94,7 +95,8 @@ _PROGRAM = "ssh-keygen"
 
 
 def sign(directory: Path, key: Path) -> Path:
-    """Sign the manifest with a private key, or with an agent's by its public one; the signature's path. Raises UsageError."""
+    """Sign the manifest with a private key, or with an agent's by its public one; return the signature's path. Raises
+    UsageError."""
     signature = directory / SIGNATURE
     try:
         signature.unlink(missing_ok=True)
@@ -107,8 +109,8 @@ def sign(directory: Path, key: Path) -> Path:
 
 
 def examined(directory: Path, signers: Path | None) -> tuple[list[str], str | None]:
-    """Where the files are not those of the manifest, or what is wrong with the signature, a line each; and who signed it, which
-    is required where there are `signers`. Raises UsageError when there is no manifest."""
+    """Return a line for each file that differs from the manifest or error of the signature; and who signed it, which is
+    required if `signers` are given. Raises UsageError if there is no manifest."""
     differences = broken(directory)
     if not (directory / SIGNATURE).exists() and signers is None:
         return differences, None
@@ -119,8 +121,8 @@ def examined(directory: Path, signers: Path | None) -> tuple[list[str], str | No
 
 
 def signed_by(directory: Path, signers: Path | None) -> str:
-    """Who signed it, as ssh-keygen prints it. Raises RunFailed when it is not signed, when none of the signers signed
-    it or when something else was signed, UsageError when there is no ssh-keygen."""
+    """Return who signed it, as ssh-keygen prints it. Raises RunFailed if it is not signed, none of the signers signed
+    it or something else was signed, UsageError if ssh-keygen is missing."""
     signature = directory / SIGNATURE
     if not signature.is_file():
         raise RunFailed(f"{SIGNATURE}: missing; the package is not signed")

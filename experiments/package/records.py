@@ -1,4 +1,4 @@
-"""What was observed of each run: one file a run, written as the run ends, and read again one at a time.
+"""Records of the observations of each run: one file for each, written as the run ends, and read one at a time.
 
 `raw/study.json` has what was requested and what was observed outside the runs; `raw/runs/000.json.gz` has the first
 run with its load and number. A run of an hour has some megabytes: they are not held in memory."""
@@ -44,13 +44,13 @@ class Study:
 
 
 class Records:
-    """Below a directory, which need not be the package's yet."""
+    """Records below a directory, which need not be the package's yet."""
 
     def __init__(self, directory: Path, about: About) -> None:
         self._runs, self._about = directory / RUNS, about
 
     def keep(self, turn: Turn, observed: Any, array: Sequence[Counted]) -> Run:
-        """Write what was observed of a run and what the array counted meanwhile. Return the run that is computed from its file.
+        """Write the observations of a run and what the array counted meanwhile; return the run computed from that file.
         Raises RunFailed."""
         data = {
             "order": turn.order,
@@ -72,8 +72,8 @@ class Records:
         return self.read(turn.order, turn.at, turn.repeat)[1]
 
     def read(self, order: int, at: At, repeat: int) -> tuple[Any, Run]:
-        """What was observed of the run that was made at this place, and the run; raises UsageError when there is none, or
-        another."""
+        """Return the observations of the run at this place, and the run. Raises UsageError if it is missing or another
+        run."""
         name = f"{RAW}/{RUNS}/{self._file(order).name}"
         try:
             data = msgspec.json.decode(gzip.decompress(self._file(order).read_bytes()))
@@ -89,11 +89,11 @@ class Records:
         return observed, replace(run, array=uses(array))
 
     def has(self, order: int) -> bool:
-        """Whether the run at this place was made, by a command that was interrupted later."""
+        """Return whether the run at this place was made, by a command that was interrupted later."""
         return self._file(order).is_file()
 
     def count(self) -> int:
-        """How many files there are."""
+        """Return the number of files."""
         return sum(1 for _ in self._runs.glob("*")) if self._runs.is_dir() else 0
 
     def _file(self, order: int) -> Path:
@@ -101,7 +101,7 @@ class Records:
 
 
 def write_study(study: Study, directory: Path) -> None:
-    """`study.json` in `directory`; raises RunFailed."""
+    """Write `study.json` in `directory`. Raises RunFailed."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         text = json.dumps(msgspec.to_builtins(study), indent=1, allow_nan=False)
@@ -111,7 +111,7 @@ def write_study(study: Study, directory: Path) -> None:
 
 
 def read_study(directory: Path) -> Study:
-    """The inverse; raises UsageError."""
+    """Read `study.json` from `directory`. Raises UsageError."""
     file = directory / STUDY
     try:
         return decode(Study, unambiguous(file.read_text(encoding="utf-8")), "study")

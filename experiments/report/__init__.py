@@ -1,4 +1,4 @@
-"""The report of an experiment: one self-contained page, with figures and series as files."""
+"""The report of an experiment: one self-contained HTML file, with figures and series as files."""
 
 FILE = "report.html"
 FIGURES = "figures"  # the directory of its pictures

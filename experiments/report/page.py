@@ -1,4 +1,4 @@
-"""Puts the sections together: `report.html`, the figures as PNG, the series as CSV."""
+"""Combines the sections: `report.html`, the figures as PNG, the series as CSV."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SERIES = "series"
 
 
 def write_report(result: Result, directory: Path) -> Path:
-    """Write `report.html`, `figures/*.png` and `series/*.csv` into the directory; returns the page's path.
+    """Write `report.html`, `figures/*.png` and `series/*.csv` into the directory; return the path of `report.html`.
 
     The page is self-contained. Existing files are replaced, and an existing disclosure sheet is included. Raises
     RunFailed when a file cannot be written, UsageError for an invalid sheet."""
@@ -43,8 +43,8 @@ def write_report(result: Result, directory: Path) -> Path:
 
 
 def build_sections(result: Result, sheet: Sheet | None = None) -> list[Section]:
-    """The sections of the workload in order, what the array counted, where it did, and the operator's disclosure sheet of the
-    filer."""
+    """Return the workload's sections in order, the array's counters if there are any, and the operator's disclosure
+    sheet of the filer."""
     sections = about(result.workload).sections(result)
     if any(run.array for point in result.points for run in point.repeats):
         sections = [*sections[:-1], array(result), sections[-1]]  # the last one is the disclosure
@@ -52,23 +52,23 @@ def build_sections(result: Result, sheet: Sheet | None = None) -> list[Section]:
 
 
 def texts(result: Result, sections: Sequence[Section]) -> dict[str, str]:
-    """The page and every series by file name; equal results give equal texts."""
+    """Return the page and every series by file name; equal results give equal texts."""
     series = [part.series for section in sections for part in section.parts if isinstance(part, Plot | Tabled)]
     return {FILE: page_html(result, sections)} | {f"{SERIES}/{one.name}.csv": _csv(one) for one in series}
 
 
 def plots(sections: Sequence[Section]) -> list[Plot]:
-    """Every figure of them."""
+    """Return every figure of the sections."""
     return [part for section in sections for part in section.parts if isinstance(part, Plot)]
 
 
 def figure_name(plot: Plot) -> str:
-    """Of its file."""
+    """Return the path of a figure's file."""
     return f"{FIGURES}/{plot.name}.png"
 
 
 def _csv(series: Series) -> str:
-    """Header and rows; numbers in full precision, unknown values empty."""
+    """Return header and rows as CSV: numbers in full precision, unknown values empty."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(series.header)
@@ -77,7 +77,7 @@ def _csv(series: Series) -> str:
 
 
 def page_html(result: Result, sections: Sequence[Section]) -> str:
-    """The whole page; well-formed as XML as well as HTML."""
+    """Return the whole page, well-formed as XML and as HTML."""
     workload = about(result.workload)
     title = workload.titled(result.kind)
     doubt = bool(shouted(result)) or any(point.limited for point in result.points) or workload.doubt(result)

@@ -1,4 +1,5 @@
-"""What a report is made of: markup, sections, figures, and tables whose columns are described once for HTML, CSV and console."""
+"""Parts of a report: markup, sections, figures, and tables whose columns are described once for HTML, CSV and
+console."""
 
 from __future__ import annotations
 
@@ -25,14 +26,15 @@ class Html(str):
 
 
 def escaped(value: object) -> Html:
-    """Markup as it is; anything else as text, with what HTML and XML cannot hold replaced by U+FFFD."""
+    """Return markup unchanged, anything else as text, with characters that HTML and XML cannot hold replaced by
+    U+FFFD."""
     if isinstance(value, Html):
         return value
     return Html(html.escape(clean(str(value))))
 
 
 def clean(text: str) -> str:
-    """The text with what HTML and XML cannot hold replaced by U+FFFD; for labels inside figures too."""
+    """Replace characters that HTML and XML cannot hold by U+FFFD; for labels inside figures too."""
     return "".join(c if _allowed(ord(c)) else "\ufffd" for c in text)
 
 
@@ -44,7 +46,8 @@ def _allowed(point: int) -> bool:
 
 
 def tag(name: str, *content: object, **attributes: object) -> Html:
-    """`<name …>content</name>`; attributes that are None are left out, `class_` and `aria_label` lose the underscore."""
+    """Return `<name …>content</name>`; attributes that are None are left out, `class_` and `aria_label` lose the
+    underscore."""
     listed = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escaped(str(value))}"'
         for key, value in attributes.items()
@@ -54,7 +57,7 @@ def tag(name: str, *content: object, **attributes: object) -> Html:
 
 
 def join(parts: Iterable[object]) -> Html:
-    """Parts one after another, each escaped unless it is markup."""
+    """Return the parts one after another, each escaped unless it is markup."""
     return Html("".join(escaped(part) for part in parts))
 
 
@@ -66,7 +69,7 @@ def table(
     text_columns: frozenset[int] = frozenset({0}),
     marked: frozenset[int] = frozenset(),
 ) -> Html:
-    """A table; columns not in `text_columns` are set flush right, rows in `marked` (by number) are highlighted."""
+    """Return a table; columns not in `text_columns` are right-aligned, rows in `marked` (by number) are highlighted."""
 
     def row(cells: Sequence[object], element: str, number: int | None = None) -> Html:
         kind = "marked" if number in marked else None
@@ -111,7 +114,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tabled:
-    """A table that has its own CSV, for what is read rather than looked at."""
+    """A table that has its own CSV, for reading rather than plotting."""
 
     table: Html
     series: Series
@@ -133,7 +136,7 @@ Parts = Sequence[Part] | str  # in reading order, or the reason why there is not
 
 
 def section(anchor: str, title: str) -> Callable[[Callable[[R], Parts]], Callable[[R], Section]]:
-    """Make a section of what a function returns."""
+    """Make a function that returns parts return a section."""
 
     def made(of: Callable[[R], Parts]) -> Callable[[R], Section]:
         @functools.wraps(of)
@@ -151,17 +154,17 @@ def section(anchor: str, title: str) -> Callable[[Callable[[R], Parts]], Callabl
 
 
 def missing(anchor: str, title: str, reason: str) -> Section:
-    """A section that gives the reason why it has nothing to show."""
+    """Return a section that gives the reason why it is empty."""
     return Section(anchor=anchor, title=title, parts=(tag("p", f"Not shown: {reason}", class_="missing"),))
 
 
 def paragraph(*content: object) -> Html:
-    """A paragraph of text."""
+    """Return a paragraph of text."""
     return tag("p", *content)
 
 
 def note(*content: object) -> Html:
-    """A remark in smaller type."""
+    """Return a remark in smaller type."""
     return tag("p", *content, class_="note")
 
 
@@ -177,19 +180,19 @@ class Column(Generic[R]):
     missing: str = "–"  # in place of None
 
     def cell(self, row: R) -> Cell:
-        """The value for the CSV."""
+        """Return the value for the CSV."""
         value = self.of(row)
         return value.median if isinstance(value, Estimate) else value
 
     def html(self, row: R) -> object:
-        """The value for the page: an estimate with its interval."""
+        """Return the value for the page: an estimate with its interval."""
         value = self.of(row)
         if isinstance(value, Estimate):
             return interval(value, lambda one: str(self.write(one)))
         return self.missing if value is None else self.write(value)
 
     def line(self, row: R) -> str:
-        """The value for the console."""
+        """Return the value for the console."""
         value = self.of(row)
         if isinstance(value, Estimate):
             return interval_text(value, lambda one: str(self.write(one)))
@@ -197,7 +200,7 @@ class Column(Generic[R]):
 
 
 def interval(estimate: Estimate, write: Callable[[float], str]) -> Html:
-    """A cell with the median, and under it the interval, where there is one."""
+    """Return a cell with the median, and under it the interval, if there is one."""
     if estimate.low is None or estimate.high is None:
         return escaped(write(estimate.median))
     return join(
@@ -214,7 +217,8 @@ def tabled(
     caption: str | None = None,
     mark: Callable[[R], bool] = lambda _row: False,
 ) -> Tabled:
-    """The table of these rows with its CSV, or the CSV of `kept`; rows for which `mark` is true are highlighted."""
+    """Return the table of these rows with its CSV, or the CSV of `kept`; rows for which `mark` is true are
+    highlighted."""
     shown = [column for column in columns if column.title is not None]
     html = table(
         [column.title for column in shown],
@@ -227,7 +231,7 @@ def tabled(
 
 
 def series(name: str, columns: Sequence[Column[R]], rows: Iterable[R]) -> Series:
-    """The CSV of these rows."""
+    """Return the CSV of these rows."""
     named = [column for column in columns if column.name]
     cells = tuple(tuple(column.cell(row) for column in named) for row in rows)
     return Series(name=name, header=tuple(column.name for column in named), rows=cells)

@@ -1,4 +1,4 @@
-"""How every figure of the report is drawn and written: one size, one type, labels with units, no display needed.
+"""Drawing and writing of the report's figures: one size, one type, labels with units, no display needed.
 
 A figure becomes SVG inside the page and a PNG file. The same figure gives the same text on every run: identifiers come
 from a salt, not from chance, and there is no date. The canvas is asked, not `savefig`: that draws a figure that has to
@@ -59,8 +59,8 @@ _STYLE: dict[RcKeyType, Any] = {
 
 @functools.cache
 def _parameters() -> dict[RcKeyType, Any]:
-    """Every parameter but the backend, as matplotlib comes and with our style over it. It checks each and sorts all of them
-    again for each that it takes out: worked out for every figure, that was a tenth of drawing."""
+    """Return every parameter except the backend: matplotlib's defaults, then our style. matplotlib checks and sorts all
+    of them each time one is read: doing this for every figure took a tenth of drawing."""
     import matplotlib as mpl
 
     with mpl.rc_context():
@@ -73,7 +73,7 @@ def _parameters() -> dict[RcKeyType, Any]:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """The report's style, whatever the caller's own matplotlib settings are, which come back afterwards."""
+    """Apply the report's style; restore the caller's matplotlib settings afterwards."""
     import matplotlib as mpl
 
     with mpl.rc_context(_parameters()):
@@ -83,7 +83,7 @@ def drawing() -> Iterator[None]:
 def new_figure(
     columns: int = 1, rows: int = 1, *, height: float = HEIGHT, share_x: bool = False, share_y: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of the report's width with its axes in reading order."""
+    """Return a figure of the report's width with its axes in reading order."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -104,7 +104,7 @@ def from_zero(axes: Axes, *, whole: bool = False) -> None:
 def written(
     axis: Axis, write: Callable[[float], str], *, most: int | None = None, subs: Sequence[float] = (1.0,)
 ) -> None:
-    """Write the major ticks of an axis like this and the minor ones not at all; `most`: of a logarithmic one, at most so many
+    """Write the major ticks of an axis with `write` and no minor ones. `most`: of a logarithmic one, at most so many
     ticks, at these multiples of powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -115,12 +115,12 @@ def written(
 
 
 def plain(value: float) -> str:
-    """12000 → 12,000; 0.25 → 0.25; no exponent and no float noise."""
+    """Write 12000 as 12,000 and 0.25 as 0.25: no exponent and no float noise."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
 
 
 def counts_on_x(axes: Axes, values: Sequence[int], label: str) -> None:
-    """Exactly the given counts as ticks of the x axis."""
+    """Set exactly the given counts as ticks of the x axis."""
     ticks = sorted(set(values))
     axes.set_xticks(ticks, _apart(ticks))
     axes.set_xlabel(label)
@@ -129,7 +129,7 @@ def counts_on_x(axes: Axes, values: Sequence[int], label: str) -> None:
 
 
 def _apart(ticks: Sequence[int]) -> list[str]:
-    """Labels of the ticks; one that would touch the label before it is left out."""
+    """Return labels of the ticks; one that would touch the previous label is left out."""
     labels, labelled = [], ticks[0] - (ticks[-1] - ticks[0])
     for tick in ticks:
         clear = tick == ticks[0] or tick - labelled >= 0.045 * (ticks[-1] - ticks[0])
@@ -139,7 +139,7 @@ def _apart(ticks: Sequence[int]) -> list[str]:
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
-    """Seconds in one unit of a time axis of that length, and the unit's name."""
+    """Return the seconds in one unit of a time axis of that length, and the unit's name."""
     for length, name in ((3600.0, "hours"), (60.0, "minutes")):
         if seconds > 3 * length:
             return length, name
@@ -147,7 +147,7 @@ def time_unit(seconds: float) -> tuple[float, str]:
 
 
 def draw_line(axes: Axes, samples: Sequence[tuple[float, float]], number: int, label: str, length: float) -> None:
-    """The n-th line over time, seconds drawn in units of `length`; a line too short to be seen gets dots.
+    """Draw the n-th line over time, seconds in units of `length`; a line too short to be seen gets dots.
 
     A long one is drawn from means of neighbours, or the page of a day's run would be megabytes; the CSV has it all."""
     shown = thinned(samples)
@@ -163,22 +163,22 @@ def draw_line(axes: Axes, samples: Sequence[tuple[float, float]], number: int, l
 
 
 def thinned(samples: Sequence[tuple[float, float]], most: int = MOST_DRAWN) -> list[tuple[float, float]]:
-    """At most so many samples, each the mean of as many neighbours (the last of what is left)."""
+    """Return at most so many samples, each the mean of as many neighbours; the last one has the remaining samples."""
     size = -(-len(samples) // most) if samples else 1
     groups = [samples[start : start + size] for start in range(0, len(samples), size)]
     return [(sum(at for at, _ in group) / len(group), sum(v for _, v in group) / len(group)) for group in groups]
 
 
 def over_time(axes: Axes, unit: str, label: str, *, start: str = "the first claim") -> None:
-    """Axes of lines over time: seconds or more since a start, and what is counted, from zero."""
+    """Set up axes of lines over time: the time since a start, and a count from zero."""
     axes.set_xlabel(f"time since {start} ({unit})")
     axes.set_ylabel(label)
     axes.set_xlim(left=0)
     from_zero(axes)
 
 
-def legend_beside(axes: Axes) -> None:
-    """The legend to the right of the plot, where it hides no data."""
+def legend_right(axes: Axes) -> None:
+    """Place the legend to the right of the plot, where it hides no data."""
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), alignment="left", borderaxespad=0.2)
 
 
@@ -194,7 +194,8 @@ _COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
 
 
 def figure_svg(figure: Figure, name: str, description: str) -> Html:
-    """The figure as an `<svg>` element for the page; `name` makes its ids its own, `description` is read aloud."""
+    """Return the figure as an `<svg>` element for the page; `name` makes its ids unique, `description` is for screen
+    readers."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
@@ -202,7 +203,7 @@ def figure_svg(figure: Figure, name: str, description: str) -> Html:
     figure.set(facecolor="none", edgecolor="none")
     with drawing(), mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         FigureCanvasSVG(figure).print_svg(out, metadata={"Date": None})  # type: ignore[no-untyped-call]
-    figure.set_layout_engine("none")  # it is laid out: the PNG is as the page
+    figure.set_layout_engine("none")  # already laid out: the PNG has the same layout as the page
     text = _COMMENT.sub("", _METADATA.sub("", _PROLOGUE.sub("", out.getvalue())))
     text = _ID.sub(lambda m: f'id="{name}-{m[1]}"', text)
     text = _REFERENCE.sub(lambda m: f'href="#{name}-{m[1]}"', text)
@@ -218,7 +219,7 @@ def figure_svg(figure: Figure, name: str, description: str) -> Html:
 
 
 def write_png(figure: Figure, path: Path) -> None:
-    """The figure as a PNG in the light colours. Raises OSError."""
+    """Write the figure as a PNG in the light colours. Raises OSError."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     figure.set(facecolor=PAPER.light, dpi=PNG_DPI)

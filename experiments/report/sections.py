@@ -1,4 +1,4 @@
-"""The sections that every report has: points, length and steady state, knee, full disclosure."""
+"""Sections that every report has: points, length and steady state, knee, full disclosure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from experiments.report.parts import (
     tabled,
     tag,
 )
-from experiments.report.plots import drawing, legend_beside, new_figure, plain
+from experiments.report.plots import drawing, legend_right, new_figure, plain
 from experiments.report.style import FAINT, WARN, line_style, marker, series_colour
 from experiments.report.views import LIMITED, apart, held, load_columns, middle, named
 from experiments.result.schema import ArrayUse, Knee, Point, Result, Run, Steady
@@ -36,7 +36,7 @@ from experiments.workloads import about
 
 @section("points", "The points")
 def points(result: Result) -> Parts:
-    """Figures of every point with their intervals, and whether the generator limited it."""
+    """Show the figures of every point with their intervals, and whether the generator limited it."""
     workload = about(result.workload)
     alike = [
         result.points[0].at.on(name) for name in _alike(result) if isinstance(result.points[0].at.values()[name], int)
@@ -51,7 +51,8 @@ def points(result: Result) -> Parts:
 
 
 def point_columns(result: Result, workload: About) -> list[Column[Point]]:
-    """What is the same of every point's load has no column in the report, only in the CSV."""
+    """Return the columns of the points. A part of the load that is the same for all of them has a column in the CSV
+    only."""
     loads, alike = result.points[0].at.values(), _alike(result)
     return [
         *(
@@ -68,7 +69,7 @@ def point_columns(result: Result, workload: About) -> list[Column[Point]]:
 
 
 def _alike(result: Result) -> list[str]:
-    """The names of the load that are the same of all of several points, in its order."""
+    """Return the fields of the load that have one value at all points, in their order."""
     first, *others = (point.at.values() for point in result.points)
     return [
         name
@@ -85,7 +86,7 @@ def _of_load(name: str, *, text: bool) -> tuple[Column[Point], ...]:
 
 
 def _of_figure(one: Figure) -> tuple[Column[Point], ...]:
-    """Its median with the interval in the report; three columns in the CSV."""
+    """Return the median with the interval for the report; three columns for the CSV."""
     title = None if one.aside else one.title
     return (
         Column(one.name, title, lambda point: point.figures.get(one.name), one.write, missing=one.missing),
@@ -150,7 +151,7 @@ _STEADY: tuple[Column[_SteadyRow], ...] = (
 
 @section("steady", "Length and steady state")
 def steadiness(result: Result) -> Parts:
-    """A line for each interval of each run that is long enough."""
+    """Show a line for each interval of each run that is long enough."""
     rows = [
         (named(point, result), run.repeat + 1, one)
         for point in result.points
@@ -174,7 +175,7 @@ def _length(result: Result) -> str:
 
 @section("knee", "Peak and knee under the latency bounds")
 def knee(result: Result) -> Parts:
-    """p99 of each bounded op against the rate, a line for each setting."""
+    """Plot p99 of each bounded op against the rate, a line for each setting."""
     if not result.knees_found:
         return "no latency bound was set (--max-p99 read=20ms sets one)."
     return (_plot(result, result.knees_found),)
@@ -183,7 +184,7 @@ def knee(result: Result) -> Parts:
 def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
     rows: list[tuple[Cell, ...]] = []
     rate, axis = about(result.workload).headlines[0], result.axis
-    groups = {", ".join(apart(peak, result)): peak.at.beside(axis) for peak in (result.points[k.peak] for k in knees)}
+    groups = {", ".join(apart(peak, result)): peak.at.without(axis) for peak in (result.points[k.peak] for k in knees)}
     names = list(groups) if len(groups) > 1 else []
     with drawing():
         figure, panels = new_figure(len(knees[0].bounds_us), height=3.2)
@@ -192,7 +193,7 @@ def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
             for place, (name, group) in enumerate(groups.items(), number):
                 line = [
                     (point.figures[rate.name].median, middle(point.repeats).latency[op].p99_us / 1000, point.at.values()[axis])
-                    for point in result.points if point.at.beside(axis) == group and op in middle(point.repeats).latency
+                    for point in result.points if point.at.without(axis) == group and op in middle(point.repeats).latency
                 ]  # fmt: skip
                 axes.plot([x for x, _, _ in line], [p99 for _, p99, _ in line], color=series_colour(place),
                           linestyle=line_style(place), marker=marker(place), markersize=5, label=name)  # fmt: skip
@@ -209,7 +210,7 @@ def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
             axes.set_xlim(0, 1.1 * (max(x for x, _ in drawn) or 1.0))
             axes.set_ylim(0, 1.1 * max(p99 for _, p99 in drawn))
         if names:
-            legend_beside(panels[-1])
+            legend_right(panels[-1])
     header = (*(["load"] if names else []), "op", "bound_us", axis, rate.name, "p99_us")
     said = [_sentence(result, knee) for knee in knees]
     said = [f"{name}: {one}" for name, one in zip(names, said, strict=True)] if names else said
@@ -237,7 +238,7 @@ _ArrayRow = tuple[Point, str, str, list[ArrayUse]]  # the point, the counter, it
 
 @section("array", "What the array counted")
 def array(result: Result) -> Parts:
-    """By point and counter: the median of the runs' means, and the highest peak."""
+    """Show for each point and counter the median of the runs' means, and the highest peak."""
     rows: list[_ArrayRow] = []
     for point in result.points:
         uses = sorted((use for run in point.repeats for use in run.array), key=_counter)
@@ -262,13 +263,13 @@ def _counter(use: ArrayUse) -> tuple[str, str]:
 
 @section("disclosure", "Full disclosure")
 def disclosure(result: Result) -> Parts:
-    """The conditions of the result, then all runs."""
+    """Show the conditions of the result, then all runs."""
     conditions = list(flattened(result.conditions))
     return tabled("conditions", _CONDITIONS, conditions, caption="Conditions"), _runs(result)
 
 
 def flattened(data: object, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Nested mappings and lists as (dotted key, plain value), in the order they have; empty ones keep a row."""
+    """Yield nested mappings and lists as (dotted key, plain value), in their order; empty ones keep a row."""
     if isinstance(data, Mapping) and data:
         for key, value in data.items():
             yield from flattened(value, f"{prefix}.{key}" if prefix else str(key))
@@ -329,7 +330,7 @@ def _of_run(of: Callable[[Any], Cell], row: _Run) -> Cell:
 
 @section("tuning", "Settings")
 def tuning(result: Result) -> Parts:
-    """How far each setting of a `tune` came, and the comparison of the last one with the default."""
+    """Show how far each setting of a `tune` came, and the comparison of the last one with the default."""
     found, rate = result.tuning, about(result.workload).headlines[0]
     assert found is not None  # of this kind alone
 

@@ -19,7 +19,7 @@ from experiments.result.schema import Point, Result
 FILE = "sheet.toml"
 ANCHOR, TITLE = "sheet", "The filer, as its operator describes it"
 PER = 1_000  # units of the currency
-_GB = "gb_per_hour_discovered"  # of results that have it
+_GB = "gb_per_hour_discovered"  # only some results have it
 
 TEMPLATE = """\
 # The measured system and its price. The report prints it; it is not checked.
@@ -39,7 +39,7 @@ notes = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """As it was filled in."""
+    """A completed sheet."""
 
     name: str
     software: str = ""
@@ -55,7 +55,7 @@ class Sheet:
 
 
 def parse_sheet(text: str, what: str = FILE) -> Sheet:
-    """Raises UsageError for an invalid sheet, one without a name, or a price without a currency."""
+    """Parse a sheet. Raises UsageError if it is invalid, has no name, or has a price without a currency."""
     try:
         sheet = decode(Sheet, tomllib.loads(text), "sheet")
     except (tomllib.TOMLDecodeError, UsageError) as error:
@@ -70,7 +70,7 @@ def parse_sheet(text: str, what: str = FILE) -> Sheet:
 
 
 def sheet_in(directory: Path) -> Sheet | None:
-    """The sheet of a package, None without one. Raises UsageError."""
+    """Return the sheet of a package, None without one. Raises UsageError."""
     try:
         return parse_sheet((directory / FILE).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -80,7 +80,7 @@ def sheet_in(directory: Path) -> Sheet | None:
 
 
 def sheet_section(result: Result, sheet: Sheet) -> Section:
-    """The sheet, and the figures of each point per price."""
+    """Show the sheet, and the figures of each point per price."""
     stated = [(name, value) for name in Sheet.__slots__ if name != "price" and (value := getattr(sheet, name))]
     if sheet.price:
         stated.insert(1, ("price", f"{sheet.price:,.2f} {sheet.currency}"))
@@ -96,11 +96,11 @@ def sheet_section(result: Result, sheet: Sheet) -> Section:
 
 
 def _priced(result: Result, sheet: Sheet) -> Tabled:
-    """Medians of the repeats. Calls are those of the storage layer."""
+    """Show medians of the repeats per price. Calls are those of the storage layer."""
     per = f"per {PER:,} {sheet.currency}"
 
     def calls(point: Point) -> float:
-        """All ops together, which some workloads have in addition to the single ones."""
+        """Return all ops together; some workloads also report that sum as an op of its own."""
         made = [sum(one.calls for op, one in run.latency.items() if op != "all") for run in point.repeats]
         return statistics.median(
             n / run.elapsed_s if run.elapsed_s else 0.0 for n, run in zip(made, point.repeats, strict=True)

@@ -49,22 +49,22 @@ ALL = (INK, FAINT, GRID, PAPER, PANEL, WARN, *SERIES)
 
 
 def series_colour(number: int) -> str:
-    """The light colour of a figure's n-th series; they repeat after twelve, with another line style."""
+    """Return the light colour of a figure's n-th series; they repeat after twelve, with another line style."""
     return SERIES[number % len(SERIES)].light
 
 
 def line_style(number: int) -> str:
-    """The line style that belongs to the n-th series: neighbours differ even without colour."""
+    """Return the line style of the n-th series: neighbours differ even without colour."""
     return LINE_STYLES[(number + number // len(SERIES)) % len(LINE_STYLES)]
 
 
 def marker(number: int) -> str:
-    """The marker that belongs to the n-th series."""
+    """Return the marker of the n-th series."""
     return MARKERS[number % len(MARKERS)]
 
 
 def variables(dark: bool) -> str:
-    """CSS declarations of every colour."""
+    """Return CSS declarations of every colour."""
     return "".join(f"--{colour.variable}:{colour.dark if dark else colour.light};" for colour in ALL)
 
 
@@ -125,7 +125,7 @@ th,td{padding:.15rem .35rem}
 
 
 def style_sheet() -> str:
-    """CSS for the page's `<style>`; holds neither `<` nor `&`."""
+    """Return CSS for the page's `<style>`; it contains neither `<` nor `&`."""
     return (
         f":root{{color-scheme:light dark;{variables(dark=False)}}}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(dark=True)}}}}}{_RULES}"
@@ -133,7 +133,7 @@ def style_sheet() -> str:
 
 
 def document(title: str, *body: Html) -> str:
-    """A whole page that needs nothing but itself; well-formed as XML as well as HTML."""
+    """Return a self-contained page, well-formed as XML and as HTML."""
     head = tag(
         "head",
         Html('<meta charset="utf-8"/>'),

@@ -20,27 +20,27 @@ _R = TypeVar("_R", bound=Run)
 
 
 def middle(repeats: Sequence[_R]) -> _R:
-    """The representative repeat: the one with the (lower) median elapsed time."""
+    """Return the representative repeat: the one with the (lower) median elapsed time."""
     runs = sorted(repeats, key=lambda run: (run.elapsed_s, run.repeat))
     return runs[(len(runs) - 1) // 2]
 
 
 def named(point: Point, result: Result) -> str:
-    """A point by its load, and by whatever else differs (0: it has none): "4 clients, local storage (ext4)"."""
+    """Name a point by its load and everything else that differs (0: it has none): "4 clients, local storage (ext4)"."""
     return ", ".join([point.at.on(result.axis), *apart(point, result)])
 
 
 def apart(point: Point, result: Result) -> list[str]:
-    """What of its load besides the axis differs among the points (0: it has none)."""
+    """Return the fields of its load besides the axis that differ among the points (0: it has none)."""
     return [
         point.at.on(name) if isinstance(value, int) else str(value)
-        for name, value in point.at.beside(result.axis).items()
+        for name, value in point.at.without(result.axis).items()
         if len({other.at.values()[name] for other in result.points} - {0}) > 1
     ]
 
 
 def load_columns(result: Result, point_of: Callable[[Any], Point] = lambda row: row) -> list[Column[Any]]:
-    """The load of a row's point, for the CSV."""
+    """Return columns with the load of a row's point, for the CSV."""
 
     def of(name: str, row: Any) -> Any:
         return point_of(row).at.values()[name]
@@ -49,19 +49,19 @@ def load_columns(result: Result, point_of: Callable[[Any], Point] = lambda row: 
 
 
 def held(name: str) -> str:
-    """A name that is not broken over lines in a table's cell."""
+    """Return a name that does not break over lines in a table's cell."""
     return name.replace(" ", "\u00a0")
 
 
 def spread(points: Sequence[_T], most: int) -> list[_T]:
-    """At most so many of the points, evenly spread, the first and the last among them."""
+    """Return at most so many of the points, evenly spread, including the first and the last."""
     if len(points) <= most:
         return list(points)
     return [points[round(place * (len(points) - 1) / (most - 1))] for place in range(most)]
 
 
 def percentiles(one: Latency | SizedLatency, names: Sequence[str] = PERCENTILES) -> list[str]:
-    """In words, marked where waiting for a core is more than half of them."""
+    """Return percentiles in words, marked if waiting for a CPU is more than half of them."""
     marked = one.processor if isinstance(one, Latency) else ()
     return [
         words.microseconds(getattr(one, f"{name}_us")) + (DOMINATED_MARK if name in marked else "") for name in names
@@ -69,7 +69,7 @@ def percentiles(one: Latency | SizedLatency, names: Sequence[str] = PERCENTILES)
 
 
 def in_calls(time: CallTime | None) -> str | None:
-    """What the time inside calls was, as a sentence; None where it is not known."""
+    """Describe the parts of the time inside calls in a sentence; None if it is not known."""
     if time is None or not time.call_s:
         return None
     parts = [f"{words.percent(time.service_s / time.call_s)} service"]
@@ -82,14 +82,14 @@ def in_calls(time: CallTime | None) -> str | None:
 
 
 def shouted(result: Result) -> list[str]:
-    """The labels that change what every number means, such as CACHED and EMULATED FILER: those that begin in capitals.
-
-    GENERATOR-LIMITED is not one of them: each point has its own."""
+    """Return the labels that change what every number means, such as CACHED and EMULATED FILER: those that begin in
+    capitals. GENERATOR-LIMITED is not one of them: each point has its own."""
     return [label for label in result.labels if label[:2].isupper() and not label.startswith(LIMITED)]
 
 
 def stage_means(samples: Iterable[tuple[float, float]], elapsed_s: float) -> list[float | None]:
-    """The mean of (seconds, value) samples in each third of the elapsed time; None where a third has no sample."""
+    """Return the mean of (seconds, value) samples in each third of the elapsed time; None for a third without
+    samples."""
     thirds: list[list[float]] = [[], [], []]
     for at, value in samples:
         if elapsed_s > 0 and 0 <= at <= elapsed_s:
@@ -98,7 +98,7 @@ def stage_means(samples: Iterable[tuple[float, float]], elapsed_s: float) -> lis
 
 
 def rates(samples: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Numbers since the sample before as numbers a second.
+    """Convert numbers since the previous sample to numbers a second.
 
     The first sample only starts the clock: when the one before it was taken, and so its rate, is not known."""
     pairs = itertools.pairwise(samples)
@@ -106,7 +106,7 @@ def rates(samples: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def summed_rates(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
-    """Several lines of (end of an interval, rate in it) as one: the sum of the rates that hold at the ends of the line
+    """Return several lines of (end of an interval, rate in it) as one: the sum of their rates at the ends of the line
     with the most intervals. Samples taken a moment apart thus give one value, not a step up and one down."""
     if not lines:
         return []
@@ -115,7 +115,7 @@ def summed_rates(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[f
 
 
 def _holding(line: Sequence[tuple[float, float]], moment: float) -> float:
-    """The rate at a moment; that of the last interval for as long again, then none."""
+    """Return the rate at a moment; the rate of the last interval holds for its length once more, then it is 0."""
     place = bisect.bisect_left(line, moment, key=lambda sample: sample[0])
     if place < len(line):
         return line[place][1]
@@ -127,9 +127,8 @@ def _holding(line: Sequence[tuple[float, float]], moment: float) -> float:
 
 
 def binned(samples: Sequence[tuple[float, float]], most: int = 300) -> tuple[list[tuple[float, float]], int]:
-    """Values of one-second steps averaged over steps of whole seconds, so that at most so many remain; and the step.
-
-    Seconds without a sample count as zero: nothing was called then."""
+    """Average values of one-second steps over steps of whole seconds, so that at most so many remain; return them and
+    the step. Seconds without a sample count as zero: nothing was called then."""
     if not samples:
         return [], 1
     first, last = int(samples[0][0] // 1), int(max(at for at, _ in samples) // 1)

@@ -1,4 +1,4 @@
-"""Numbers as the report writes them: always with a unit, with as many digits as they deserve."""
+"""Numbers as the report writes them: always with a unit and a suitable number of digits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def many(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def figure(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits and no exponent; whole numbers above that keep all their digits."""
+    """Return a number with so many significant digits and no exponent; larger whole numbers keep all their digits."""
     if not math.isfinite(value):
         return "–"
     if value == 0:
@@ -37,7 +37,7 @@ def percent(share: float) -> str:
 
 
 def signed(share: float) -> str:
-    """A change: −0.0513 → −5.1 %."""
+    """Return a change: −0.0513 → −5.1 %."""
     return f"{share:+.1%}".replace("%", " %").replace("-", "\u2212")
 
 
@@ -71,7 +71,7 @@ def size(value: float) -> str:
 
 
 def binary(nbytes: int) -> str:
-    """A size that is counted in powers of two: `8 KiB`."""
+    """Return a size in powers of two: `8 KiB`."""
     for unit, bits in (("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)):
         if nbytes >> bits:
             return f"{nbytes / (1 << bits):g} {unit}"
@@ -85,7 +85,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def gathered(lines: Iterable[str]) -> list[str]:
-    """Lines that differ in the number of the repeat alone become one: `…: repeats 1 and 2, too short`."""
+    """Combine lines that differ only in the number of the repeat: `…: repeats 1 and 2, too short`."""
     repeats: dict[tuple[str, str], list[str]] = {}
     for line in lines:
         before, _, rest = line.partition(": repeat ")

@@ -1,1 +1,1 @@
-"""Results: their schema, the codec that reads and writes them, what they may claim, and two of them side by side."""
+"""Results: their schema, the codec that reads and writes them, what they may claim, and comparison of results."""

@@ -1,4 +1,4 @@
-"""Results as JSON, and back with every type checked and the place of a mistake named; and their JSON Schema."""
+"""Reads and writes results as JSON, with every type checked and the place of an error named; and their JSON Schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ T = TypeVar("T")
 
 
 def decode(kind: type[T], data: object, what: str = "result") -> T:
-    """Plain data as a dataclass; raises UsageError naming the field that is missing, unknown or of a wrong type."""
+    """Convert plain data to a dataclass. Raises UsageError naming a field that is missing, unknown or of a wrong
+    type."""
     try:
         decoded = msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
@@ -32,13 +33,13 @@ def decode(kind: type[T], data: object, what: str = "result") -> T:
 
 
 def to_json(result: Result) -> dict[str, Any]:
-    """Plain data."""
+    """Return a result as plain data."""
     plain: dict[str, Any] = msgspec.to_builtins(result)
     return plain
 
 
 def from_json(data: object) -> Result:
-    """The inverse; raises UsageError saying which field is wrong."""
+    """Return the result of plain data. Raises UsageError naming the wrong field."""
     if not isinstance(data, dict):
         raise UsageError(f"an object is expected, not {type(data).__name__}")
     if data.get("schema") != SCHEMA:
@@ -50,7 +51,7 @@ def from_json(data: object) -> Result:
 
 
 def write_result(result: Result, directory: Path) -> Path:
-    """`result.json` in `directory`; raises RunFailed when it cannot be written."""
+    """Write `result.json` in `directory`. Raises RunFailed if it cannot be written."""
     path = directory / FILE
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -61,7 +62,7 @@ def write_result(result: Result, directory: Path) -> Path:
 
 
 def read_result(path: Path) -> Result:
-    """Read a result from its file, or from the directory that contains it; raises UsageError when it is none."""
+    """Read a result from its file or the directory that contains it. Raises UsageError if it is invalid."""
     file = path / FILE if path.is_dir() else path
     try:
         data = unambiguous(file.read_text(encoding="utf-8"))
@@ -74,17 +75,17 @@ def read_result(path: Path) -> Result:
 
 
 def json_schema() -> dict[str, Any]:
-    """One alternative for each workload whose packages are installed; JSON Schema 2020-12."""
+    """Return JSON Schema 2020-12 with one alternative for each workload whose packages are installed."""
     results = {}
     for name in names():
-        with contextlib.suppress(UsageError):  # it needs a package that is not here
+        with contextlib.suppress(UsageError):  # its package is not installed
             results[name] = about(name).result
     every, defined = msgspec.json.schema_components(results.values(), ref_template="#/$defs/{name}")
     for name, reference in zip(results, every, strict=True):
         defined[reference["$ref"].rpartition("/")[2]]["properties"]["workload"] = {"const": name}
     for schema in defined.values():
         if "properties" in schema:
-            schema["additionalProperties"] = False  # what is not known is refused, not passed over
+            schema["additionalProperties"] = False  # unknown fields are refused, not ignored
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": SCHEMA,

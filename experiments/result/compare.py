@@ -1,4 +1,4 @@
-"""Results side by side: only those that may be compared, with their intervals.
+"""Comparison of results that may be compared, with their intervals.
 
 Conditions apart from the configuration that differ have to be allowed by name. Another storage is the point of a
 comparison, and with it another type of file system. Where the databases were, how the storage was mounted and whether
@@ -26,7 +26,7 @@ _WHO = re.compile(r"(client|mount)?addr=.*|(mount)?port=\d+|(user|group)_id=\d+|
 
 
 def database_placement(conditions: Mapping[str, Any], _other: Mapping[str, Any]) -> list[str]:
-    """Whether each lay on the storage under test, and on what type of file system."""
+    """Return whether each database was on the storage under test, and on which type of file system."""
     places = {
         ("on the storage under test" if one.get("on_storage_under_test") else "elsewhere", _type(one))
         for one in conditions.get("databases") or []
@@ -35,20 +35,20 @@ def database_placement(conditions: Mapping[str, Any], _other: Mapping[str, Any])
 
 
 def mount_options(conditions: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Of the storage; of two types of file system those that all types have."""
+    """Return the storage's mount options; if the types of file system differ, only those that all types have."""
     same = {_type(place) for place in _storages(conditions)} == {_type(place) for place in _storages(other)}
     options = {option for place in _storages(conditions) for option in (place.get("mount") or {}).get("options", ())}
     return sorted(option for option in options if (same and not _WHO.fullmatch(option)) or _COMMON.fullmatch(option))
 
 
 def cache_state(conditions: Mapping[str, Any], _other: Mapping[str, Any]) -> list[str]:
-    """`cold on this host`, `partly cold` or `unknown`, as it was achieved."""
+    """Return `cold on this host`, `partly cold` or `unknown`, as it was achieved."""
     state = (conditions.get("cache") or {}).get("state")
     return [re.split(r"[,:(]", state, maxsplit=1)[0].strip()] if state else []
 
 
 def scaling(conditions: Mapping[str, Any], _other: Mapping[str, Any]) -> list[str]:
-    """Of replays: whether more clients share one data set or have more of them."""
+    """Return for a replay whether more clients share one data set or have more of them."""
     return [str(conditions["scaling"])] if conditions.get("scaling") else []
 
 
@@ -61,7 +61,7 @@ GROUNDS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]
 
 
 def differing_grounds(first: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, str]:
-    """By name, in words; of the conditions of two results."""
+    """Return by name, in words, the grounds in which the conditions of two results differ."""
     pairs = {name: (of(other, first), of(first, other)) for name, of in GROUNDS.items()}
     return {
         name: f"{name} {', '.join(theirs) or 'not known'}, the first has {', '.join(ours) or 'not known'}"
@@ -71,7 +71,7 @@ def differing_grounds(first: Mapping[str, Any], other: Mapping[str, Any]) -> dic
 
 
 def parse_grounds(text: str | None) -> frozenset[str]:
-    """`mount-options,cache-state`; raises UsageError for a name that is none."""
+    """Parse `mount-options,cache-state`. Raises UsageError for an unknown name."""
     names = frozenset(part.strip() for part in (text or "").split(",") if part.strip())
     if unknown := sorted(names - GROUNDS.keys()):
         raise UsageError(f"--allow: there is no {unknown[0]!r}; use {', '.join(GROUNDS)}")
@@ -88,18 +88,18 @@ def _type(place: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One result's figures at one point."""
+    """Figures of one result at one point."""
 
     figures: dict[str, Estimate]
     limited: bool
     marks: tuple[str, ...]  # labels of this point alone
-    against_first: dict[str, str]  # of each figure that is reported, in words; empty for the first result
+    against_first: dict[str, str]  # by reported figure, in words; empty for the first result
     ratios: dict[str, Ratio | None]  # of the same; None: too few repeats
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One point; None where a result has it not."""
+    """One point with a cell for each result; None: the result does not have the point."""
 
     at: dict[str, Any]
     cells: tuple[Cell | None, ...]
@@ -107,7 +107,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """One result's overall response time, of kind `load`."""
+    """Overall response time of one result of kind `load`."""
 
     response_us: Estimate
     up_to: int  # percent of its peak
@@ -117,12 +117,12 @@ class Overall:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compares results with the first of them."""
+    """Comparison of results with the first of them."""
 
     about: About
     results: tuple[Result, ...]
     differences: tuple[str, ...]  # why they should not be compared; empty when they may
-    disclosed: tuple[str, ...]  # what differs besides and is perhaps the point of it: storage, host, versions
+    disclosed: tuple[str, ...]  # other differences, perhaps the purpose of the comparison: storage, host, versions
     rows: tuple[Row, ...]
     overall: tuple[Overall | None, ...] = ()  # of kind `load`, by result; None: no level was reached
     unchecked: tuple[str, ...] = ()  # results that were not checked against what was observed, and why
@@ -131,9 +131,10 @@ class Comparison:
 def compare(
     results: Sequence[Result], *, force: bool, allow: Collection[str] = (), unchecked: Sequence[str] = ()
 ) -> Comparison:
-    """Raise UsageError naming what differs, unless `force`; then `differences` has it. Results of different workloads
-    have no figure in common and are always refused. `allow`: grounds (`experiments.result.compare`) that may differ;
-    `unchecked`: what to print of results that are compared without a check."""
+    """Compare results with the first one. Raises UsageError naming what differs, unless `force` is set; `differences`
+    then has it. Results of different workloads have no figure in common and are always refused. `allow`: grounds
+    (`experiments.result.compare`) that may differ; `unchecked`: what to print of results that are compared without a
+    check."""
     if len(results) < 2:
         raise UsageError("give at least two results to compare")
     first, about = results[0], about_of(results[0].workload)
@@ -165,11 +166,12 @@ def compare(
     )
 
 
-_Key = tuple[tuple[str, Any], ...]  # what a point is found by in every result
+_Key = tuple[tuple[str, Any], ...]  # identifies a point in every result
 
 
 def _keys(about: About, results: Sequence[Result]) -> list[dict[_Key, Point]]:
-    """Each result's points by what they are found by: fields that may differ are left out where each has but one value."""
+    """Return each result's points by key: fields that may differ are left out if every result has only one value for
+    them."""
     aside = {
         name
         for name in about.aside
@@ -182,13 +184,14 @@ def _keys(about: About, results: Sequence[Result]) -> list[dict[_Key, Point]]:
 
 
 def _by_name(results: Sequence[Result], allow: Collection[str]) -> str:
-    """How to ask for what may be asked for by name; nothing where nothing may."""
+    """Return how to allow the differing grounds by name; empty if there are none."""
     names = {name for other in results[1:] for name in differing_grounds(results[0].conditions, other.conditions)}
     return f"; --allow {','.join(sorted(names.difference(allow)))} compares them" if names.difference(allow) else ""
 
 
 def _differences(about: About, first: Result, other: Result, number: int, allow: Collection[str]) -> list[str]:
-    """What forbids comparing result `number` with the first: kind, configuration, what the workload names, grounds."""
+    """Return what forbids comparing result `number` with the first: kind, configuration, the workload's conditions,
+    grounds."""
     out = []
     if first.kind != other.kind:
         out.append(f"result {number}: it is a {other.kind}, the first is a {first.kind}")
@@ -202,7 +205,7 @@ def _differences(about: About, first: Result, other: Result, number: int, allow:
 
 
 def _disclosed(first: Result, other: Result, number: int) -> list[str]:
-    """Other differences that the reader must see next to the figures."""
+    """Return other differences that the reader must see next to the figures."""
     out = []
     for name, path in (
         ("storage", ("storage", "label")),
@@ -221,7 +224,7 @@ def _disclosed(first: Result, other: Result, number: int) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Of lists of hosts and databases what identifies them."""
+    """Return what identifies the hosts or databases of a list."""
     if isinstance(value, list):
         return [
             (v.get("name"), v.get("on_storage_under_test"), v.get("processors"), v.get("memory_bytes")) for v in value
@@ -232,7 +235,7 @@ def _plain(value: Any) -> Any:
 
 
 def _unequal(ours: Any, theirs: Any, number: int, at: str) -> list[str]:
-    """Each key of a configuration in which two differ, with both values."""
+    """Return each key of a configuration in which two differ, with both values."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         keys = sorted({*ours, *theirs})
         return [
@@ -257,13 +260,13 @@ def _close(ours: Any, theirs: Any, same: Same) -> bool:
 
 
 _Place = tuple[_Key, int, str]  # a point, the number of a result, a figure
-_OVERALL = "overall_response"  # in place of a figure, of no point
+_OVERALL = "overall_response"  # takes the place of a figure; belongs to no point
 
 
 def _judged(
     about: About, results: Sequence[Result], keys: Sequence[dict[_Key, Point]]
 ) -> tuple[tuple[Row, ...], tuple[Overall | None, ...]]:
-    """Everything that is compared, judged together."""
+    """Return everything that is compared, judged together."""
     ratios = _ratios(about, keys) | _overall_ratios(results)
     words = dict(zip(ratios, map(difference, judged(list(ratios.values()))), strict=True))
     overall = tuple(_overall(result, number, words) for number, result in enumerate(results))
@@ -275,7 +278,7 @@ def _judged(
 
 
 def _overall_ratios(results: Sequence[Result]) -> dict[_Place, Ratio | None]:
-    """Only of curves that go as far: a higher load has a higher response time."""
+    """Compare only curves that end at the same level: a higher load has a higher response time."""
     first = results[0].levels
     return {
         ((), number, _OVERALL): ratio_of(other.levels.by_repeat_us, first.by_repeat_us)
@@ -294,7 +297,7 @@ def _overall(result: Result, number: int, words: dict[_Place, str]) -> Overall |
 
 
 def _ratios(about: About, keys: Sequence[dict[_Key, Point]]) -> dict[_Place, Ratio | None]:
-    """Every comparison with the first result that is made: all of them are judged together."""
+    """Return every comparison with the first result: all of them are judged together."""
     return {
         (key, number, figure.name): (
             None if figure.once else ratio_of(figure.values(point.repeats), figure.values(keys[0][key].repeats))

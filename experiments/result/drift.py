@@ -1,5 +1,5 @@
-"""Whether a series of figures drifts: a trend, or a change at one place. By ranks, so that nothing is assumed of the
-noise.
+"""Tests whether a series of figures drifts: a trend, or a change at one place. They use ranks, so that nothing is
+assumed about the noise.
 
 Trend: the test of Mann and Kendall (M. G. Kendall, Rank Correlation Methods, 4th ed., 1975) with the line of Theil and
 Sen. Change: Pettitt's test (A. N. Pettitt, Applied Statistics 28, 1979) at the place that it finds. Neighbours that are
@@ -26,9 +26,9 @@ import numpy.typing as npt
 from experiments.result.statistics import LEVEL, holm
 
 LEAST = 10
-RELEVANT = 0.02  # of the rate: less than that two runs of one point differ by
+RELEVANT = 0.02  # of the rate: two runs of one point differ by up to this
 _LEAST_FREE = 16.0  # by simulation: fewer degrees of freedom lower the false alarms little, and find far less
-_MOST = 1_500  # values that pairs are made of; of more, neighbours are put together
+_MOST = 1_500  # values that pairs are made of; above this, neighbours are averaged
 _MOST_CORRELATION = 0.95
 _DEGREE = 3  # of the curve that is taken away: a rate that falls ever more slowly is no correlation of neighbours
 _BIAS = 8.0  # over n: what taking away curve or change hides of the correlation
@@ -38,10 +38,10 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """What was found in a series."""
+    """Result of the tests on a series."""
 
     values: int
-    trend: float  # what the line changes by, from the first value to the last, ÷ the median
+    trend: float  # change along the line, from the first value to the last, ÷ the median
     trend_p: float  # of a line so steep where there is none; Holm's, as `change_p`
     change_at: int  # the first value after the change
     change: float  # median after ÷ median before − 1
@@ -54,8 +54,8 @@ class Drift:
         return any(p <= 1 - LEVEL and abs(share) >= RELEVANT for p, share in kinds)
 
     @property
-    def said(self) -> str:
-        """In words."""
+    def text(self) -> str:
+        """The result in words."""
         trend = f"trend {self.trend:+.1%} over the whole, p {self.trend_p:.3f}"
         change = f"change {self.change:+.1%} at value {self.change_at + 1:,} of {self.values:,}, p {self.change_p:.3f}"
         start = "drift" if self.found else "no drift"
@@ -63,7 +63,7 @@ class Drift:
 
 
 def drift_of(series: Sequence[float]) -> Drift | None:
-    """None where there are too few values to say anything."""
+    """Test a series for drift; return None with too few values."""
     if len(series) < LEAST:
         return None
     together = -(-len(series) // _MOST)
@@ -91,7 +91,7 @@ def drift_of(series: Sequence[float]) -> Drift | None:
 
 
 def _signs(values: Values) -> npt.NDArray[np.int8]:
-    """Of each value less each: [later, earlier]."""
+    """Return the sign of each value less each: [later, earlier]."""
     return np.sign(values[:, None] - values[None, :]).astype(np.int8)
 
 
@@ -102,7 +102,7 @@ def _kendall_variance(values: Values) -> float:
 
 
 def _trend_p(statistic: int, variance: float, independent: float) -> float:
-    """Two-sided, with the correction for a statistic of whole numbers, of so many independent values.
+    """Return the two-sided probability of so many independent values, corrected for a statistic of whole numbers.
 
     Student's t is brought to the normal distribution (Abramowitz and Stegun, Handbook of Mathematical Functions,
     26.7.8)."""
@@ -113,20 +113,20 @@ def _trend_p(statistic: int, variance: float, independent: float) -> float:
 
 
 def _slope(values: Values) -> float:
-    """The median of the slopes through all pairs."""
+    """Return the median of the slopes through all pairs."""
     later, earlier = np.tril_indices(len(values), -1)
     return float(np.median((values[later] - values[earlier]) / (later - earlier)))
 
 
 def _pettitt(values: Values) -> tuple[int, float]:
-    """The first value after the change, and the statistic there."""
+    """Return the index of the first value after the change, and the statistic there."""
     sums = np.cumsum(_signs(values).sum(axis=1, dtype=np.int64))[:-1]
     at = int(np.abs(sums).argmax())
     return at + 1, float(abs(sums[at]))
 
 
 def _widening(values: Values, at: int) -> float:
-    """What correlated neighbours make of the variance: 1 where they are independent."""
+    """Return the factor by which correlated neighbours raise the variance: 1 if they are independent."""
     n = len(values)
     places = np.linspace(-1, 1, n)
     curve = np.polynomial.polynomial.polyval(places, np.polynomial.polynomial.polyfit(places, values, _DEGREE))

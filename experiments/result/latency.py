@@ -1,4 +1,4 @@
-"""Merged histograms as the latencies of a result."""
+"""Converts merged histograms to the latencies of a result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.result.schema import CallTime, Latency, SizedLatency
 
 
 def latency(calls: int, nbytes: int, errors: int, histogram: Histogram, max_ns: int) -> Latency:
-    """One op's, or all calls'."""
+    """Return the latency of one op, or of all calls."""
     p50, p95, p99 = _percentiles(histogram, max_ns)
     return Latency(
         calls=calls,
@@ -36,7 +36,7 @@ def _percentiles(histogram: Histogram, max_ns: int) -> tuple[float, ...]:
 
 
 def call_time_of(job: Mapping[str, Any]) -> CallTime | None:
-    """Of a job or group as `edbench discover -o json` has it."""
+    """Return the call time of a job or group as printed by `edbench discover -o json`."""
     call_time = job.get("call_time")
     return None if call_time is None else decode(CallTime, call_time, "call_time")
 

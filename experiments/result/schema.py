@@ -28,7 +28,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizedLatency:
-    """The same of those calls of an op that moved bytes of one class of size (core.operations)."""
+    """Latency of those calls of an op that moved bytes of one class of size (core.operations)."""
 
     calls: int
     p50_us: float
@@ -53,7 +53,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTime:
-    """What the time inside storage calls was, seconds summed over those who made them."""
+    """Parts of the time inside storage calls, in seconds summed over the processes that made them."""
 
     call_s: float
     service_s: float  # the rest; of real storage with its own queues
@@ -65,14 +65,14 @@ class CallTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steady:
-    """How evenly one interval of a run went (`experiments.result.steady`)."""
+    """Steadiness of one interval of a run (`experiments.result.steady`)."""
 
     what: str  # "calls of index", "calls": of which the rate is
     start_s: float  # of what is judged: without the first and the last tenth of the interval
     seconds: float
     rate: float  # a second, the mean of the rounds
     spread: float  # largest less smallest round ÷ rate
-    drift: float  # what the line through the rounds changes by ÷ rate
+    drift: float  # change along the line through the rounds ÷ rate
     drift_low: float  # its 95 % interval
     drift_high: float
     steady: bool
@@ -80,7 +80,7 @@ class Steady:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrayUse:
-    """What the array itself counted of one quantity over a run."""
+    """Counts of the array itself of one quantity over a run."""
 
     name: str
     unit: str
@@ -90,23 +90,23 @@ class ArrayUse:
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The load of a point. A workload's own has a field for each thing that it can vary."""
+    """The load of a point. A workload's own class has a field for everything that it can vary."""
 
     def values(self) -> dict[str, Any]:
-        """By name, in the order in which they are shown; without those that this load does not set."""
+        """Return the set values by name, in the order in which they are shown."""
         return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
 
     def shown(self) -> dict[str, object]:
-        """The same as tables show it: bytes in their unit."""
+        """Return the values as tables show them: bytes in their unit."""
         return self.values()
 
     def on(self, axis: str) -> str:
-        """One of them in words: "4 clients"."""
+        """Return the value of one field in words: "4 clients"."""
         value = self.values()[axis]
         return f"{value:,} {axis if value != 1 else axis.removesuffix('s')}"
 
-    def beside(self, axis: str) -> dict[str, Any]:
-        """Its values without that of the axis."""
+    def without(self, axis: str) -> dict[str, Any]:
+        """Return the values without that of the axis."""
         return {name: value for name, value in self.values().items() if name != axis}
 
     def __str__(self) -> str:
@@ -145,7 +145,7 @@ class Point:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """The labels that it has by itself, as every table shows them."""
+        """The labels of the point itself, as every table shows them."""
         given = (("SHORT", self.short), ("NOT STEADY", self.unsteady), ("GENERATOR-LIMITED", self.limited))
         return tuple(name for name, holds in given if holds)
 
@@ -164,7 +164,7 @@ class PointOf(Point, Generic[_At, _Run]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knee:
-    """Of kind `knee`: indexes into `Result.points`, which are then in order of load, of each setting."""
+    """Result of kind `knee`: indexes into `Result.points`, which are then in order of load, for each setting."""
 
     bounds_us: dict[str, float]  # op label → bound on its p99
     peak: int  # the point of the highest rate; the load is raised past a broken bound until no more is gained
@@ -185,7 +185,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """Of kind `load`: offered against achieved, lowest level first (`experiments.result.verdict`)."""
+    """Result of kind `load`: offered against achieved, lowest level first (`experiments.result.verdict`)."""
 
     peak: int  # calls a second
     found: bool  # by runs as fast as they go, the first point; else it was stated
@@ -200,19 +200,20 @@ class Levels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """What one set of repeats is to another; `low` and `high` hold the true ratio with probability `coverage` or more."""
+    """Ratio of one set of repeats to another; `low` and `high` hold the true ratio with probability `coverage` or
+    more."""
 
     ratio: float
     low: float
     high: float
     coverage: float
     p: float  # of this one comparison, before Holm's correction
-    least_p: float  # that so many repeats can have
+    least_p: float  # the least p that so many repeats can have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Of kind `tune`: indexes into `Result.points`."""
+    """Result of kind `tune`: indexes into `Result.points`."""
 
     default: int
     best: int
@@ -244,7 +245,7 @@ class Result:
 
     @property
     def knees_found(self) -> tuple[Knee, ...]:
-        """Of all settings; empty of other kinds."""
+        """The knees of all settings; empty for other kinds."""
         return self.knees if self.knee is None else (self.knee,)
 
 
@@ -259,7 +260,8 @@ class ResultOf(Result, Generic[_Point]):
 
 
 def types_of(load: type[At], run: type[Run]) -> tuple[type[Point], type[Result]]:
-    """The point and the result of a workload that adds nothing to them; in the JSON schema they are named after the load."""
+    """Return the point and result types of a workload that adds nothing to them; in the JSON schema they are named
+    after the load."""
 
     def named(kind: str, base: Any) -> Any:
         of = {"__doc__": base.__origin__.__doc__, "__module__": run.__module__}

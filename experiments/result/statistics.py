@@ -31,7 +31,7 @@ DIFFERENCES = (
 
 
 def ratio_of(values: Sequence[float], to: Sequence[float]) -> Ratio | None:
-    """How many times `to` the values are; None where either has too few repeats or a figure that is not positive."""
+    """Return the ratio of the values to `to`; None if either has too few repeats or a figure that is not positive."""
     if min(len(values), len(to)) < LEAST_REPEATS or min(*values, *to) <= 0:
         return None
     ratios = sorted(ours / theirs for ours in values for theirs in to)
@@ -53,7 +53,7 @@ def ratio_of(values: Sequence[float], to: Sequence[float]) -> Ratio | None:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A comparison among others."""
+    """A comparison, judged together with the others."""
 
     ratio: Ratio
     differs: bool
@@ -61,7 +61,7 @@ class Judged:
 
 
 def judged(ratios: Sequence[Ratio | None]) -> list[Judged | None]:
-    """Each of a result's comparisons, by Holm's procedure over all of them; None where there is none."""
+    """Judge each of a result's comparisons, by Holm's procedure over all of them; None if there is none."""
     made = [ratio for ratio in ratios if ratio is not None]
     p_values, least = holm([ratio.p for ratio in made]), holm([ratio.least_p for ratio in made])
     among = iter([Judged(*one) for one in zip(made, map(_small, p_values), map(_small, least), strict=True)])
@@ -73,7 +73,7 @@ def _small(p: float) -> bool:
 
 
 def difference(one: Judged | None) -> str:
-    """A comparison in words: `+12.3 % [+9.8 – +14.9]`, `no difference`, or that there is no statement."""
+    """Describe a comparison: `+12.3 % [+9.8 – +14.9]`, `no difference`, or that no statement is possible."""
     if one is None:
         return f"fewer than {LEAST_REPEATS} repeats: no statement"
     if not one.open:
@@ -85,7 +85,8 @@ def difference(one: Judged | None) -> str:
 
 
 def rank_sum_p(some: Sequence[float], others: Sequence[float]) -> float:
-    """Probability of ranks at least as far apart, were both of one population; ties count for no difference."""
+    """Return the probability of ranks at least as far apart if both were of one population; ties count as no
+    difference."""
     above = sum(a > b for a in some for b in others)
     below = sum(a < b for a in some for b in others)
     shares = _shares(len(some), len(others))
@@ -93,7 +94,7 @@ def rank_sum_p(some: Sequence[float], others: Sequence[float]) -> float:
 
 
 def holm(probabilities: Sequence[float]) -> list[float]:
-    """The same, corrected for how many there are: what is at most 0.05 may be called a difference."""
+    """Correct the probabilities for their number: one of at most 0.05 may be called a difference."""
     order = sorted(range(len(probabilities)), key=probabilities.__getitem__)
     adjusted = [0.0] * len(probabilities)
     worst = 0.0
@@ -105,7 +106,8 @@ def holm(probabilities: Sequence[float]) -> list[float]:
 
 @lru_cache(maxsize=64)
 def _shares(n: int, m: int) -> tuple[float, ...]:
-    """Probability of each number of pairs, 0 … n·m, in which the first is the larger, were both of one population."""
+    """Return the probability of each number of pairs, 0 … n·m, in which the first is the larger, if both were of one
+    population."""
     counts = [1]
     for k in range(1, n + 1):  # the Gaussian binomial coefficient: times (1 − q^(m+k)), through (1 − q^k)
         counts = _divided(_times(counts, m + k), k)
@@ -134,7 +136,7 @@ METHOD = (
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Median and interval of at least one value; raises ValueError without any."""
+    """Return median and interval of at least one value. Raises ValueError without any."""
     if not values:
         raise ValueError("no value to estimate from")
     ordered = sorted(values)
@@ -154,7 +156,7 @@ def _coverage(n: int, k: int) -> float:
 
 
 def interval_text(value: Estimate, write: Callable[[float], str] = "{:,.1f}".format) -> str:
-    """`87.7 [85.1 – 90.2]`, or the one value alone."""
+    """Return `87.7 [85.1 – 90.2]`, or the only value."""
     if value.low is None or value.high is None:
         return write(value.median)
     return f"{write(value.median)} [{write(value.low)} – {write(value.high)}]"

@@ -1,4 +1,4 @@
-"""Whether a run is long enough, and went evenly enough, to be called a result of the storage.
+"""Tests whether a run is long and steady enough to be called a result of the storage.
 
 Even is what SNIA calls steady state (Solid State Storage Performance Test Specification 2.0.2, definition of Steady
 State): over five rounds the largest and the smallest rate are within 20 % of the mean, and the line of least squares
@@ -34,10 +34,9 @@ BySecond = Sequence[tuple[float, float]]  # begin of a second since the run's st
 
 
 def judged(what: str, per_second: BySecond, start: float, end: float, *, due: BySecond = ()) -> Steady | None:
-    """`start`, `end`: of the interval, seconds since the run's start; `due`: the requested load, where there was one:
-    then each round counts by the share of it that was done, or a load that was to change would be called unsteady.
-
-    None where the interval is too short to be judged, or nothing was done in it."""
+    """Judge one interval of a run; return None if it is too short or nothing was done in it. `start`, `end`: seconds
+    since the run's start; `due`: the requested load, if there was one: each round then counts by the share of it that
+    was done, or a load that was meant to change would be called unsteady."""
     begin, length = start + ENDS * (end - start), (1 - 2 * ENDS) * (end - start)
     if length / ROUNDS < LEAST_ROUND_S:
         return None
@@ -64,18 +63,18 @@ def judged(what: str, per_second: BySecond, start: float, end: float, *, due: By
 
 
 def judged_whole(what: str, per_second: BySecond, elapsed_s: float, *, due: BySecond = ()) -> tuple[Steady, ...]:
-    """The same of a whole run; empty where it cannot be judged."""
+    """Judge a whole run; return nothing if it cannot be judged."""
     one = judged(what, per_second, 0.0, elapsed_s, due=due)
     return () if one is None else (one,)
 
 
 def by_second(amounts: Sequence[float]) -> BySecond:
-    """Amounts of one second after another since the run's start."""
+    """Return amounts of consecutive seconds since the run's start with their seconds."""
     return [(float(second), float(amount)) for second, amount in enumerate(amounts)]
 
 
 def _rounds(per_second: BySecond, begin: float, length: float) -> list[float]:
-    """The rate in each; a second on a border counts to either side by its part."""
+    """Return the rate of each round; a second that crosses a border counts to either side by its part."""
     each = length / ROUNDS
     rates = [0.0] * ROUNDS
     for second, amount in per_second:
@@ -86,14 +85,16 @@ def _rounds(per_second: BySecond, begin: float, length: float) -> list[float]:
 
 
 def _share(done: float, asked: float) -> float:
-    """Where nothing was asked for, nothing can be late: what is done then is arrears."""
+    """Return the share of the requested load that was done. Where nothing was requested, nothing can be late: work done
+    then is arrears."""
     if asked:
         return done / asked
     return 2.0 if done else 1.0
 
 
 def _line(rates: Sequence[float]) -> tuple[float, float]:
-    """How much the line of least squares changes from the first round to the last, and half its 95 % interval."""
+    """Return how much the line of least squares changes from the first round to the last, and half its 95 %
+    interval."""
     places = range(len(rates))
     slope, base = statistics.linear_regression(places, rates)
     rest = sum((rate - base - slope * place) ** 2 for place, rate in zip(places, rates, strict=True))
@@ -103,12 +104,12 @@ def _line(rates: Sequence[float]) -> tuple[float, float]:
 
 
 def too_short(runs: Iterable[Run], least_s: float) -> bool:
-    """Whether some run of a point is under the least length."""
+    """Return whether a run of a point is under the least length."""
     return any(run.elapsed_s < least_s for run in runs)
 
 
 def unsteady(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Why a point was not steady, a line for each run and interval; empty where more than half of its runs were."""
+    """Return why a point was not steady, a line for each run and interval; empty if more than half of its runs were."""
     reasons = {run.repeat: _reasons(run) for run in runs}
     if 2 * sum(bool(why) for why in reasons.values()) < len(runs):
         return ()
@@ -118,10 +119,10 @@ def unsteady(runs: Sequence[Run]) -> tuple[str, ...]:
 def _reasons(run: Run) -> list[str]:
     if not run.steady:
         return ["no part of it is long enough to be judged"]
-    return [said(one) for one in run.steady if not one.steady]
+    return [steady_text(one) for one in run.steady if not one.steady]
 
 
-def said(one: Steady) -> str:
-    """`index: spread 31 %, drift −24.0 % [−30.1 – −17.9]`."""
+def steady_text(one: Steady) -> str:
+    """Return `index: spread 31 %, drift −24.0 % [−30.1 – −17.9]`."""
     drift = f"{one.drift:+.1%} [{one.drift_low:+.1%} – {one.drift_high:+.1%}]".replace("-", "\u2212")
     return f"{one.what}: spread {one.spread:.0%}, drift {drift}".replace("%", " %")

@@ -1,5 +1,4 @@
-"""What a result may claim: labels of its first line, whether a point was limited by the generator (design §4), levels
-of load.
+"""Claims of a result: labels of its first line, whether the generator limited a point (design §4), levels of load.
 
 The overall response time of offered against achieved load is SPEC's figure (SPEC SFS 2014 SP2 Run and Reporting Rules
 1.1, §5.4): the area under the curve of mean response time against achieved load, divided by the highest achieved load.
@@ -24,11 +23,11 @@ from experiments.result.statistics import LEAST_REPEATS, Judged, estimate, inter
 from experiments.result.steady import MIN_SECONDS, too_short, unsteady
 from experiments.workload import About
 
-TOLERANCE = 0.05  # of the offered load, that may be missing from the achieved one; our choice
+TOLERANCE = 0.05  # share of the offered load that may be missing from the achieved one; our choice
 
 
 def levels_of(about: About, points: Sequence[Point], peak: int, *, found: bool) -> Levels:
-    """Of points that have their level in `at.percent`; 0: those that the peak was found at."""
+    """Return the levels of points that have theirs in `at.percent`; 0: the point at which the peak was found."""
     levels = [_level(about, place, point) for place, point in enumerate(points) if point.at.values()["percent"]]
     reached = list(itertools.takewhile(lambda level: level.reached, levels))
     overall = _overall(about, [points[level.point].repeats for level in reached])
@@ -56,14 +55,15 @@ def _level(about: About, place: int, point: Point) -> Level:
 
 
 def _overall(about: About, levels: Sequence[Sequence[Run]]) -> list[float]:
-    """Of each repeat its own curve's; nothing where a run has no response time."""
+    """Return the overall response time of each repeat's curve; nothing for one with a run that has no response time."""
     curves = [[(about.rate(run), about.mean_response_us(run)) for run in curve] for curve in zip(*levels, strict=True)]
     return [overall_response_us([(x, y) for x, y in curve if y is not None]) for curve in curves
             if all(y is not None for _, y in curve)]  # fmt: skip
 
 
 def overall_response_us(curve: Sequence[tuple[float, float]]) -> float:
-    """Of (achieved load, mean response time) by level, the lowest first; raises ValueError for a curve without load."""
+    """Return the overall response time of (achieved load, mean response time) by level, the lowest first. Raises
+    ValueError for a curve without load."""
     if not curve or curve[-1][0] <= 0:
         raise ValueError("a curve without load has no overall response time")
     (lowest, first), (highest, _) = curve[0], curve[-1]
@@ -73,7 +73,7 @@ def overall_response_us(curve: Sequence[tuple[float, float]]) -> float:
 
 
 def levels_text(levels: Levels) -> str:
-    """For the first line."""
+    """Describe the levels for the first line."""
     peak = f"{'a' if levels.found else 'a stated'} peak of {count(levels.peak)} calls/s"
     first_missed = next((level for level in levels.levels if not level.reached), None)
     ends = [] if first_missed is None else [f"{first_missed.percent} % not reached ({_both(first_missed)})"]
@@ -84,7 +84,7 @@ def levels_text(levels: Levels) -> str:
 
 
 def missed(levels: Levels | None) -> list[str]:
-    """A line for each level that was not reached, for the warnings."""
+    """Return a warning for each level that was not reached."""
     if levels is None:
         return []
     return [
@@ -99,15 +99,16 @@ def _both(level: Level) -> str:
 
 
 def bounds_copies(knee: Knee | None, fsync: str) -> str | None:
-    """What a bound on `write` is worth under a policy, for the first line; None where there is nothing to remark."""
+    """Return what a bound on `write` means under an fsync policy, for the first line; None if there is nothing to
+    remark."""
     if knee is None or Op.WRITE.label not in knee.bounds_us or fsync != FsyncPolicy.NONE.value:
         return None
     return "the bound on write is one on copies into memory (fsync none): close and the flush at the end bring them to the storage"
 
 
 def points_of(about: About, runs: Mapping[At, Sequence[Run]], least_s: float | None = None) -> tuple[Point, ...]:
-    """The points with medians, intervals and whether the generator was the limit; `least_s`: how long a run has to be,
-    None: neither that nor steadiness is judged."""
+    """Return the points with medians, intervals and whether the generator was the limit. `least_s`: how long a run must
+    be; None: neither that nor steadiness is judged."""
     out = []
     for at, repeats in runs.items():
         limits = limits_of(about, repeats)
@@ -128,7 +129,7 @@ def points_of(about: About, runs: Mapping[At, Sequence[Run]], least_s: float | N
 
 
 def limits_of(about: About, runs: Sequence[Run]) -> tuple[str, ...]:
-    """Why a point allows no conclusion about the storage; empty when it does. Medians over its repeats.
+    """Return why a point allows no conclusion about the storage; empty if it does. Medians over its repeats are used.
 
     CPU use and waits for a CPU characterise the generator alone. A null baseline shows what part of the time the
     storage took: slots that wait for a CPU now and then may still wait for the storage most of the time."""
@@ -145,7 +146,7 @@ def limits_of(about: About, runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def _median(values: Iterable[float | None]) -> float | None:
-    """Of those that are known."""
+    """Return the median of the known values."""
     known = [value for value in values if value is not None]
     return statistics.median(known) if known else None
 
@@ -159,7 +160,7 @@ def labels_of(
     least_s: float = MIN_SECONDS,
     paired: bool = True,
 ) -> tuple[str, ...]:
-    """Labels that must precede any figure. `emulated`: of each point the emulated filer's own label; `least_s`: how
+    """Return labels that must precede any figure. `emulated`: each point's label of its emulated filer; `least_s`: how
     long its runs had to be; `paired`: whether they should have null baselines."""
     return study_labels(
         emulated,
@@ -177,7 +178,7 @@ def sentence(
     about: About, kind: str, axis: str, points: Sequence[Point], *, where: str, pace: str,
     found: Sequence[Knee] | Levels | Tuning | None = None,
 ) -> str:  # fmt: skip
-    """State what was found. Points that differ in more than the axis are reported group by group."""
+    """State the findings. Points that differ in more than the axis are reported group by group."""
     what = f"{about.titled(kind)}{pace and ' '}{pace}"
     match found:
         case Levels():
@@ -186,7 +187,7 @@ def sentence(
             return f"{what} on {where}: {_tuned(about, points, found)}"
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
-        beside = point.at.beside(axis).items()
+        beside = point.at.without(axis).items()
         key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in beside)
         groups.setdefault(key, []).append(point)
     if found:
@@ -204,17 +205,18 @@ def sentence(
 
 
 def _ratio(about: About, points: Sequence[Point]) -> Ratio | None:
-    """The rate under the highest load to that under the lowest; None for one point, and where repeats are too few."""
+    """Return the ratio of the rate under the highest load to that under the lowest; None for one point or too few
+    repeats."""
     figure, first, last = about.headlines[0], points[0], points[-1]
     return None if first is last else ratio_of(figure.values(last.repeats), figure.values(first.repeats))
 
 
 def _extremes(about: About, axis: str, points: Sequence[Point], judgement: Judged | None) -> str:
-    """With the highest load, and against the lowest where the repeats allow a statement."""
+    """Describe the point with the highest load, and compare it with the lowest if the repeats allow it."""
     first, last = points[0], points[-1]
-    said = f"{_told(about, last)} at {last.at.on(axis)}"
+    said = f"{_headlines_text(about, last)} at {last.at.on(axis)}"
     if judgement is None or not judgement.open:
-        return said if first is last else f"{said}; {_told(about, first)} at {first.at.on(axis)}"
+        return said if first is last else f"{said}; {_headlines_text(about, first)} at {first.at.on(axis)}"
     if not judgement.differs:
         return f"{said}, no difference from {first.at.on(axis)}"
     ratio = judgement.ratio
@@ -222,7 +224,7 @@ def _extremes(about: About, axis: str, points: Sequence[Point], judgement: Judge
 
 
 def _tuned(about: About, points: Sequence[Point], tuning: Tuning) -> str:
-    """The best setting and its gain over the default."""
+    """Describe the best setting and its gain over the default."""
     best, (gain,) = points[tuning.best], judged([tuning.gain])
     found, rate = f"the best of {len(points) - 1} settings is {best.at}", about.headlines[0].title
     if gain is None or not gain.open:
@@ -235,23 +237,23 @@ def _tuned(about: About, points: Sequence[Point], tuning: Tuning) -> str:
     return f"{found}: {rate} is {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of the default"
 
 
-def _told(about: About, point: Point) -> str:
+def _headlines_text(about: About, point: Point) -> str:
     there = [(figure, point.figures[figure.name]) for figure in about.headlines if figure.name in point.figures]
     return ", ".join(f"{interval_text(interval, figure.write)} {figure.title}" for figure, interval in there)
 
 
 def _knee(about: About, axis: str, points: Sequence[Point], knee: Knee) -> str:
     peak = points[knee.peak]
-    said = f"peak {_told(about, peak)} at {peak.at.on(axis)}"
+    said = f"peak {_headlines_text(about, peak)} at {peak.at.on(axis)}"
     if knee.knee is None:
         return f"{said}; no load stays within the bounds: {knee.broken}"
     at = points[knee.knee]
-    kept = f"{_told(about, at)} at {at.at.on(axis)} stays within all bounds"
+    kept = f"{_headlines_text(about, at)} at {at.at.on(axis)} stays within all bounds"
     return f"{said}; {kept}; {knee.broken or 'no bound was exceeded up to the highest load'}"
 
 
 def warnings_of(points: Sequence[Point], *, no_pair: str | None, least_s: float = MIN_SECONDS) -> list[str]:
-    """What a reader of any experiment must know before using the figures."""
+    """Return what a reader of any experiment must know before using the figures."""
     out = []
     fewest = min(len(point.repeats) for point in points)
     if fewest < LEAST_REPEATS:

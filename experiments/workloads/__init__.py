@@ -16,19 +16,19 @@ from experiments.workload import About
 
 @cache
 def _modules() -> Mapping[str, str]:
-    """Modules by workload; a module here has `_` where its workload has `-`."""
+    """Return the modules by workload; a module here has `_` where its workload has `-`."""
     here = {module.name.replace("_", "-"): f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)}
     return here | {name: modules[0] for name, modules in extensions("edbench.workloads").items()}
 
 
 def names() -> tuple[str, ...]:
-    """All workloads."""
+    """Return the names of all workloads."""
     return tuple(sorted(_modules()))
 
 
 @cache
 def about(name: str) -> About:
-    """The workload of this name. Raises UsageError for an unknown one, which may be of a package that is not installed."""
+    """Return the workload of this name. Raises UsageError for an unknown one, whose package may not be installed."""
     if name not in _modules():
         raise UsageError(
             f"workload {name!r} is not one of {', '.join(names())}; if an optional package of edbench runs it, install that"
@@ -41,7 +41,7 @@ def about(name: str) -> About:
 
 
 def registered(name: str) -> Any:
-    """What is registered under the name of a workload: a module, or a class in one."""
+    """Return the object registered under the name of a workload: a module, or a class in one."""
     module, _, kind = _modules()[name].partition(":")
     found: Any = importlib.import_module(module)
     return getattr(found, kind) if kind else found

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from experiments.report.parts import Section
 
 
-FIRST = 4  # matters a day that a search begins with
-CLOSE = 0.1  # of the load carried: how close a search comes to it
+FIRST = 4  # matters a day at the start of a search
+CLOSE = 0.1  # accuracy of a search, as a share of the load carried
 
 
 def _sections(result: DayResult) -> list[Section]:
@@ -46,28 +46,29 @@ def _sections(result: DayResult) -> list[Section]:
 
 
 class DayTelling(Telling):
-    """`surroundings` as `Day.surroundings` has them."""
+    """Reports on days, from `surroundings` as `Day.surroundings` returns them."""
 
     def cached(self, points: Sequence[DayPoint]) -> bool:
-        """Matters read the same few sources again and again: each counts once."""
+        """Return whether caches may have held the data. Matters read the same few sources repeatedly: each counts
+        once."""
         once = {job.source: job.bytes for point in points for run in point.repeats for job in run.discoveries}
         return is_cached(sum(once.values()), self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
-    def beside(self, points: Sequence[DayPoint]) -> Mapping[str, Any]:
-        """The scores, and what was predicted."""
+    def more_fields(self, points: Sequence[DayPoint]) -> Mapping[str, Any]:
+        """Return the scores and the predictions."""
         predicted = decode(tuple[Prediction, ...], self.surroundings["predicted"] or [], "surroundings.predicted")
         return {"scores": scores_of(points, self.surroundings["schedule"]["within_s_per_gb"]), "predicted": predicted}
 
     def sentence(self, points: Sequence[DayPoint]) -> str:
-        """Of each setting the matters carried, where it broke, and the overall response time."""
+        """Report for each setting the matters carried, the load at which it broke, and the overall response time."""
         if not any(point.at.matters for point in points):
             return "every matter ran alone"
-        found = self.beside(points)
+        found = self.more_fields(points)
         predicted = {one.setting: one for one in found["predicted"]}
-        said = [self._said(score, predicted.get(score.setting), points) for score in found["scores"]]
+        said = [self._score_text(score, predicted.get(score.setting), points) for score in found["scores"]]
         return "; ".join(said)
 
-    def _said(self, score: Score, predicted: Prediction | None, points: Sequence[DayPoint]) -> str:
+    def _score_text(self, score: Score, predicted: Prediction | None, points: Sequence[DayPoint]) -> str:
         bound = f"95 % of discoveries within {duration(score.within_s_per_gb)} a GB"
         said = [f"{score.carried:,} matters/day with {bound}" if score.carried else f"no load measured has {bound}"]
         if score.broken is not None:
@@ -127,8 +128,8 @@ ABOUT = About(
 
 
 def searched(bases: Sequence[DayLoad], loads: Sequence[int], within: float, *, repeats: int, seed: int) -> Plan:
-    """The points of an experiment: these loads of each base; with none the matters alone, and then the highest load within the
-    bound."""
+    """Return the plan of an experiment: these loads on each base; without loads, the matters alone and then a search
+    for the highest load within the bound."""
     points = [dataclasses.replace(base, matters=load) for base in bases for load in sorted(set(loads)) or (0,)]
     if loads:
         return planned("profile", "matters", points, repeats=repeats, seed=seed)

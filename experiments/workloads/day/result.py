@@ -1,4 +1,4 @@
-"""What an experiment with days adds to a result, and the score: functions of what was recorded of jobs alone."""
+"""The result of an experiment with days, and the score: both follow from the recorded jobs alone."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from experiments.result.verdict import overall_response_us
 from experiments.workloads.discovery.result import PointSpec
 
 NAME = "day"
-IN_TIME = 0.95  # of discoveries, that must end within the bound
+IN_TIME = 0.95  # share of discoveries that must end within the bound
 SEARCH, TAG = "search", "tag"
 P95 = "p95_s_per_gb"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class DayLoad(PointSpec):
-    """So many matters a day; 0: each alone, the next one begins when the one before has ended."""
+    """A load of so many matters a day; 0: one at a time, each starting when the previous one has ended."""
 
     matters: int
 
     def shown(self) -> dict[str, object]:
-        """With a word for 0."""
+        """Return the values as tables show them, with a word for 0."""
         return self.values() | ({} if self.matters else {"matters": "alone"})
 
     def on(self, axis: str) -> str:
-        """12 matters/day, or each alone."""
+        """Return "12 matters/day" or, for 0, "one matter at a time"."""
         if axis != "matters":
             return schema.At.on(self, axis)
         return (
@@ -50,7 +50,7 @@ class DayJob:
     client: str
     source: str
     type: str  # job type, "search" or "tag"
-    due_s: float  # when it was to begin: the arrival, later the end of the step before
+    due_s: float  # planned start: the arrival, later the end of the previous step
     ended_s: float
     raw_bytes: int  # of the matter's loose files
     share: float = 1.0  # of the matter's items that it was given
@@ -65,17 +65,17 @@ class DayJob:
 
     @property
     def calls_made(self) -> int:
-        """Of all ops and phases."""
+        """Number of calls of all ops and phases."""
         return sum(number for by_op in self.calls.values() for number, _ in by_op.values())
 
     @property
     def response_s(self) -> float:
-        """From when it was due to its end, waits included."""
+        """Seconds from when it was due to its end, waits included."""
         return self.ended_s - self.due_s
 
     @property
     def s_per_gb(self) -> float:
-        """Response time for each GB of the matter."""
+        """Response time in seconds for each GB of the matter."""
         return self.response_s / (self.raw_bytes / 1e9)
 
 
@@ -88,17 +88,17 @@ class DayRun(schema.Run):
     null: tuple[DayJob, ...] = ()  # the same day on null storage
 
     def of(self, kind: str) -> list[DayJob]:
-        """Jobs of one type."""
+        """Return the jobs of one type."""
         return [job for job in self.jobs if job.type == kind]
 
     @property
     def discoveries(self) -> list[DayJob]:
-        """One for each matter."""
+        """The discoveries, one for each matter."""
         return self.of(JobType.DISCOVERY)
 
     @property
     def in_time(self) -> int:
-        """Matters whose discovery ended within the bound."""
+        """Number of matters whose discovery ended within the bound."""
         return sum(job.s_per_gb <= self.within_s_per_gb for job in self.discoveries)
 
     @property
@@ -114,7 +114,7 @@ class DayPoint(schema.PointOf[DayLoad, DayRun]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What the simulator predicted of a setting before the first run."""
+    """Prediction of the simulator for a setting, made before the first run."""
 
     setting: str | None = None  # as a point has it
     source: str  # the result that it was calibrated by
@@ -124,7 +124,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What the curve of a setting comes to."""
+    """Score of a setting, computed from its curve."""
 
     setting: str | None = None  # as a point has it
     within_s_per_gb: float
@@ -144,27 +144,27 @@ class DayResult(schema.ResultOf[DayPoint]):
 
 
 def percentile(values: Sequence[float], share: float = IN_TIME) -> float:
-    """The smallest value that this share of all values does not exceed. Raises ValueError for none."""
+    """Return the smallest value that this share of all values does not exceed. Raises ValueError without values."""
     if not values:
         raise ValueError("no values have no percentile")
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 def p95_s_per_gb(run: DayRun) -> float | None:
-    """Seconds for each GB that 95 % of discoveries ended within; None without any."""
+    """Return the seconds for each GB within which 95 % of discoveries ended; None without any."""
     found = [job.s_per_gb for job in run.discoveries]
     return percentile(found) if found else None
 
 
 def mean_response_s(run: DayRun) -> float | None:
-    """Of discoveries; None without any."""
+    """Return the mean response time of discoveries; None without any."""
     found = [job.response_s for job in run.discoveries]
     return statistics.fmean(found) if found else None
 
 
 def fairness(run: DayRun) -> float | None:
-    """Jain's index over clients of their discoveries' mean seconds a GB: 1, all wait alike; 1 ÷ clients, one waits alone. None
-    for one client."""
+    """Return Jain's index over the clients' mean seconds a GB of their discoveries: 1, all wait alike; 1 ÷ clients, one
+    waits alone. Return None for one client."""
     by_client: dict[str, list[float]] = {}
     for job in run.discoveries:
         by_client.setdefault(job.client, []).append(job.s_per_gb)
@@ -175,7 +175,8 @@ def fairness(run: DayRun) -> float | None:
 
 
 def carried_of(p95: Mapping[int, float], bound: float) -> tuple[int, int | None]:
-    """By load the median of what 95 % ended within: the highest load up to which all kept the bound, and the lowest that did not."""
+    """Return the highest load up to which all loads kept the bound, and the lowest that did not. `p95`: by load, the
+    median of the seconds a GB within which 95 % of discoveries ended."""
     kept, broken = 0, None
     for load in sorted(load for load in p95 if load):
         if p95[load] > bound:
@@ -186,7 +187,7 @@ def carried_of(p95: Mapping[int, float], bound: float) -> tuple[int, int | None]
 
 
 def scores_of(points: Sequence[DayPoint], bound: float) -> tuple[Score, ...]:
-    """Of each setting; the overall response time is that of each repeat's own curve."""
+    """Return the score of each setting; the overall response time is computed from each repeat's own curve."""
     settings = dict.fromkeys(point.at.setting for point in points)
     return tuple(_score([point for point in points if point.at.setting == one], bound) for one in settings)
 

@@ -1,4 +1,4 @@
-"""Carries the matters of a day: each arrives at its time whatever the others do, and its steps follow each other."""
+"""Runs the matters of a day: each arrives at its time, regardless of the others, and its steps follow each other."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Awaited = Callable[[], bool]
 
 
 class Running:
-    """One run. `sources`: the directory of each custodian by the name that the schedule has."""
+    """One run. `sources`: the directory of each custodian by its name in the schedule."""
 
     def __init__(
         self, at: DayLoad, deployment: Deployment, source: PreparedSource,
@@ -66,7 +66,8 @@ class Running:
         self.disturbed: list[str] = []
 
     def carry(self, matters: Sequence[Matter], *, one_by_one: bool) -> None:
-        """All of them to their end; the workers are up. Raises RunFailed for a job that did not end well, SystemFault, HostLost."""
+        """Run all matters to their end, with the workers up. Raises RunFailed for a job that did not end well,
+        SystemFault, HostLost."""
         waiting = deque(enumerate(matters))
         active: list[tuple[Iterator[Awaited], Awaited]] = []
         with ThreadPoolExecutor(_REVIEWERS) as self._pool:
@@ -85,7 +86,7 @@ class Running:
                 wait_for_frames(handle, self._load.clock)
 
     def records(self) -> tuple[tuple[DayJob, ...], tuple[JobTables, ...]]:
-        """Of every step, and the rows of every job; while the databases are there."""
+        """Return the record of every step and the rows of every job, while the databases exist."""
         tables = read_tables([handle for _, handle in self._steps if handle is not None])
         rows = iter(tables)
         done = [job if handle is None else self._finished(handle, job, next(rows)) for job, handle in self._steps]
@@ -95,7 +96,7 @@ class Running:
         return self._load.clock.now() - self.began
 
     def _look(self) -> None:
-        """Look at the workers, and at every job that is awaited."""
+        """Check the workers, and read the state of every awaited job."""
         check_kept(self._deployment.settings)
         self._deployment.leased.check()
         with self._database.transaction() as conn:
@@ -106,7 +107,7 @@ class Running:
                 raise RunFailed(f"job {job} is {state}; the experiment ends without a result")
 
     def _matter(self, number: int, matter: Matter, due: float, *, counted: bool) -> Iterator[Awaited]:
-        """Its steps; what each waits for is given, and it goes on when that is so."""
+        """Run the steps of a matter: yield what the next step waits for, and continue once it is true."""
         record = DayJob(matter=number, client=matter.client, source=matter.source, type="", due_s=due, ended_s=due,
                         raw_bytes=self._sources[matter.source][1])  # fmt: skip
         found = yield from self._job(record, JobType.DISCOVERY, 1.0, partial(self._discover, number, matter), counted)
@@ -138,7 +139,7 @@ class Running:
         return handle
 
     def _cpu_s(self) -> tuple[float, float]:
-        """CPU seconds so far of the workers, and of the processes that serve them."""
+        """Return the CPU seconds so far of the workers, and of the processes that serve them."""
         return self._deployment.leased.cpu_s(), sum(self._deployment.serving().values())
 
     def _action(self, record: DayJob, kind: str, share: float, act: Callable[[], int]) -> Generator[Awaited, None, int]:
@@ -168,8 +169,8 @@ class Running:
         return search_all([found], opened, QUERY, _SHOWN)[1]
 
     def _tag(self, found: JobHandle, step: str, share: float) -> int:
-        """A share of its items gets the tag of a step: ids are hashes, so the first ones are a sample. Containers that are in no
-        family are never produced."""
+        """Tag a share of the discovery's items for a step: ids are hashes, so the first ones are a sample. Containers
+        that are in no family are never produced."""
         with opened_index(found, self._deployment.settings) as index:
             ids = index.items.ids[index.items.families != NO_FAMILY]
         chosen = uuids(ids[: max(1, round(share * len(ids)))])
@@ -185,7 +186,7 @@ class Running:
         ))  # fmt: skip
 
     def _finished(self, handle: JobHandle, record: DayJob, rows: JobTables) -> DayJob:
-        """With its end by the database's clock, and what it did."""
+        """Return the record with its end by the database's clock, and the job's counts."""
         counts = count_job(handle)
         outcome = Outcome(state=counts.summary.job.state, reason=None, interrupted=False, calls_complete=True)
         if remark := judge(outcome, str(handle.id), len(counts.violation_lines)):

@@ -1,4 +1,4 @@
-"""The schedule of a day: which matters arrive when, with what data, and how much of it each later step takes.
+"""The schedule of a day: which matters arrive when, with which data, and how much of it each later step takes.
 
 A drawn schedule is a Poisson process, given the number of its arrivals: so many exponential gaps, scaled to the day. A
 load of 12 matters a day therefore always has 12, and under a higher load the same matters arrive sooner, followed by
@@ -18,7 +18,7 @@ from core.toml_table import TomlTable
 
 STEPS = (JobType.EXTRACTION, JobType.PROCESSING, JobType.EXPORT)  # after the discovery and the review, in this order
 MOST_MATTERS = 100_000
-_LEAST_SHARE, _MOST_SHARE = 0.1, 0.6  # of a matter's items, that a step of a drawn schedule takes
+_LEAST_SHARE, _MOST_SHARE = 0.1, 0.6  # of a matter's items: range for a step of a drawn schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Matter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """A matter of a file."""
+    """A matter listed in a file."""
 
     at: float  # 0…1 of the day
     client: str
@@ -44,7 +44,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """What every load of an experiment draws its matters from."""
+    """The source of the matters of every load of an experiment."""
 
     seconds: float  # of a day, compressed
     seed: int
@@ -52,10 +52,10 @@ class Schedule:
     sources: tuple[str, ...]
     steps: tuple[str, ...]  # job types that are installed
     listed: tuple[Listed, ...] = ()  # of a file; empty: drawn
-    alone: float = (_LEAST_SHARE + _MOST_SHARE) / 2  # of the items, that each step takes of a matter that is alone
+    alone: float = (_LEAST_SHARE + _MOST_SHARE) / 2  # share of items that each step takes if matters run one at a time
 
     def matters(self, load: int, repeat: int) -> list[Matter]:
-        """The matters of a day with so many, in the order of their arrival. Another repeat is another day."""
+        """Return the matters of a day with so many, in the order of their arrival. Another repeat is another day."""
         if self.listed:
             days = [(turn + one.at, one) for turn in range(load // len(self.listed) + 1) for one in self.listed]
             scale = self.seconds * len(self.listed) / load
@@ -71,7 +71,7 @@ class Schedule:
         return [self._matter(at * scale, client, source, shares) for at, client, source, shares in drawn]
 
     def each_alone(self) -> list[Matter]:
-        """One matter with the data of each source, for a run in which they follow each other."""
+        """Return one matter with the data of each source, for a run in which they follow each other."""
         shares = {step.value: self.alone for step in STEPS}
         return [self._matter(0.0, "client 1", source, shares) for source in self.sources]
 
@@ -82,7 +82,8 @@ class Schedule:
 
 
 def read_schedule(path: Path, sources: Sequence[str]) -> tuple[Listed, ...]:
-    """The matters of a TOML file (docs/experiments.md), in the order of their arrival. Raises UsageError in one line."""
+    """Return the matters of a TOML file (docs/experiments.md), in the order of their arrival. Raises UsageError in one
+    line."""
     try:
         top = TomlTable(str(path), "", tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

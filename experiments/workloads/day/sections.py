@@ -10,7 +10,7 @@ from core.job_types import JobType
 from core.operations import Op
 from experiments.report import words
 from experiments.report.parts import Column, Parts, Plot, Section, Series, note, section, tabled
-from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.report.plots import counts_on_x, drawing, from_zero, legend_right, new_figure
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.style import WARN, line_style, marker, series_colour
 from experiments.report.views import middle, named
@@ -31,17 +31,17 @@ class Row:
 
     @property
     def responses(self) -> list[float]:
-        """Seconds of each."""
+        """Response times in seconds."""
         return [job.response_s for job in self.jobs]
 
     def moved(self, op: Op) -> float:
-        """MB/s that calls of the op moved."""
+        """Return the MB/s that calls of the op moved."""
         by_op = (ops for job in self.jobs for ops in job.calls.values())
         return sum(ops[op.label][1] for ops in by_op if op.label in ops) / 1e6 / self.seconds
 
 
 def _rows(result: DayResult, of: Callable[[DayJob], str], kept: Callable[[DayJob], bool]) -> list[Row]:
-    """By point and `of`, of each point's middle repeat."""
+    """Return a row for each point and value of `of`, from each point's middle repeat."""
     out = []
     for point in result.points:
         run = middle(point.repeats)
@@ -53,7 +53,7 @@ def _rows(result: DayResult, of: Callable[[DayJob], str], kept: Callable[[DayJob
 
 
 def _cpu_ms(row: Row) -> float | None:
-    """None where other jobs ran at the same time, and without items."""
+    """Return the CPU time an item; None without items or if other jobs ran at the same time."""
     items, known = sum(job.items for job in row.jobs), [job.cpu_s for job in row.jobs if job.cpu_s is not None]
     return sum(known) / items * 1e3 if items and len(known) == len(row.jobs) else None
 
@@ -93,7 +93,8 @@ _CLIENTS: tuple[Column[Row], ...] = (
 
 @section("curve", "Response time against load")
 def curve(result: DayResult) -> Parts:
-    """What 95 % of discoveries end within, for each GB, against matters a day; the bound; the prediction."""
+    """Plot the seconds a GB within which 95 % of discoveries end against matters a day, with the bound and the
+    prediction."""
     lines: dict[str, list[tuple[int, float]]] = {}
     for point in result.points:
         if point.at.matters:
@@ -115,7 +116,7 @@ def curve(result: DayResult) -> Parts:
         counts_on_x(axes, [load for _, load, _ in rows], "matters a day")
         axes.set_ylabel("s/GB, 95 % of discoveries")
         from_zero(axes)
-        legend_beside(axes)
+        legend_right(axes)
     series = Series(name="curve", header=("line", "matters", P95), rows=tuple(rows))
     said = " ".join(f"{_kept(score)}." for score in result.scores)
     return (Plot(name="curve", figure=figure, sentence=said, series=series),)
@@ -134,7 +135,7 @@ def _kept(score: Score) -> str:
 
 @section("job-types", "Jobs and review actions by type")
 def types(result: DayResult) -> Parts:
-    """Of each point: what a type costs in time, calls, bytes and CPU."""
+    """Show for each point what a type costs in time, calls, bytes and CPU."""
     rows = _rows(result, lambda job: job.type, lambda _: True)
     remark = (
         "Of each point's middle repeat. GB are discovered, of later jobs written; response times begin when a job is due. Rates are over"
@@ -146,7 +147,7 @@ def types(result: DayResult) -> Parts:
 
 @section("clients", "Discoveries by client")
 def clients(result: DayResult) -> Parts:
-    """Of each load: whether clients wait alike."""
+    """Show for each load whether clients wait alike."""
     rows = _rows(result, lambda job: job.client, lambda job: job.type == JobType.DISCOVERY)
     if len({row.what for row in rows}) < 2:
         return "there was one client."
@@ -161,19 +162,19 @@ _LATENCIES: tuple[Column[tuple[str, str, Latency]], ...] = (
 
 @section("latency", "Latency of storage calls by op")
 def latencies(result: DayResult) -> Parts:
-    """Of each point's middle repeat, all job types together."""
+    """Show the latencies of each point's middle repeat, all job types together."""
     runs = ((named(point, result), middle(point.repeats)) for point in result.points)
     rows = [(name, op, one) for name, run in runs for op, one in run.latency.items()]
     return (tabled("latency", _LATENCIES, rows),)
 
 
 def sections(result: DayResult) -> list[Section]:
-    """All of them, in reading order."""
+    """Return all sections in reading order."""
     return [make(result) for make in (points, curve, types, clients, latencies, steadiness, disclosure)]
 
 
 def printed(result: DayResult) -> Iterable[tuple[list[str], list[list[str]]]]:
-    """The tables of job types and clients for the console: titles and lines."""
+    """Yield the tables of job types and clients for the console: titles and lines."""
     for columns, rows in (
         (_TYPES, _rows(result, lambda job: job.type, lambda _: True)),
         (_CLIENTS, _rows(result, lambda job: job.client, lambda job: job.type == JobType.DISCOVERY)),

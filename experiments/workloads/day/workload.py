@@ -1,4 +1,4 @@
-"""Runs days: a schedule of matters on workers of the crew, the same on null storage, and what is disclosed."""
+"""Runs days: a schedule of matters on workers of the crew, the same on null storage, and the disclosure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_SOURCES = 8  # custodians whose data the matters have
 
 
 def sources_of(source: PreparedSource) -> dict[str, tuple[bytes, int]]:
-    """The largest custodians by name: directory and bytes of its files. Raises UsageError where none has any."""
+    """Return the largest custodians by name: directory and bytes of its files. Raises UsageError if none has files."""
     root = Path(os.fsdecode(source.path))
     sizes = {name: sum(f.stat(follow_symlinks=False).st_size for f in regular_files(root / os.fsdecode(name)))
              for name in source.directories}  # fmt: skip
@@ -43,7 +43,7 @@ def sources_of(source: PreparedSource) -> dict[str, tuple[bytes, int]]:
 
 
 def steps_there() -> tuple[tuple[str, ...], str]:
-    """The job types after a discovery that are installed, and a line about those that are not; empty where all are."""
+    """Return the installed job types after a discovery, and a line about those not installed; empty if all are."""
     there, absent = [], []
     for step in STEPS:
         try:
@@ -55,8 +55,8 @@ def steps_there() -> tuple[tuple[str, ...], str]:
 
 
 class Day(Discovery):
-    """A discovery's experiment whose runs are days. `schedule`: of every load; `sources` as `sources_of` has them; `within`: the
-    bound, seconds for each GB; `predicted`: by the simulator, in plain data."""
+    """An experiment of discoveries whose runs are days. `schedule`: for every load; `sources`: as `sources_of` returns
+    them; `within`: the bound, seconds for each GB; `predicted`: by the simulator, in plain data."""
 
     about = ABOUT
 
@@ -70,7 +70,7 @@ class Day(Discovery):
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
-        """The day runs when it is observed."""
+        """Yield a function that runs the day."""
         yield lambda: self._day(turn, Target(settings=self._settings, storage=self.storage, source=self._source))
 
     def _day(self, turn: Turn, target: Target) -> DayRun | Disturbed:
@@ -107,7 +107,7 @@ class Day(Discovery):
         )
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
-        """The same day in memory, without an emulated filer."""
+        """Run the same day in memory, without an emulated filer."""
         if self._null is None:
             return {}
         root = os.fsencode(self._source.path)
@@ -127,7 +127,7 @@ class Day(Discovery):
         return {} if isinstance(seen, Disturbed) else {"null": seen.jobs, "null_elapsed_s": seen.elapsed_s}
 
     def surroundings(self) -> dict[str, Any]:
-        """A discovery's, with the schedule and what was predicted."""
+        """Return the surroundings of a discovery, with the schedule and the predictions."""
         schedule = dataclasses.asdict(self._schedule) | {"within_s_per_gb": self._within}
         raw = {name: nbytes for name, (_, nbytes) in self._sources.items()}
         known = {"schedule": schedule | {"raw_bytes": raw}, "predicted": self._predicted, "filer": self._settings.filer}

@@ -1,4 +1,4 @@
-"""Discovery: the jobs of a corpus, with so many workers on so many databases."""
+"""Discovery: the jobs of a corpus, with a number of workers on a number of databases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def near_null(runs: Sequence[Any]) -> str | None:
-    """Why the storage hardly mattered; None when it did, and without pairs."""
+    """Return why the storage hardly mattered; None if it did, and without null baselines."""
     shares = [run.storage_share for run in runs if run.storage_share is not None]
     if not shares or (share := estimate(shares)).median >= STORAGE_SHARE:
         return None
@@ -38,7 +38,7 @@ def near_null(runs: Sequence[Any]) -> str | None:
 
 
 def unrecorded(run: Run) -> float | None:
-    """Unrecorded bytes of all bytes that are known of (controller.observe.io_kinds)."""
+    """Return the share of unrecorded bytes in all bytes counted by any source (controller.observe.io_kinds)."""
     io = run.result.get("io")
     return None if io is None else io["unrecorded_share"]
 
@@ -68,7 +68,7 @@ def _telling(surroundings: dict[str, Any]) -> Telling:
 
 
 def _states(run: Run) -> str:
-    """Of its jobs, each state once."""
+    """Return the states of the run's jobs, each once."""
     jobs = run.result.get("jobs") or [run.result]
     return ", ".join(dict.fromkeys(str(job.get("state", "not known")).replace("_", " ") for job in jobs))
 

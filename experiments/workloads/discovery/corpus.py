@@ -1,4 +1,4 @@
-"""What an experiment reads: its identity, so that results over different data are never compared, and a hash of its
+"""The corpus of an experiment: its identity, so that results over different data are never compared, and a hash of its
 content.
 
 Content is read before the first run and after the last, up to SAMPLED bytes. A corpus of more is sampled: files in the
@@ -37,7 +37,7 @@ class Corpus:
     made: dict[str, Any]  # how the generator made it; empty for any other directory
 
     def describe(self) -> dict[str, Any]:
-        """Plain data for the result."""
+        """Return plain data for the result."""
         return {
             "path": display_name(self.source.path),
             "hash": self.hash,
@@ -48,7 +48,7 @@ class Corpus:
 
 
 def look_at(source: PreparedSource) -> Corpus:
-    """The corpus behind a source, counted. Raises UsageError when it is empty or its dataset.json is damaged."""
+    """Return the corpus of a source, counted. Raises UsageError if it is empty or its dataset.json is damaged."""
     path = Path(os.fsdecode(source.path))
     digest = hashlib.sha256()
     files = size = 0
@@ -87,7 +87,7 @@ _BLOCKS = WHOLE // _BLOCK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """A hash over paths, sizes and contents, and how much of the corpus it is over."""
+    """A hash over paths, sizes and contents, and how much of the corpus it covers."""
 
     hash: str
     files: int
@@ -97,7 +97,8 @@ class Content:
 
 
 def content_of(corpus: Corpus, *, most: int = SAMPLED) -> Content:
-    """Read it. Raises UsageError for a generated corpus with a file that differs from its manifest."""
+    """Hash the content of a corpus. Raises UsageError for a generated corpus with a file that differs from its
+    manifest."""
     data = os.fsdecode(corpus.source.path)
     sizes = {os.fsencode(file.relative_to(data)): file.lstat().st_size for file in regular_files(Path(data))}
     known = _known(corpus)
@@ -118,7 +119,7 @@ def content_of(corpus: Corpus, *, most: int = SAMPLED) -> Content:
 
 
 def _known(corpus: Corpus) -> dict[bytes, bytes] | None:
-    """The hashes of a generated corpus by path; None of any other directory."""
+    """Return the hashes of a generated corpus by path; None for any other directory."""
     if not corpus.made or corpus.source.manifest is None:
         return None
     table = m.read_manifest(corpus.root)
@@ -128,7 +129,7 @@ def _known(corpus: Corpus) -> dict[bytes, bytes] | None:
 
 
 def _file(path: bytes, size: int) -> bytes:
-    """The SHA-256 of a file, or of its blocks; of one that cannot be read that of the reason."""
+    """Return the SHA-256 of a file or of its blocks; for an unreadable file, of the reason."""
     digest = hashlib.sha256()
     try:
         with open(path, "rb") as file:

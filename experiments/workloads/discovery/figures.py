@@ -1,4 +1,4 @@
-"""Every figure of a run out of what was observed of it: times, rates, calls, series, phases and steadiness.
+"""Computes every figure of a run from its observations: times, rates, calls, series, phases and steadiness.
 
 Steadiness is judged of each phase that takes a tenth of the run or more, by itself: another phase makes other calls. A
 phase's calls change with what it has come to (first large files, then small ones), so each call counts by its op's mean
@@ -42,13 +42,13 @@ from sql.runs import CallSecond as CallRow
 from sql.runs import PhaseSpan
 
 _CALLS = "call_seconds"
-# Of a group: what does not follow from its jobs.
+# Figures of a group that do not follow from its jobs.
 _OWN = ("job_id", "group_id", "kind", "source_copies", "name", "source", "calls", "call_time", "io", "wire", "labels")
 
 
 def recomputed_figures(result: dict[str, Any], jobs: Sequence[JobTables]) -> dict[str, Any]:
-    """Of a job, or of a group with its jobs', with times, rates and calls as the rows have them. Raises ValueError for
-    figures that are none."""
+    """Return the figures of a job, or of a group with those of its jobs, with times, rates and calls recomputed from
+    the rows. Raises ValueError for invalid figures."""
     if "jobs" not in result:
         return _job(JobFigures.model_validate(result), jobs[0]).to_json()
     group = GroupFigures.model_validate(result)
@@ -72,7 +72,7 @@ def _job(figures: JobFigures, job: JobTables) -> JobFigures:
 
 
 def _calls(jobs: Sequence[JobTables], times: CallTimeFigures | None) -> dict[str, Any]:
-    """Nothing of jobs whose calls were not kept (on null storage)."""
+    """Return the calls of the jobs; nothing for jobs whose calls were not kept (on null storage)."""
     kept = [job for job in jobs if _CALLS in job.tables]
     if not kept:
         return {}
@@ -87,18 +87,18 @@ _SPANS = 1_000  # a slot's tasks of one phase with less than this share of the r
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When a run's work began and ended, seconds since the epoch on the database's clock."""
+    """Start and end of a run's work, seconds since the epoch on the database's clock."""
 
     start: float
     end: float
 
     @property
     def elapsed(self) -> float:
-        """Seconds between them."""
+        """Seconds from start to end."""
         return self.end - self.start
 
     def since(self, at: float) -> float:
-        """Seconds since the start, not before it, to the millisecond."""
+        """Return the seconds since the start, at least 0, to the millisecond."""
         return round(max(0.0, at - self.start), 3)
 
 
@@ -113,13 +113,13 @@ class Calls:
 
 
 def times_of(jobs: Sequence[JobTables]) -> Times:
-    """First claim of the first job to the end of the last."""
+    """Return the times from the first claim of the first job to the end of the last."""
     rows = [job.rows("job_times")[0] for job in jobs]
     return Times(min(row.first_claim for row in rows), max(row.finished for row in rows))
 
 
 def calls_of(jobs: Sequence[JobTables], times: Times) -> Calls:
-    """Calls by second, and latencies over the whole run and its three thirds; all jobs together."""
+    """Return calls by second, and latencies over the whole run and its three thirds; all jobs together."""
     whole: dict[int, CallSum] = {}
     stages: list[dict[int, CallSum]] = [{} for _ in range(STAGES)]
     seconds: dict[int, dict[str, int]] = {}
@@ -147,7 +147,7 @@ def _latencies(merged: dict[int, CallSum]) -> dict[str, Latency]:
 
 
 def spans_of(jobs: Sequence[JobTables], times: Times) -> tuple[TaskSpan, ...]:
-    """What every slot did when; tasks of one phase that follow each other closely are one span."""
+    """Return the tasks of every slot over time; consecutive tasks of one phase are merged into one span."""
     rows = [row for job in jobs for row in job.rows("task_spans")]
     return merge_spans(
         [(r.worker, r.slot, r.phase, times.since(r.claimed), times.since(r.finished)) for r in rows],
@@ -156,7 +156,7 @@ def spans_of(jobs: Sequence[JobTables], times: Times) -> tuple[TaskSpan, ...]:
 
 
 def merge_spans(spans: Iterable[TaskSpan], *, gap: float) -> tuple[TaskSpan, ...]:
-    """Spans in order of worker, slot and start, neighbours of one phase no more than `gap` seconds apart joined."""
+    """Return spans in order of worker, slot and start; those of one phase at most `gap` seconds apart are joined."""
     out: list[TaskSpan] = []
     for span in sorted(spans, key=lambda s: (s[0], s[1], s[3])):
         previous = out[-1] if out else None
@@ -168,7 +168,7 @@ def merge_spans(spans: Iterable[TaskSpan], *, gap: float) -> tuple[TaskSpan, ...
 
 
 def first_and_last_done(spans: Iterable[TaskSpan]) -> tuple[float | None, float | None]:
-    """When the first and the last slot had ended their last task, finalise aside; None without any."""
+    """Return when the first and the last slot had ended their last task, except finalise; None without any."""
     ends: dict[tuple[str, int], float] = {}
     for worker, slot, phase, _, end in spans:
         if phase != Phase.FINALISE.value:
@@ -177,7 +177,7 @@ def first_and_last_done(spans: Iterable[TaskSpan]) -> tuple[float | None, float 
 
 
 def activity(samples: Samples, times: Times) -> tuple[DatabaseSecond, ...]:
-    """Commits and rows written between each sample and the one before, by database, while the run lasted."""
+    """Return commits and rows written since the previous sample, by database, while the run lasted."""
     by_time: dict[float, dict[str, dict[str, int]]] = {}
     for name, readings in samples.activity.items():
         for before, now in itertools.pairwise(readings):
@@ -189,7 +189,7 @@ def activity(samples: Samples, times: Times) -> tuple[DatabaseSecond, ...]:
 
 
 def queue_depth(samples: Samples, times: Times, offset: float) -> tuple[QueueSecond, ...]:
-    """Tasks that are not done; `offset`: the database's clock less this host's, seconds."""
+    """Return the tasks that are not done; `offset`: the database's clock less this host's, seconds."""
     return tuple(
         (times.since(at + offset), pending, dispatched, running)
         for at, pending, dispatched, running in samples.queue
@@ -198,7 +198,7 @@ def queue_depth(samples: Samples, times: Times, offset: float) -> tuple[QueueSec
 
 
 def worker_cpu(samples: Samples, times: Times, offset: float, processors: float) -> tuple[tuple[float, float], ...]:
-    """Share of all CPUs that the workers used between each sample and the one before."""
+    """Return the share of all CPUs that the workers used since the previous sample."""
     out = []
     for before, now in itertools.pairwise(samples.workers):
         if times.start <= now[0] + offset and before[0] + offset <= times.end and now[0] > before[0]:
@@ -210,7 +210,8 @@ def worker_cpu(samples: Samples, times: Times, offset: float, processors: float)
 def filer_use(
     readings: Sequence[tuple[float, dict[str, dict[str, float]]]], times: Times, offset: float
 ) -> tuple[FilerSecond, ...]:
-    """Of the emulated filer's stations, while the run lasted; `readings` as `monitoring.observations` gives them, by time."""
+    """Return the use of the emulated filer's stations while the run lasted; `readings`: by time, as
+    `monitoring.observations` returns them."""
     return tuple(
         (
             times.since(at + offset),
@@ -226,16 +227,15 @@ def filer_use(
 
 
 def used_between(readings: Readings, times: Times, offset: float) -> tuple[float, float]:
-    """How much two counters grew from first claim to the end, between samples by proportion."""
+    """Return how much two counters grew from first claim to the end, interpolated between samples."""
     counters = [(at, {"first": first, "second": second}) for at, first, second in readings]
     begin, end = _at(counters, times.start - offset), _at(counters, times.end - offset)
     return max(0.0, end["first"] - begin["first"]), max(0.0, end["second"] - begin["second"])
 
 
 def processors_between(samples: Samples, offset: float) -> Callable[[float, float], dict[str, float]]:
-    """CPU seconds by user between two moments of the database's clock, between samples by proportion.
-
-    `offset`: the database's clock less this host's, seconds."""
+    """Return a function that gives the CPU seconds by user between two moments of the database's clock, interpolated
+    between samples. `offset`: the database's clock less this host's, seconds."""
     workers = [(at, {WORKERS: seconds}) for at, seconds, _ in samples.workers]
 
     def between(start: float, end: float) -> dict[str, float]:
@@ -258,7 +258,7 @@ def _at(readings: Sequence[tuple[float, Mapping[str, float]]], at: float) -> dic
     return dict(readings[0][1] if at < readings[0][0] else readings[-1][1])
 
 
-MOST_TASKS = 400  # durations kept of one phase: of more tasks, so many order statistics
+MOST_TASKS = 400  # durations kept for one phase; with more tasks, so many order statistics
 
 
 _T = TypeVar("_T")
@@ -266,8 +266,8 @@ Between = Callable[[float, float], Mapping[str, float]]
 
 
 def phases_used(job: JobTables, since: float, between: Between) -> tuple[PhaseUse, ...]:
-    """The job's phases in order; `since`: the run's first claim, seconds since the epoch on the database's clock;
-    `between`: CPU seconds by user between two such moments."""
+    """Return the job's phases in order; `since`: the run's first claim, seconds since the epoch on the database's
+    clock; `between`: CPU seconds by user between two such moments."""
     tasks, calls = job.rows("task_spans"), job.rows("call_seconds")
     files = tuple((row.items, row.bytes) for row in job.rows("heaviest_files"))
     return tuple(
@@ -314,7 +314,7 @@ def _phase(
 
 
 def thinned(ordered: Sequence[_T], most: int) -> Sequence[_T]:
-    """At most so many of sorted values, evenly spread over their ranks, the first and the last among them."""
+    """Return at most so many of sorted values, evenly spread over their ranks, including the first and the last."""
     if len(ordered) <= most:
         return ordered
     return [ordered[round(place * (len(ordered) - 1) / (most - 1))] for place in range(most)]
@@ -324,7 +324,7 @@ LEAST_SHARE = 0.1  # of the run
 
 
 def steadiness(jobs: Sequence[JobTables], times: Times) -> tuple[Steady, ...]:
-    """Of every job's phases in order; of several jobs each is named with its database."""
+    """Return the steadiness of every job's phases in order; with several jobs each is named with its database."""
     intervals = []
     for job in jobs:
         calls = job.rows("call_seconds")
@@ -345,14 +345,14 @@ def _evenness(name: str, span: Any, rows: Sequence[Any], times: Times) -> Steady
 
 
 def _weights(rows: Iterable[Any]) -> dict[int, float]:
-    """By op: its mean time ÷ that of all calls."""
+    """Return for each op its mean time ÷ that of all calls."""
     sums = sums_of(rows)
     calls, total = sum(one.calls for one in sums.values()), sum(one.total_ns for one in sums.values())
     return {op: one.total_ns / one.calls * calls / total if total else 1.0 for op, one in sums.items()}
 
 
 def run_of(seen: Observed) -> Run:
-    """Every figure of it; nothing else is asked."""
+    """Compute a run from its observations alone."""
     result = recomputed_figures(seen.result, seen.jobs)
     samples, processors = seen.samples, seen.processors
     times = times_of(seen.jobs)

@@ -1,4 +1,4 @@
-"""Null storage: memory (tmpfs) that holds one portion of the corpus at a time, and what is taken out of it (decision
+"""Null storage: memory (tmpfs) that holds one portion of the corpus at a time and what is extracted from it (decision
 0049).
 
 The corpus is cut into portions: each with its extracted children needs no more memory than null storage may hold. What
@@ -32,17 +32,16 @@ from sql.runs import RUNS
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Loose files that are worked on together, by their paths relative to the source, and the bytes they need."""
+    """Loose files that are processed together, by their paths relative to the source, and the bytes they need."""
 
     files: tuple[bytes, ...]
     room: int
 
 
 def needs_of(handles: Sequence[JobHandle], *, copies: bool) -> dict[bytes, int]:
-    """What each loose file needs by its path, in bytes: a copy of it, and what each job takes out of it and writes.
-
-    `copies`: each job reads a copy of its own, made from that one. Some hundred bytes of memory a loose file. Raises
-    DatabaseFault."""
+    """Return the bytes that each loose file needs, by path: a copy of it, and what each job extracts from it and
+    writes. `copies`: each job reads a copy of its own, made from that one. Takes some hundred bytes of memory a loose
+    file. Raises DatabaseFault."""
     needs: dict[bytes, int] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -54,8 +53,8 @@ def needs_of(handles: Sequence[JobHandle], *, copies: bool) -> dict[bytes, int]:
 
 
 def portions_of(needs: Mapping[bytes, int], cap: int) -> tuple[Portion, ...]:
-    """As few as neighbours allow: files in the order of their paths. Raises StorageFault for one that needs more than
-    `cap` bytes by itself."""
+    """Cut the corpus into as few portions as neighbours allow, with files in the order of their paths. Raises
+    StorageFault for one that needs more than `cap` bytes by itself."""
     return tuple(_cut(needs, cap))
 
 
@@ -86,9 +85,9 @@ _BLOCK = 512  # bytes in which stat(2) counts
 
 @dataclass(slots=True)
 class NullStorage:
-    """Room for one portion and for the storage roots of its jobs."""
+    """Space for one portion and for the storage roots of its jobs."""
 
-    directory: Path  # that holds both
+    directory: Path  # holds both
     origin: bytes  # the source that portions are copied from
     cap: int  # bytes that it may hold
     _staged: tuple[Portion, PreparedSource] | None = field(default=None)
@@ -104,7 +103,7 @@ class NullStorage:
         return self.directory / "source"
 
     def stage(self, portion: Portion, *, whole: bool) -> PreparedSource:
-        """The portion in place of the one before; nothing is copied when that is the same.
+        """Put the portion in place of the previous one; nothing is copied if it is the same.
 
         `whole`: it is all there is. Of a larger corpus each file's pages leave the page cache once they are copied: the
         next run must not find those that happened to be copied last. Raises StorageFault."""
@@ -124,7 +123,7 @@ class NullStorage:
         return prepared
 
     def held(self) -> int:
-        """Bytes of memory that its files take now; their names take about 1 kB each in addition."""
+        """Return the bytes of memory that its files take now; their names take about 1 kB each in addition."""
         return sum(
             os.lstat(os.path.join(parent, name)).st_blocks * _BLOCK
             for parent, _, names in os.walk(os.fsencode(self.directory))
@@ -133,12 +132,12 @@ class NullStorage:
 
 
 def may_take(place: Path) -> int:
-    """Bytes of memory that may be filled there."""
+    """Return the bytes of memory that may be filled there."""
     return min(shutil.disk_usage(place).free, int(free_memory() * SHARE))
 
 
 def no_memory(place: Path) -> str | None:
-    """Why there can be no null storage here; None when there can."""
+    """Return why null storage is not possible here; None if it is."""
     if not place.is_dir() or not in_memory(place):
         return f"{place} is not a memory file system"
     return None
@@ -146,7 +145,7 @@ def no_memory(place: Path) -> str | None:
 
 @contextlib.contextmanager
 def null_storage(origin: bytes, cap: int, place: Path) -> Iterator[NullStorage]:
-    """An empty one for as long as the block lasts. Raises StorageFault when it cannot be made."""
+    """Yield an empty null storage and remove it at the end. Raises StorageFault if it cannot be created."""
     _clear_up(place)
     try:
         directory = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=place))
@@ -159,7 +158,7 @@ def null_storage(origin: bytes, cap: int, place: Path) -> Iterator[NullStorage]:
 
 
 def emptied(directory: Path) -> None:
-    """Remove everything in it, so that its memory is free. Raises StorageFault."""
+    """Remove everything in the directory, so that its memory is free. Raises StorageFault."""
     try:
         for entry in list(os.scandir(directory)):
             if entry.is_dir(follow_symlinks=False):
@@ -171,7 +170,7 @@ def emptied(directory: Path) -> None:
 
 
 def _clear_up(place: Path) -> None:
-    """Remove what killed commands of this user left (root: of all users): it would hold memory for ever."""
+    """Remove what killed commands of this user left (root: of all users): it would hold memory indefinitely."""
     for left in place.glob(f"{_PREFIX}*-*"):
         pid = left.name.removeprefix(_PREFIX).partition("-")[0]
         with contextlib.suppress(FileNotFoundError):  # another command clears up too
@@ -180,7 +179,8 @@ def _clear_up(place: Path) -> None:
 
 
 def _copy(origin: bytes, target: bytes, *, forget: bool) -> None:
-    """Regular files with bytes, everything else as what it is, so that the same items are found. Raises OSError."""
+    """Copy a regular file with its bytes, and recreate anything else as its type, so that the same items are found.
+    Raises OSError."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     mode = os.lstat(origin).st_mode
     if stat.S_ISREG(mode):

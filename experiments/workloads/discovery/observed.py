@@ -1,4 +1,4 @@
-"""What is observed of a discovery: the ledger's rows, samples, and what the job's databases counted."""
+"""Observations of a discovery: the ledger's rows, samples, and the counters of the job's databases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sql.figures import FIGURES
 from sql.runs import RUNS
 
 MOST_FILES = 100  # heaviest loose files that are kept
-# Every statement whose rows are kept of a job.
+# Every statement whose rows are kept for a job.
 _KEPT: Mapping[str, Callable[..., Any]] = {
     "job_times": RUNS.job_times,
     "job_held": FIGURES.job_held,
@@ -30,14 +30,14 @@ _KEPT_OF_NULL = ("job_times", "job_held", "phase_spans", "task_spans")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordTable:
-    """What one statement gave; bytes as base64."""
+    """Rows of one statement; bytes as base64."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str | int | float | None, ...], ...]
     binary: tuple[str, ...] = ()  # columns that are bytes
 
     def read(self) -> list[Any]:
-        """The rows, with a name for each column."""
+        """Return the rows, with a name for each column."""
         row: Any = namedtuple("Row", self.columns)  # type: ignore[misc]
         places = [self.columns.index(name) for name in self.binary]
         out = []
@@ -51,18 +51,18 @@ class RecordTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobTables:
-    """One job's, by the name of the statement (`sql/queries`)."""
+    """Tables of one job, by the name of the statement (`sql/queries`)."""
 
     database: str
     tables: dict[str, RecordTable]
 
     def rows(self, query: str) -> list[Any]:
-        """Those of one statement."""
+        """Return the rows of one statement."""
         return self.tables[query].read()
 
 
 def read_tables(handles: Sequence[JobHandle], *, null: bool = False) -> tuple[JobTables, ...]:
-    """Of every job, in order; of one on null storage its times and tasks alone. Raises DatabaseFault."""
+    """Read the tables of every job, in order; on null storage only times and tasks. Raises DatabaseFault."""
     names = _KEPT_OF_NULL if null else tuple(_KEPT)
     return tuple(
         JobTables(database=handle.database.name, tables={name: _table(handle, name) for name in names})
@@ -88,7 +88,7 @@ def _table(handle: JobHandle, query: str) -> RecordTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfHosts:
-    """What was observed of the hosts of a run, of an experiment on several."""
+    """Observations of the hosts of a run, in an experiment on several."""
 
     counted: tuple[dict[str, Any], ...]  # by host: its share of the workers, its clock, its meters (core.crew)
     index: dict[str, int]  # tasks; on_another_host: than the one that had written or read what they read
@@ -105,7 +105,7 @@ class OnNull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One run. Times are seconds since the epoch; counters are as they were read."""
+    """Observations of one run. Times are seconds since the epoch; counters are as they were read."""
 
     repeat: int
     order: int

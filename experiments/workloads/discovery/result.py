@@ -1,4 +1,4 @@
-"""What a discovery adds to the result of an experiment: jobs, phases, series, what containers used."""
+"""Discovery's part of the result of an experiment: jobs, phases, series, resources used by containers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class PhaseUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """What happened over a run's time."""
+    """Series of a run over its time."""
 
     calls_per_second: tuple[CallSecond, ...]  # op label → calls in that second, all workers together
     database_activity: tuple[DatabaseSecond, ...]  # database → {"commits": n, "rows": n} since the sample before
@@ -78,7 +78,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerUse:
-    """What one member of the crew, or one container, used from the start of its workers to their end."""
+    """Resources that one member of the crew, or one container, used from the start of its workers to their end."""
 
     name: str
     service: str
@@ -95,7 +95,7 @@ class ContainerUse:
 class NullUse:
     """The null baseline of a run."""
 
-    portions: int  # that the corpus was worked on in, each copied to memory before its clock started
+    portions: int  # of the corpus, processed one at a time, each copied to memory before its clock started
     held_bytes: int  # of memory at most, at the end of a portion
     discarded_bytes: int  # written and not kept: index files, which no task reads again
     items: int  # found in all portions
@@ -104,7 +104,7 @@ class NullUse:
 
 @dataclass(frozen=True, slots=True, order=True)
 class PointSpec(schema.At):
-    """So many databases, workers and slots of each."""
+    """A number of databases and workers, and the slots of each worker."""
 
     databases: int
     workers: int
@@ -114,7 +114,7 @@ class PointSpec(schema.At):
     )  # options that distribute tasks (controller.jobs.distribution); None: the experiment's
 
     def on(self, axis: str) -> str:
-        """A setting as it is."""
+        """Return the value of one field in words; a setting unchanged."""
         return str(self.setting) if axis == "setting" else schema.At.on(self, axis)
 
     def __str__(self) -> str:
@@ -126,8 +126,8 @@ class PointSpec(schema.At):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(schema.Run):
-    """One run of a point. `elapsed_s`: first claim to the commit of finalise, of several jobs the first one's and the last
-    one's; latencies are closed-loop."""
+    """One run of a point. `elapsed_s`: first claim to the commit of finalise, with several jobs from the first one's to
+    the last one's; latencies are closed-loop."""
 
     result: dict[
         str, Any
@@ -146,8 +146,7 @@ class Run(schema.Run):
 
     @property
     def storage_share(self) -> float | None:
-        """1 − null ÷ elapsed: the part of its time that the storage took; under 0 where null storage was slower.
-
+        """The part of the elapsed time that the storage took, 1 − null ÷ elapsed; under 0 if null storage was slower.
         None without a null baseline."""
         if self.null_elapsed_s is None or not self.elapsed_s:
             return None
@@ -155,9 +154,9 @@ class Run(schema.Run):
 
     @property
     def durable_s_per_gb(self) -> float | None:
-        """Seconds inside write, close and fsync, summed over slots, for each GB written (10⁹ bytes): what bringing bytes to the
-        storage took, wherever it hid. Under `fsync none` a write copies into memory, and the storage is waited for in close
-        and in the syncfs that ends the job (op fsync). Closes of files that were read are among them. None: nothing was
+        """Seconds inside write, close and fsync, summed over slots, for each GB written (10⁹ bytes): the time to bring
+        bytes to the storage. Under `fsync none` a write copies into memory, and slots wait for the storage in close and
+        in the syncfs that ends the job (op fsync). Closes of files that were read are included. None: nothing was
         written, or a result of an older version."""
         calls = [use for phase in self.phases for op, use in phase.calls.items() if op in _TO_DURABLE]
         written = sum(use.bytes for use in calls)
@@ -165,7 +164,7 @@ class Run(schema.Run):
 
 
 def in_calls(run: Run) -> float | None:
-    """The part of slots' time in tasks that they were inside storage calls and not waiting for a CPU."""
+    """Return the share of the slots' time in tasks that they spent inside storage calls and not waiting for a CPU."""
     busy = sum(end - start for *_, start, end in run.series.tasks)
     if run.call_time is None:  # of an older version: all that any thread waited is taken off
         inside = run.call_time_s - run.run_queue_s
@@ -186,7 +185,7 @@ class Result(schema.Result):
 
 
 def of_discovery(result: schema.Result) -> Result:
-    """A result whose workload this is; raises UsageError for another's."""
+    """Return the result as one of a discovery. Raises UsageError for another workload's."""
     if not isinstance(result, Result):
         raise UsageError(f"{result.run_id} is the result of a {result.workload}; one of a {NAME} is needed")
     return result

@@ -1,5 +1,5 @@
-"""Runs one point once, on the storage under test and on null storage: fresh databases, an emptied storage root, the job
-or group of jobs, and everything measured."""
+"""Runs one point once, on the storage under test and on null storage: fresh databases, an empty storage root, the job
+or group of jobs, and all measurements."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from sql.session import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What all runs of an experiment have in common."""
+    """Settings that all runs of an experiment share."""
 
     options: JobOptions
     passwords: PasswordBank | None = None  # tried on encrypted items
@@ -58,9 +58,8 @@ class Load:
 
 @contextmanager
 def run_point(site: Site, turn: Turn, target: Target, load: Load) -> Iterator[tuple[Sequence[JobHandle], Observed]]:
-    """Runs the point and yields its jobs, whose databases are still up inside the block, and what was observed.
-
-    Raises UsageError, SystemFault, RunFailed when it does not complete, Interrupted."""
+    """Run the point and yield its jobs, whose databases are up inside the block, with its observations. Raises
+    UsageError, SystemFault, RunFailed if it does not complete, Interrupted."""
     with site.deploy(cast("PointSpec", turn.at), turn.name, target) as deployment:
         yield _run(turn, deployment, target, load)
 
@@ -108,7 +107,7 @@ def _run(turn: Turn, deployment: Deployment, target: Target, load: Load) -> tupl
 def create(
     spec: PointSpec, settings: Settings, databases: Sequence[Database], source: PreparedSource, load: Load
 ) -> Jobs:
-    """The job of a run, or the group of jobs. Raises UsageError, StorageFault, DatabaseFault."""
+    """Create the job of a run, or the group of jobs. Raises UsageError, StorageFault, DatabaseFault."""
     plan = DiscoveryPlan(
         options=options_of(spec, settings, load),
         shard=load.shard,
@@ -120,7 +119,7 @@ def create(
 
 
 def options_of(spec: PointSpec, settings: Settings, load: Load) -> JobOptions:
-    """Of a discovery at this point. Raises UsageError."""
+    """Return the options of a discovery at this point. Raises UsageError."""
     return dataclasses.replace(
         load.options if spec.setting is None else parse_setting(spec.setting).applied(load.options),
         index_engine=settings.index_engine,
@@ -130,7 +129,7 @@ def options_of(spec: PointSpec, settings: Settings, load: Load) -> JobOptions:
 
 
 def refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:
-    """Raises Interrupted or RunFailed unless every job has ended well."""
+    """Raise Interrupted or RunFailed unless every job has ended well."""
     if any(outcome.interrupted for outcome in outcomes):
         raise Interrupted("the experiment was stopped; its runs are removed and there is no result")
     for outcome, handle in zip(outcomes, handles, strict=True):
@@ -140,7 +139,7 @@ def refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:
 
 
 def judge_counts(spec: PointSpec, result: Figures) -> None:
-    """Counts that do not add up make a run worthless."""
+    """Raise RunFailed if counts do not add up: the run is then worthless."""
     violations = len(result.violations)
     if violations:
         raise RunFailed(f"{spec}: the counts of {violations} containers do not add up; the experiment has no result")
@@ -155,9 +154,9 @@ def run_on_null(
     settings: Settings,
     load: Load,
 ) -> tuple[OnNull, ...]:
-    """What was observed of each portion; `settings` and `load` are those of the run it is the pair of.
-
-    Raises UsageError, SystemFault (StorageFault when a portion cannot be copied), RunFailed, Interrupted."""
+    """Run the null baseline and return the observations of each portion; `settings` and `load` are those of the run
+    that it belongs to. Raises UsageError, SystemFault (StorageFault if a portion cannot be copied), RunFailed,
+    Interrupted."""
     target = Target(
         settings=dataclasses.replace(settings, filer="none"),
         storage=null.storage,
@@ -175,7 +174,8 @@ def _run_all(
     deployment: Deployment,
     load: Load,
 ) -> tuple[OnNull, ...]:
-    """The workers come once the first job is there, as in every run, and stay until the last is over."""
+    """Run all portions. The workers start once the first job exists, as in every run, and stay until the last is
+    over."""
     done: list[OnNull] = []
     settings = deployment.settings
     tended: Tended | None = None

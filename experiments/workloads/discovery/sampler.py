@@ -1,5 +1,5 @@
-"""What is read while a run lasts: databases, task queue, workers and the processes that serve them, once a second; and
-what is done while its jobs are held at a barrier."""
+"""Samples taken while a run lasts: databases, task queue, workers and the processes that serve them, once a second; and
+the action taken while its jobs are held at a barrier."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ BROKER, QUEUE_MANAGER, COMMAND = "broker", "queue manager", "command"
 
 
 class ServingMeter:
-    """Reads what the kernel counts of these processes, in steps of 10 ms."""
+    """Reads the kernel's CPU counters of these processes, in steps of 10 ms."""
 
     def __init__(self, parent: int, services: Addresses | None) -> None:
-        """`parent`: whose children the queue manager is among; `services`: None counts neither databases nor broker."""
+        """`parent`: the queue manager is among its children; `services`: None counts neither databases nor broker."""
         self._parent = parent
         self._services = services
         self._last: dict[str, float] = {}
 
     def read(self) -> dict[str, float]:
-        """Seconds by name since the processes began; of one that has ended, what it had used when last seen."""
+        """Return the seconds by name since the processes began; for one that has ended, the last value read."""
         managers = [pid for pid in below(self._parent, direct=True) if "queue_manager" in command_line(pid)]
         used = {COMMAND: _used(self._parent), QUEUE_MANAGER: sum(map(_used, managers))}
         if self._services is not None:
-            # A server with its living processes, and those that have ended: the kernel adds these to who waited for them.
+            # A server with its living processes, and those that have ended, which the kernel adds to their parent.
             used[SERVERS] = sum(process_use(server.pid, with_children=True).cpu_s + sum(map(_used, below(server.pid)))
                                 for server in self._services.servers)  # fmt: skip
             used[BROKER] = _used(self._services.broker.pid)
@@ -59,13 +59,13 @@ def _used(pid: int) -> float:
 
 
 def clock_offset(database: Database) -> float:
-    """The database's clock less this host's, seconds. Raises DatabaseFault."""
+    """Return the database's clock less this host's, in seconds. Raises DatabaseFault."""
     with database.transaction() as conn:
         return offset_of(lambda: RUNS.clock_now(conn))[0]
 
 
 class Hold:
-    """`meanwhile` is called once, when every job is held; then they are released, even if it failed.
+    """Calls `meanwhile` once, when every job is held; then releases the jobs, even if it failed.
 
     Where one of them never comes to the barrier, because it is over, paused or suspended, the others continue without
     it: that run is not counted, and no process may wait for ever."""
@@ -77,8 +77,8 @@ class Hold:
         self.over = False  # they were released
 
     def look(self) -> None:
-        """Do what is due; a database that does not answer is asked again at the next look. Raises what `meanwhile`
-        raised, once the jobs are released."""
+        """Do what is due; retry at the next call if a database does not answer. Raises what `meanwhile` raised, once
+        the jobs are released."""
         try:
             self._look()
         except DatabaseFault:
@@ -104,7 +104,7 @@ class Hold:
             return get_job(conn, job).state
 
     def _let_go(self) -> None:
-        """From the same moment: the commits come one right after the other."""
+        """Release the jobs at the same moment: the commits follow each other directly."""
         with contextlib.ExitStack() as commits:
             for database, job in self._jobs:
                 conn = commits.enter_context(database.transaction(durable=True))
@@ -125,7 +125,7 @@ class Samples:
     workers: list[tuple[float, float, float]] = field(default_factory=list)  # at, CPU seconds, run-queue seconds
     host: list[tuple[float, float, float]] = field(default_factory=list)  # at, seconds busy, seconds in all
     serving: list[tuple[float, Mapping[str, float]]] = field(default_factory=list)  # at, CPU seconds of servers by name
-    missed: int = 0  # looks that a database did not answer
+    missed: int = 0  # queries that a database did not answer
 
 
 class Sampler:

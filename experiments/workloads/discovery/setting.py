@@ -23,7 +23,7 @@ _MOST_POINTS = 200
 
 
 class Setting(Distribution):
-    """What a point sets; the rest is as in the whole experiment."""
+    """Options that a point sets; the rest is as in the whole experiment."""
 
     fsync: FsyncPolicy = FsyncPolicy.NONE
     layout: Layout = Layout.SHARED
@@ -37,7 +37,7 @@ class Setting(Distribution):
         return " ".join(f"{name.replace('_', '-')}={value}" for name, value in given.items()) or DEFAULT
 
     def applied(self, options: JobOptions) -> JobOptions:
-        """The options of a job with what is set. Raises UsageError."""
+        """Return the options of a job with this setting applied. Raises UsageError."""
         given = {name: getattr(self, name) for name in self.model_fields_set}
         tasks = {name: value for name, value in given.items() if name in Distribution.model_fields}
         rest = {name: value for name, value in given.items() if name in _OPTIONS}
@@ -45,7 +45,7 @@ class Setting(Distribution):
 
 
 def parse_setting(text: str) -> Setting:
-    """As `str` writes it. Raises UsageError."""
+    """Parse a setting in the form that `str` writes. Raises UsageError."""
     pairs = [] if text == DEFAULT else [part.partition("=") for part in text.split()]
     given = {name.removeprefix("--").replace("-", "_"): value for name, _, value in pairs}
     try:
@@ -60,7 +60,8 @@ def parse_setting(text: str) -> Setting:
 
 
 def crossed(axes: Sequence[str], mounts: str | None) -> list[str]:
-    """Every combination of axes such as `fsync=none|file`; `mounts`: `nconnect=1|4|8`, the names of mounts. Raises UsageError."""
+    """Return every combination of axes such as `fsync=none|file`; `mounts`: `nconnect=1|4|8`, the names of mounts.
+    Raises UsageError."""
     values: dict[str, list[str]] = {}
     for axis in axes:
         name, sign, rest = axis.partition("=")
@@ -81,21 +82,21 @@ def crossed(axes: Sequence[str], mounts: str | None) -> list[str]:
 
 
 def named(texts: Sequence[str]) -> list[str]:
-    """Settings that a user names for a tune. Raises UsageError."""
+    """Return the settings that a user names for a tune. Raises UsageError."""
     if len(texts) > _MOST_POINTS:
         raise UsageError(f"--setting: {len(texts)} settings; give at most {_MOST_POINTS}", field="setting")
     return different([Setting(), *map(parse_setting, texts)], "--setting")[1:]
 
 
 def different(settings: Sequence[Setting], option: str) -> list[str]:
-    """As they are written. Raises UsageError for two that are the same."""
+    """Return the settings as text. Raises UsageError if two are the same."""
     found = [str(one) for one in settings]
     if len(set(found)) < len(found):
         raise UsageError(f"{option}: two of the settings are the same", field=option.removeprefix("--"))
     return found
 
 
-# What a tune draws from; values of each option around its default.
+# Values from which a tune draws: for each option, around its default.
 SPACE: Mapping[str, Sequence[Any]] = {
     "batch_mb": (4, 8, 16, 32, 64, 128),
     "batch_files": (60, 125, 250, 500, 1_000, 2_000),
@@ -107,7 +108,8 @@ _TRIES = 100  # for each candidate
 
 
 def drawn(number: int, slots: int, seed: int) -> list[str]:
-    """So many different settings, none of them the default. `slots`: of all workers, of which a half or a quarter may index."""
+    """Draw so many different settings, none of them the default. `slots`: of all workers; half or a quarter of them may
+    index."""
     dice = random.Random(seed)
     space = {**SPACE, "index_streams": (None, None, max(1, slots // 2), max(1, slots // 4))}
     found: dict[str, None] = {}

@@ -1,4 +1,5 @@
-"""The site of a discovery: workers that are connected to a broker, and databases made for each run on the crew's servers."""
+"""The site of a discovery: workers that are connected to a broker, and databases created for each run on the crew's
+servers."""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """What one run has: fresh databases, an empty storage root, and workers that begin when the run does; and its counters, which
-    are asked once a second."""
+    """Parts of one run: fresh databases, an empty storage root, workers that start with the run, and counters that are
+    read once a second."""
 
     settings: Settings  # with the run's databases
     databases: Sequence[Database]
@@ -62,30 +63,33 @@ class Deployment:
 
     @property
     def processors(self) -> float:
-        """CPUs of the members that work."""
+        """CPUs of the working members."""
         return usable([seat.member for seat in self.leased.seats], "processors")
 
     def workers(self) -> tuple[float, float, float]:
-        """When (seconds since the epoch), and the workers' CPU and run-queue seconds so far, as members report them."""
+        """Return the time (seconds since the epoch) and the workers' CPU and run-queue seconds so far, as members
+        report them."""
         return self.leased.used()
 
     def host(self) -> tuple[float, float] | None:
-        """CPU seconds that the workers' host was busy, and CPU seconds in all; None where it is another host."""
+        """Return the CPU seconds that the workers' host was busy, and CPU seconds in all; None if it is another
+        host."""
         here = all(seat.member.host["boot_id"] == boot_id() for seat in self.leased.seats)
         return host_seconds() if here else None
 
     def serving(self) -> Mapping[str, float]:
-        """CPU seconds so far of the processes that serve the workers, by name; empty for a system that others run."""
+        """Return the CPU seconds so far of the processes that serve the workers, by name; empty for a system that
+        others run."""
         return {} if self.serving_meter is None else self.serving_meter.read()
 
     @property
     def database_files(self) -> dict[str, Path]:
-        """Where each server keeps its files, of a system that was started for the experiment."""
+        """The directory of each server's files, for a system that was started for the experiment."""
         scratch = self.system.settings.scratch
         return {d.name: postgres_place(Home(scratch), d.name) for d in self.databases if self.system.ours}
 
     def containers(self) -> list[dict[str, Any]]:
-        """What each used, once the crew has left, as `ContainerUse` has it."""
+        """Return the resources each member used, as `ContainerUse` has them; valid once the crew has left."""
         kept = ("memory_peak_bytes", "block_read_bytes", "block_write_bytes", "block_source")
         return [
             {
@@ -100,17 +104,18 @@ class Deployment:
         ]
 
     def drop(self, directories: Sequence[Path], when: str) -> list[Drop]:
-        """Here, and where members have caches of their own at the same time there."""
+        """Drop caches here and, if members have caches of their own, there at the same time."""
         several = len({seat.host for seat in self.leased.seats}) > 1
         return [drop(directories, when), *(self.system.admission.drop(directories, when) if several else ())]
 
     def hosts(self, jobs: Sequence[JobHandle]) -> OfHosts:
-        """What was observed of them, once the crew has left."""
+        """Return the observations of the hosts; valid once the crew has left."""
         return OfHosts(counted=tuple(self.leased.left), index=_index_tasks(jobs, self.leased))
 
 
 class Site:
-    """`settings`: of the system; embedded: one is started. `show`: entered for as long as a run is deployed."""
+    """The site of an experiment. `settings`: of the system; embedded: one is started. `show`: entered as long as a run
+    is deployed."""
 
     fresh = (
         "every run: new databases on the crew's servers, restarted workers, an empty storage root of its own, the"
@@ -134,8 +139,9 @@ class Site:
 
     @contextmanager
     def taken(self, points: Sequence[At]) -> Iterator[float]:
-        """Have it for an experiment, of whose points the largest is among these; the bytes of memory that may cache files there. At the
-        end everything is as it was. Raises UsageError when members may not work, or are too few, SystemFault."""
+        """Take the site for an experiment whose largest point is among these; yield the bytes of memory that may cache
+        files there. Restore everything at the end. Raises UsageError if members may not work or are too few,
+        SystemFault."""
         specs = [point for point in points if isinstance(point, PointSpec)]
         wanted = Wanted(
             workers=max(spec.workers for spec in specs),
@@ -147,12 +153,13 @@ class Site:
 
     @property
     def hosts(self) -> list[dict[str, Any]]:
-        """For the disclosure; one may have come for one that was lost."""
+        """The hosts for the disclosure; one may have replaced a lost one."""
         return described(self._system.admission.admitted)
 
     @contextmanager
     def deploy(self, spec: PointSpec, name: str, target: Target) -> Iterator[Deployment]:
-        """Everything for one run, removed afterwards; `name` is unique to it. Raises UsageError, SystemFault."""
+        """Provide everything for one run and remove it afterwards; `name` is unique to it. Raises UsageError,
+        SystemFault."""
         system, given = self._system, target.settings
         seats = system.admission.await_workers(spec.workers, BACK_SECONDS)
         mount = None if spec.setting is None else parse_setting(spec.setting).mount
@@ -173,12 +180,14 @@ class Site:
             )
 
     def no_null(self, memory: Path) -> str | None:
-        """Why the workers cannot have their storage in this directory of this host's memory; None when they can."""
+        """Return why the workers cannot have their storage in this directory of this host's memory; None if they
+        can."""
         return self._system.admission.unseen(memory)
 
 
 def _index_tasks(jobs: Sequence[JobHandle], leased: Leased) -> dict[str, int]:
-    """How many index tasks read what a worker had written or read before, and how many of them another client's."""
+    """Return how many index tasks read what a worker had written or read, and for how many of them that was another
+    client."""
     tasks = elsewhere = 0
     if not leased.hosts:
         return {}

@@ -1,4 +1,4 @@
-"""What is reported of discoveries with their figures."""
+"""Reports about discoveries, given with their figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controller.labels.rules import MOST_OF_TIME, is_cached, unique_bytes
-from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, configuration_hash, limit_told
+from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, configuration_hash, filer_limit
 from experiments.report import words
 from experiments.report.views import middle
 from experiments.result.statistics import interval_text
@@ -18,11 +18,11 @@ from experiments.workloads.discovery.setting import parse_setting
 
 # Several clients have a page cache each (experiments.crew.admission.cache_of).
 ONE_KERNEL = "read by the client that wrote them: all workers of an experiment share one kernel and its page cache"
-SHORT_PORTION_S = 60.0  # on null storage; the ends of one take seconds
+SHORT_PORTION_S = 60.0  # on null storage; a portion's start and end take seconds
 
 
 class DiscoveryTelling(Telling):
-    """`surroundings` as `Discovery.surroundings` has them."""
+    """Reports on discoveries, from `surroundings` as `Discovery.surroundings` returns them."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
         super().__init__(surroundings)
@@ -34,7 +34,7 @@ class DiscoveryTelling(Telling):
         self._missed = 0  # samples that a database did not answer
 
     def see(self, raw: Observed) -> None:
-        """Its drops, clocks, places and versions."""
+        """Take the run's drops, clocks, places and versions."""
         self._drops += raw.drops
         self._missed += raw.samples.missed
         self._offsets.append({"run": raw.order, "start": raw.offsets[0], "end": raw.offsets[1]})
@@ -44,19 +44,19 @@ class DiscoveryTelling(Telling):
         self._versions = raw.result["versions"]
 
     def cached(self, points: Sequence[Point]) -> bool:
-        """Whether some point discovered too little for what can cache it."""
+        """Return whether some point discovered too little for the size of the caches."""
         return cached(points, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
     def remarks(self, result: Result) -> Sequence[str]:
-        """What of its time the storage took, what of an emulated filer was the limit, what a bound on writes is worth."""
-        return [*shares_told(result.points), *limits_told(result.points), *writes_told(result)]
+        """Return the storage shares, the limit, and what a bound on writes is worth."""
+        return [*share_remarks(result.points), *limit_remarks(result.points), *write_remarks(result)]
 
     def warnings(self, points: Sequence[Point]) -> Sequence[str]:
-        """Of gaps, and of runs that did not find the same."""
+        """Return warnings of gaps, and of null baselines that found other items than their run."""
         return warnings_of(points, missed=self._missed)
 
     def conditions(self, points: Sequence[Point]) -> dict[str, Any]:
-        """Design §7."""
+        """Return the disclosure of design §7."""
         beside, run = self.surroundings, points[0].repeats[0]
         cold = beside["configuration"]["cold"]
         return {
@@ -88,7 +88,7 @@ class DiscoveryTelling(Telling):
 
 
 def _elsewhere(hosts: Sequence[Mapping[str, Any]]) -> str:
-    """How many index tasks went to another host than the writer's, of an experiment on several."""
+    """Report how many index tasks ran on another host than the writer's, in an experiment on several."""
     hosts = [run for run in hosts if "tasks" in run]
     if not hosts:
         return ""
@@ -96,22 +96,23 @@ def _elsewhere(hosts: Sequence[Mapping[str, Any]]) -> str:
     return f"on several hosts {other} of {tasks} index tasks read what another host had written or read before"
 
 
-def shares_told(points: Sequence[Point]) -> list[str]:
-    """The storage shares of the lowest and the highest load, for the first line; nothing without pairs."""
+def share_remarks(points: Sequence[Point]) -> list[str]:
+    """Report the storage shares of the lowest and the highest load, for the first line; nothing without null
+    baselines."""
     ends = dict.fromkeys((points[0].at, points[-1].at))
     shares = [(point.at, point.figures.get(SHARE)) for point in points if point.at in ends]
     said = [f"{interval_text(share, words.percent)} at {at}" for at, share in shares if share is not None]
     return [f"storage share {', '.join(said)}"] if said else []
 
 
-def limits_told(points: Sequence[Point]) -> list[str]:
-    """What the limit was, where it was not the generator: of an emulated filer the station, under the highest load; else the
-    storage, where it took most of the time (the whole interval of its share) under the lowest and the highest."""
+def limit_remarks(points: Sequence[Point]) -> list[str]:
+    """Report the limit unless it was the generator: with an emulated filer, its station under the highest load; else
+    the storage, if it took most of the time (the whole interval of its share) under the lowest and the highest load."""
     top = points[-1]
     run = middle(top.repeats)
     if run.series.filer:
         waits = SHARE in top.figures and (in_calls(run) or 0.0) >= MOST_OF_TIME
-        return [] if top.limited else limit_told(run.series.filer, waits=waits)
+        return [] if top.limited else filer_limit(run.series.filer, waits=waits)
     ends = {point.at: _storage_bound(point) for point in (points[0], top)}
     if all(ends.values()):
         return [THE_STORAGE]
@@ -125,12 +126,13 @@ def _storage_bound(point: Point) -> bool:
     return (share.median if share.low is None else share.low) >= MOST_OF_TIME
 
 
-def writes_told(result: Result) -> list[str]:
-    """Where a write's latency was bounded: that it is no time to durable, and what that was at the knee of each setting."""
+def write_remarks(result: Result) -> list[str]:
+    """Report for a bound on a write's latency that it is not the time to durable, and what that time was at the knee of
+    each setting."""
     out = []
     for knee in result.knees_found:
-        group = result.points[knee.peak].at.beside(result.axis)
-        first = next(point for point in result.points if point.at.beside(result.axis) == group)
+        group = result.points[knee.peak].at.without(result.axis)
+        first = next(point for point in result.points if point.at.without(result.axis) == group)
         at = first if knee.knee is None else result.points[knee.knee]
         setting = parse_setting(at.at.setting or "")
         varied = "fsync" in setting.model_fields_set
@@ -142,7 +144,7 @@ def writes_told(result: Result) -> list[str]:
 
 
 def cached(points: Sequence[Point], caches: int) -> bool:
-    """Whether some point discovered less than three times the bytes that caches hold, each byte counted once."""
+    """Return whether some point discovered less than three times the bytes that caches hold, each byte counted once."""
     return is_cached(min(_unique(run.result) for point in points for run in point.repeats), caches)
 
 
@@ -156,7 +158,7 @@ def _unique(result: Mapping[str, Any]) -> float:
 
 
 def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
-    """What keeps the figures of discoveries from being whole."""
+    """Return what makes the figures of discoveries incomplete."""
     out = []
     if missed:
         out.append(f"{missed} queries to a database got no answer: the series have gaps")

@@ -1,4 +1,4 @@
-"""What the sections need to know of discoveries: names of points, the run that stands for one, sums over jobs."""
+"""Views of discoveries that sections share: names of points, the run that represents one, sums over jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYS: tuple[Column[Any], ...] = (  # of rows that begin with a point and a run, 
 
 
 def point_name(point: Point, points: Sequence[Point]) -> str:
-    """A point by its workers, and by slots, databases and settings where these differ among the points."""
+    """Name a point by its workers, and by slots, databases and settings if these differ among the points."""
     name = words.many(point.at.workers, "worker")
     if len({other.at.slots for other in points}) > 1:
         name += f" × {words.many(point.at.slots, 'slot')}"
@@ -34,24 +34,24 @@ def point_name(point: Point, points: Sequence[Point]) -> str:
 
 
 def middle_run(point: Point) -> Run:
-    """The repeat that stands for the point."""
+    """Return the repeat that represents the point."""
     return middle(point.repeats)
 
 
-def said_of(points: Sequence[Point], result: Result, of: Callable[[Run], str | None]) -> str:
-    """What is reported of each point's run, of many points of the first and the last."""
+def reported(points: Sequence[Point], result: Result, of: Callable[[Run], str | None]) -> str:
+    """Return what `of` reports about each point's run; with many points, only the first and the last."""
     ends = points if len(points) <= 3 else [points[0], points[-1]]
     said = ((point, of(middle_run(point))) for point in ends)
     return "; ".join(f"{point_name(point, result.points)}: {one}" for point, one in said if one is not None)
 
 
 def busiest(result: Result) -> Point:
-    """The point with the most slots, of these the one with the most databases."""
+    """Return the point with the most slots, among these the one with the most databases."""
     return max(result.points, key=lambda point: (point.at.workers * point.at.slots, point.at.databases))
 
 
 def which_run(point: Point, points: Sequence[Point]) -> str:
-    """For sentences about one run: "2 workers (repeat 1 of 3, the median one)"."""
+    """Name one run for a sentence: "2 workers (repeat 1 of 3, of median elapsed time)"."""
     name = point_name(point, points)
     if len(point.repeats) == 1:
         return name
@@ -59,25 +59,25 @@ def which_run(point: Point, points: Sequence[Point]) -> str:
 
 
 def jobs_of(run: Run) -> list[Mapping[str, Any]]:
-    """The results of the run's jobs: one, or with several databases one for each."""
+    """Return the results of the run's jobs: one, or with several databases one for each."""
     jobs = run.result.get("jobs")
     return list(jobs) if isinstance(jobs, list) and jobs else [run.result]
 
 
 def longest_job_s(run: Run) -> float:
-    """Elapsed time of the job that took longest, which is report R1's; of a job alone, its own."""
+    """Return the elapsed time of the longest job, which is report R1's; for a single job, its own."""
     return max((float(job.get("elapsed_s") or 0.0) for job in jobs_of(run)), default=0.0) or run.elapsed_s
 
 
 def rate_over_longest_job(run: Run) -> float:
-    """Discovered GB/hour of all jobs together over that time: report R1's."""
+    """Return the discovered GB/hour of all jobs together over the longest job's time: report R1's rate."""
     longest = longest_job_s(run)
     return run.gb_per_hour_discovered * (run.elapsed_s / longest) if longest else run.gb_per_hour_discovered
 
 
 def over_longest_job(point: Point) -> tuple[Estimate, Estimate]:
-    """Elapsed seconds of the longest job and discovered GB/hour over that. A point's own figures go from the start of the first
-    job to the end of the last."""
+    """Return the elapsed seconds of the longest job and the discovered GB/hour over them. A point's own figures are
+    from the start of the first job to the end of the last."""
     if point.at.databases == 1:
         return point.figures[ELAPSED], point.figures[RATE]
     every = point.repeats
@@ -85,12 +85,12 @@ def over_longest_job(point: Point) -> tuple[Estimate, Estimate]:
 
 
 def total(run: Run, field: str) -> int:
-    """A whole number summed over the run's jobs; what a job does not report counts as 0."""
+    """Return a whole number summed over the run's jobs; a job that does not report it counts as 0."""
     return sum(int(job.get(field) or 0) for job in jobs_of(run))
 
 
 def totals_by_key(run: Run, field: str, value: Callable[[Any], int] = int) -> dict[str, int]:
-    """A mapping's numbers summed over the run's jobs, for instance exceptions by code."""
+    """Return a mapping's numbers summed over the run's jobs, for instance exceptions by code."""
     sums: dict[str, int] = {}
     for job in jobs_of(run):
         for key, one in (job.get(field) or {}).items():
@@ -99,11 +99,11 @@ def totals_by_key(run: Run, field: str, value: Callable[[Any], int] = int) -> di
 
 
 def calls_by_op(run: Run) -> dict[str, int]:
-    """Storage calls of the run by op label, all jobs together."""
+    """Return storage calls of the run by op label, all jobs together."""
     return totals_by_key(run, "calls", lambda one: int(one["count"]))
 
 
 def phases_of(run: Run) -> dict[str, float]:
-    """Seconds by phase, of the job that took longest."""
+    """Return seconds by phase, of the longest job."""
     longest = max(jobs_of(run), key=lambda job: float(job.get("elapsed_s") or 0.0))
     return {str(phase): float(seconds) for phase, seconds in (longest.get("phases") or {}).items()}

@@ -1,4 +1,4 @@
-"""Runs discoveries for an experiment: what all runs share, one run, its null baseline, and what is disclosed."""
+"""Runs discoveries for an experiment: shared preparation, one run, its null baseline, and the disclosure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from monitoring.machine import place
 
 
 def configuration(settings: Settings, load: Load, filer: FilerModel | None, *, cluster: str) -> dict[str, Any]:
-    """Storage, host and the points' own numbers are not in it."""
+    """Return the configuration, without storage, host and the points' own numbers."""
     options = load.options
     return {
         "edbench": version("edbench"),
@@ -66,7 +66,8 @@ def configuration(settings: Settings, load: Load, filer: FilerModel | None, *, c
 
 
 def _chosen(options: JobOptions) -> dict[str, Any]:
-    """Only what is not as usual: results of before, which do not name it, had the usual, those of `experiment r1` aside."""
+    """Return the options that are not the default: older results do not name these and had the default, except those of
+    `experiment r1`."""
     said = {"task_files": options.batch_files, "index_tasks": options.index_tasks, "time_zone": options.time_zone}
     usual = {"task_files": JobOptions().batch_files, "index_tasks": None, "time_zone": DEFAULT_ZONE}
     others = {"batch_mb", "batch_files", "split_mb", "index_streams"}  # have older names
@@ -86,8 +87,9 @@ _WRITES = "in memory until the portion is done, where a task reads it again; ind
 
 
 class Discovery(Workload):
-    """`filer_cache`: bytes that the filer itself can cache, as declared; None: not declared. `null_cap`: bytes of
-    memory that null storage may hold; None: a share of what is free. `baseline`: whether to run on null storage at all."""
+    """A discovery as a workload. `filer_cache`: declared bytes that the filer itself can cache; None: not declared.
+    `null_cap`: bytes of memory that null storage may hold; None: a share of what is free. `baseline`: whether to run on
+    null storage at all."""
 
     about = ABOUT
 
@@ -105,7 +107,7 @@ class Discovery(Workload):
         self.storage, self.clock, self.say = settings.storage, load.clock, load.say
         self._settings, self._source, self._load, self._site = settings, source, load, site
         self._filer_cache, self._null_cap, self._baseline = filer_cache, null_cap, baseline
-        self._filer = load_filer(settings.filer)  # it is there and makes sense
+        self._filer = load_filer(settings.filer)  # refuses a missing or invalid one
         self._null: NullStorage | None = None
         self._portions: dict[int, tuple[Portion, ...] | None] = {}  # by databases; None: they cannot be made
         self._no_pair: str | None = None  # why some run has no null baseline
@@ -115,7 +117,7 @@ class Discovery(Workload):
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
-        """The site is taken, and null storage made where there can be any."""
+        """Take the site, and create null storage if possible."""
         settings = self._settings
         refuse_own_output(self._source, settings)
         try:
@@ -129,7 +131,7 @@ class Discovery(Workload):
 
     @contextlib.contextmanager
     def _null_storage(self) -> Iterator[None]:
-        """Provide null storage; where that is not possible, `no_pair` has the reason."""
+        """Provide null storage; if that is not possible, `no_pair` has the reason."""
         place = roots_of(self._settings, self._load.env)["null"]
         why = no_memory(place) if self._baseline else "left out by --no-baseline"
         with contextlib.ExitStack() as stack:
@@ -153,20 +155,21 @@ class Discovery(Workload):
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
-        """The job runs before the block begins, and is read inside it, while its databases are there."""
+        """Run the job, then yield a function that reads it while its databases exist."""
         target = Target(settings=self._settings, storage=self.storage, source=self._source)
         with run_point(self._site, turn, target, self._load) as (jobs, seen):
             yield lambda: self._observed(jobs, seen, cast("PointSpec", turn.at))
 
     def _observed(self, jobs: Sequence[JobHandle], seen: Observed, at: PointSpec) -> Observed | Disturbed:
-        """A run that was neither paused nor suspended and kept its workers."""
+        """Return the observations, or Disturbed if the run was paused or suspended or lost workers."""
         if disturbed := seen.result["disturbances"]:
             return Disturbed(disturbed)
         self._cut(jobs, at)
         return seen
 
     def _cut(self, jobs: Sequence[JobHandle], at: PointSpec) -> None:
-        """What each file needs is known once the first run with so many databases is over."""
+        """Cut the corpus into portions once the first run with so many databases is over: the needs of each file are
+        then known."""
         if self._null is None or at.databases in self._portions:
             return
         try:
@@ -177,7 +180,7 @@ class Discovery(Workload):
             self._unpaired(str(fault))
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
-        """The same point in memory, without an emulated filer."""
+        """Run the same point in memory, without an emulated filer."""
         at = cast(PointSpec, turn.at)
         portions = self._portions.get(at.databases)
         if self._null is None or not portions:
@@ -189,7 +192,8 @@ class Discovery(Workload):
             return {}
 
     def surroundings(self) -> dict[str, Any]:
-        """Disclosure of design §7, except what the runs contain. Raises RunFailed when the corpus has changed."""
+        """Return the disclosure of design §7, except what the runs contain. Raises RunFailed if the corpus has
+        changed."""
         settings, load = self._settings, self._load
         cache = filer_cache(self.storage, self._filer_cache)
         return {

@@ -467,7 +467,7 @@ def _timeline_plot(result: runs.ReplayResult, storage: str, points: Sequence[run
             plots.draw_line(axes, line, number, point.at.on(result.axis), length)
         plots.over_time(axes, unit, "calls a second", start="the start")
         axes.set_title(storage)
-        plots.legend_beside(axes)
+        plots.legend_right(axes)
     rows: list[tuple[Cell, ...]] = [
         (trace.emulated, "recorded", at, calls) for at, calls in enumerate(trace.per_second)
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from controller.labels.rules import LIMITED, MOST_OF_TIME, is_cached
 from core.records import FsyncPolicy
-from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, limit_told
+from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, filer_limit
 from experiments.report import words
 from experiments.result.codec import decode
 from experiments.result.verdict import bounds_copies
@@ -58,7 +58,7 @@ class ReplayTelling(Telling):
         """Whether the files are less than three times what this host's memory and the filer hold."""
         return is_cached(self._touched, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
-    def beside(self, points: Sequence[runs.ReplayPoint]) -> Mapping[str, Any]:
+    def more_fields(self, points: Sequence[runs.ReplayPoint]) -> Mapping[str, Any]:
         """The trace, whether it came out as recorded, and what more clients are."""
         return {"recorded": self._recorded, "fidelity": self._judged(points), "scaling": self._scaling(points)}
 
@@ -168,7 +168,7 @@ def limits_told(points: Sequence[runs.ReplayPoint], *, waits: bool) -> list[str]
     served = (runs.in_calls(top.run) or 0.0) >= MOST_OF_TIME  # and did not wait for a CPU
     if (filer := top.run.job.get("filer")) is None:
         return [THE_STORAGE] if waits and served else []
-    return limit_told(filer.get("series", ()), waits=waits and served)
+    return filer_limit(filer.get("series", ()), waits=waits and served)
 
 
 def warnings_of(

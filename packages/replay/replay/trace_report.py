@@ -20,7 +20,7 @@ from experiments.report.plots import (
     drawing,
     figure_svg,
     from_zero,
-    legend_beside,
+    legend_right,
     new_figure,
     over_time,
     time_unit,
@@ -73,7 +73,7 @@ def op_mix(ops: Mapping[str, Any]) -> Figure:
         axes.invert_yaxis()
         axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axes.set_xlabel("share")
-        legend_beside(axes)
+        legend_right(axes)
     return figure
 
 
@@ -90,7 +90,7 @@ def calls_over_time(timeline: Mapping[str, Any]) -> Figure:
         for number, (op, counts) in enumerate(lines):
             draw_line(axes, _samples([count / width for count in counts], width), number, op, length)
         over_time(axes, unit, "calls a second", start="the first call")
-        legend_beside(axes)
+        legend_right(axes)
     return figure
 
 
@@ -125,7 +125,7 @@ def sizes(by_name: Mapping[str, Any], what: str, label: str) -> Figure:
         axes.set_xlabel(f"{label}, from … to below the next")
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axes.set_ylabel(f"share of the {what}")
-        legend_beside(axes)
+        legend_right(axes)
     return figure
 
 

@@ -1,4 +1,5 @@
-"""What is known of a storage test without running it: figures, report, labels, and the figures that its report published."""
+"""Description of a storage test that does not require running it: figures, report, labels, and the figures that its
+report published."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.labels.rules import is_cached
-from experiments.conditions import limit_told
+from experiments.conditions import filer_limit
 from experiments.report import words
 from experiments.report.parts import Column, Section, missing, note, tabled
 from experiments.report.sections import disclosure, points, steadiness
@@ -21,56 +22,56 @@ from storage_tests.profile import Profile, ProfileRun
 
 
 class ProfileTelling(Telling):
-    """`surroundings` as `ProfileStudy.surroundings` has them."""
+    """Reports on a storage test, from `surroundings` as `ProfileStudy.surroundings` returns them."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
         super().__init__(surroundings)
         self._served: list[dict[str, Any]] = []
 
     def see(self, raw: ProfileRun) -> None:
-        """What an emulated filer's stations did meanwhile."""
+        """Take the activity of an emulated filer's stations during the next run."""
         if raw.filer is not None:
             self._served.append({"run": raw.order} | raw.filer)
 
     def conditions(self, points: Sequence[Any]) -> dict[str, Any]:
-        """The emulated filer's with what its stations did in each run."""
+        """Return the disclosure, with the activity of an emulated filer's stations in each run."""
         if not self._served:
             return self.surroundings
         served = [{key: run[key] for key in ("run", "seconds", "stations")} for run in self._served]
         return self.surroundings | {"emulated_filer": self.surroundings["emulated_filer"] | {"runs": served}}
 
     def limits(self, points: Sequence[Any]) -> Sequence[str]:
-        """What of an emulated filer was the limit of the last point, where the generator was not."""
+        """Return which part of an emulated filer was the limit of the last point, unless the generator was."""
         top = points[-1]
         orders = {run.order for run in top.repeats}
         series = [sample for run in self._served if run["run"] in orders for sample in run["series"]]
-        return () if top.limited or not series else limit_told(series, waits=self._waits(top))
+        return () if top.limited or not series else filer_limit(series, waits=self._waits(top))
 
     def _waits(self, point: Any) -> bool:
-        """Whether most of the time was spent on the storage: in memory the same load has over twice the rate."""
+        """Return whether most of the time was spent on the storage: in memory the same load has over twice the rate."""
         rate = about(self.surroundings["configuration"]["profile"]).headlines[0].name
         tops = [run.ceilings[rate] for run in point.repeats if rate in run.ceilings]
         return bool(tops) and rate in point.figures and max(tops) > 2 * point.figures[rate].median
 
     def where(self) -> str:
-        """Each kind of storage once."""
+        """Return each kind of storage once."""
         labels = dict.fromkeys(str(place["label"]) for place in self.surroundings["targets"])
         return ", ".join(labels) or "no storage"
 
     @property
     def pairs(self) -> bool:
-        """Whether this profile has one to offer."""
+        """Whether this profile can have null baselines."""
         return bool(self.surroundings["null_storage"]["paired"])
 
     def cached(self, points: Sequence[Any]) -> bool:
-        """Whether the bytes touched are less than three times what may have held them: this host's memory unless it was
-        passed by, and the filer's cache."""
+        """Return whether the touched bytes are less than three times the caches: this host's memory unless it was
+        bypassed, and the filer's cache."""
         cache = self.surroundings["cache"]
         client = 0 if cache["direct"] else cache["client_memory_bytes"]
         return is_cached(cache["touched_bytes"], client + self.filer_cache.bytes)
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """Paths that are not what they were meant as; that it was interrupted and gone on with."""
+        """Return warnings of paths that are not used as requested, and of an interruption with a resumption."""
         sessions = self.surroundings.get("sessions") or []
         resumed = (
             f"it was interrupted and resumed {words.many(len(sessions) - 1, 'time')}: runs are of {len(sessions)} commands"
@@ -100,19 +101,19 @@ def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             )
 
 
-MARK = 0.8  # of a ceiling: figures above it are the generator's
+MARK = 0.8  # of a ceiling: figures above it are limited by the generator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """A figure of a report. Ours is shown next to it where the point and the settings make it the same quantity."""
+    """A figure of a report. Ours is shown next to it if the point and the settings make it the same quantity."""
 
     what: str  # its row: "case 1, one volume, 256 outstanding"
     figure: str  # ours, by its name in `About.figures`
     value: float
     at: Mapping[str, Any] = field(default_factory=dict)  # what the load of the point must have
     settings: Mapping[str, Any] = field(default_factory=dict)  # what the profile's settings must have
-    remark: str = ""  # what was otherwise
+    remark: str = ""  # how its conditions differed
     ours: Callable[[Any], float | None] | None = (
         None  # of the result, where ours is no figure of a point with that load
     )
@@ -121,14 +122,14 @@ class Published:
 def profile_sections(
     result: Result, own: Sequence[Section], bounded: Sequence[Figure], report: str, published: Sequence[Published]
 ) -> list[Section]:
-    """In reading order."""
-    beside = [beside_report(result, report, published)] if published else []
+    """Return the sections in reading order."""
+    beside = [report_comparison(result, report, published)] if published else []
     ceiling = [ceilings(result, bounded)] if bounded else []
     return [points(result), *own, *beside, *ceiling, steadiness(result), disclosure(result)]
 
 
-def beside_report(result: Result, report: str, published: Sequence[Published]) -> Section:
-    """A line for each of the report's figures; ours where it is the same quantity."""
+def report_comparison(result: Result, report: str, published: Sequence[Published]) -> Section:
+    """Show a line for each of the report's figures; ours if it is the same quantity."""
     figures = {figure.name: figure for figure in about(result.workload).figures}
     rows = [(one, figures[one.figure], of_same_quantity(result, one)) for one in published]
 
@@ -160,7 +161,7 @@ def beside_report(result: Result, report: str, published: Sequence[Published]) -
 
 
 def of_same_quantity(result: Result, one: Published) -> float | None:
-    """The median of the point with the load of the published figure; None where nothing was measured under it."""
+    """Return the median of the point with the load of the published figure; None if nothing was measured under it."""
     settings: dict[str, Any] = result.conditions["configuration"]["settings"]
     if any(settings.get(name) != value for name, value in one.settings.items()):
         return None
@@ -174,7 +175,7 @@ def of_same_quantity(result: Result, one: Published) -> float | None:
 
 
 def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
-    """Of each point and figure, what the same load has on null storage; those near it are marked."""
+    """Show for each point and figure the value of the same load on null storage; mark those near it."""
     rows = [
         (named(point, result), figure, ours.median, top)
         for point in result.points
@@ -212,7 +213,7 @@ def _ceiling(point: Point, figure: Figure) -> float | None:
 
 
 def near_ceiling(figures: Sequence[Figure], runs: Sequence[ProfileRun]) -> str | None:
-    """Why the storage hardly mattered: a figure is within 80 % of what the same load has on null storage."""
+    """Return why the storage hardly mattered: a figure is over 80 % of its value for the same load on null storage."""
     for figure in figures:
         tops = [run.ceilings[figure.name] for run in runs if run.ceilings.get(figure.name)]
         values = figure.values(runs)
@@ -238,8 +239,9 @@ def about_test(
     published: Sequence[Published] = (),
     **known: Any,
 ) -> About:
-    """The storage test as a workload. `figures`: the first headline is the rate; `ceilings`: those that are GENERATOR-LIMITED
-    within 80 % of the null baseline; `sections`: its own, after the table of points; `known`: more of `About`."""
+    """Return the storage test as a workload. `figures`: the first headline is the rate; `ceilings`: those that are
+    GENERATOR-LIMITED within 80 % of the null baseline; `sections`: its own, after the table of points; `known`: more of
+    `About`."""
     bounded = tuple(figure for figure in figures if figure.name in ceilings)
     point, whole = types_of(load, run)
     known = {"notes": {}, "telling": ProfileTelling, "makers": "clients", **known}

@@ -1,6 +1,6 @@
-"""Tests by edbench's own clients: client-sweep (how many clients write, read and remove whole large objects, and what
-each of them gets) and insert-drift (small files or objects added in groups until there are many; does it become
-slower?), both of report R3."""
+"""Tests by edbench's own clients: client-sweep (how many clients write, read and remove whole large objects, and the
+rate of each) and insert-drift (small files or objects added in groups until there are many; does it become slower?),
+both of report R3."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydantic import Field
 from core.errors import RunFailed, UsageError
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Html, Plot, Section, Series, Tabled, note, tabled
-from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, legend_beside, new_figure
+from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, legend_right, new_figure
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named, spread
 from experiments.result.drift import LEAST, RELEVANT, Drift, drift_of
@@ -42,7 +42,7 @@ MOVING = (WRITE, READ, MIXED_WRITE, MIXED_READ)
 S = TypeVar("S", bound=ProfileSettings)
 Policies = tuple[Literal["none", "file"], ...]
 _FSYNC = "sync each file to stable storage (file), or no file, one point each"
-_SAID = 5  # refusals and errors in words
+_MESSAGES = 5  # refusals and errors in words
 TROUBLES = (
     Figure(name="refused", title="refused", of=lambda run: float(run.refused), write=words.count),
     Figure(name="failed", title="failed", of=lambda run: float(run.failed), write=words.count),
@@ -50,7 +50,8 @@ TROUBLES = (
 
 
 class ClientTest(Profile[S]):
-    """A test whose load clients of edbench make: on this host, at members of the crew, against directories or an S3 endpoint."""
+    """A test whose load is made by edbench's own clients, on this host or at members of the crew, against directories
+    or an S3 endpoint."""
 
     report: ClassVar[str] = "R3"
     needs: ClassVar[str] = "nothing; with --s3 a bucket and the usual AWS_* variables"
@@ -59,17 +60,18 @@ class ClientTest(Profile[S]):
     axis: ClassVar[str] = "clients"
 
     def check(self) -> None:
-        """Raises UsageError."""
+        """Raise UsageError if the S3 endpoint cannot be used."""
         check_s3(self.targets.s3)
 
 
-def _said(orders: Iterable[ProcessDone]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word for done in orders for one in done.clients for word in one.said))[:_SAID]
+def _messages(orders: Iterable[ProcessDone]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for done in orders for one in done.clients for word in one.said))[:_MESSAGES]
 
 
 @dataclass(frozen=True, slots=True)
 class SweepLoad(At):
-    """`start`: all clients begin at once, or each at a moment of its own. `fsync`: None where it is the same of all."""
+    """The load of a client-sweep. `start`: all clients start at once, or each at a moment of its own. `fsync`: None if
+    it is the same for all."""
 
     start: str
     clients: int
@@ -78,7 +80,8 @@ class SweepLoad(At):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPhase:
-    """Every client writes, reads or removes its objects; rates are bytes a second, of removals objects a second."""
+    """One phase, in which every client writes, reads or removes its objects; rates are bytes a second, for removals
+    objects a second."""
 
     deed: str
     clients: tuple[ClientDone, ...] = field(default=(), metadata=RAW)
@@ -89,14 +92,14 @@ class SweepPhase:
     bytes: int = 0
     refused: int = 0  # connections that the storage did not take; none was tried again
     failed: int = 0
-    mean: float | None = None  # of the clients' own rates, of those that did anything
+    mean: float | None = None  # mean of the rates of the clients that did anything
     least: float | None = None
     most: float | None = None
     aggregate: float | None = None  # from the first begin to the last end
     first_done_s: float = 0.0  # since the start
     last_done_s: float = 0.0
     overlap: float = 0.0  # active clients, in the mean
-    late_s: float = 0.0  # the most that a client began after the start, of all that began together
+    late_s: float = 0.0  # largest delay of a client after the start; of clients that start together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +112,8 @@ class SweepRun(ProfileRun):
     said: tuple[str, ...] = ()
 
     def phase(self, deed: str) -> SweepPhase | None:
-        """None: a run without mixed clients. Raises LookupError for a run without another phase."""
+        """Return a phase of the run; None for a mixed phase that it does not have. Raises LookupError for another
+        missing phase."""
         if (found := next((p for p in self.phases if p.deed == deed), None)) is None and deed not in MOVING[2:]:
             raise LookupError(f"a run without {deed}")
         return found
@@ -120,7 +124,7 @@ SweepResult = ResultOf[SweepPoint]
 
 
 def sweep_run_of(seen: SweepRun) -> SweepRun:
-    """With every figure of it; nothing else is asked."""
+    """Compute the figures of a run from its observations alone."""
     phases = tuple(_phase_of(part) for phase in seen.phases for part in _parts(phase))
     return figured(
         seen,
@@ -141,7 +145,7 @@ def sweep_run_of(seen: SweepRun) -> SweepRun:
 
 
 def _parts(seen: SweepPhase) -> list[SweepPhase]:
-    """A mixed phase as two: even clients write, odd ones read."""
+    """Return a mixed phase as two: even clients write, odd ones read."""
     if seen.deed != MIXED:
         return [seen]
     halves = zip(MOVING[2:], (seen.clients[::2], seen.clients[1::2]), strict=True)
@@ -172,20 +176,21 @@ def _phase_of(seen: SweepPhase) -> SweepPhase:
 
 
 def fall_off(clients: Sequence[int], means: Sequence[float]) -> float | None:
-    """What each added client costs the mean client: the line of least squares through the points; None of one point."""
+    """Return by how much each added client lowers the mean client's rate: the line of least squares through the points;
+    None for one point."""
     if len(set(clients)) < 2:
         return None
     return -statistics.linear_regression(clients, means).slope
 
 
 _IO_BYTES = 1 << 20
-_SWEEP_SLOW = 100e6  # bytes a second that a storage makes, for the time that is predicted
-_SWEEP_ON_NULL = 16_000_000  # bytes of an object of the pair at most
+_SWEEP_SLOW = 100e6  # assumed bytes a second of a storage, for the predicted time
+_SWEEP_ON_NULL = 16_000_000  # most bytes of an object in the null baseline
 _ON_NULL_S = 5.0  # seconds in which its clients begin at most
 
 
 class SweepSettings(ProfileSettings):
-    """How many clients, and what each does."""
+    """Settings of profile `client-sweep`."""
 
     clients: tuple[int, ...] = Field((1, 2, 5, 10, 20, 50, 100), description="clients at once, one point each")
     start: tuple[Literal["together", "spread"], ...] = Field(
@@ -201,7 +206,7 @@ class SweepSettings(ProfileSettings):
 
 
 class ClientSweep(ClientTest[SweepSettings]):
-    """Report R3's clients."""
+    """The client test of report R3."""
 
     name: ClassVar[str] = "client-sweep"
     does: ClassVar[str] = (
@@ -213,21 +218,22 @@ class ClientSweep(ClientTest[SweepSettings]):
     small: ClassVar[Mapping[str, Any]] = {"clients": (1, 2, 4, 8), "size": 8_000_000, "window": 1.0}
 
     def points(self) -> list[SweepLoad]:
-        """Every number of clients with every kind of start."""
+        """Return every number of clients with every kind of start."""
         s = self.settings
         if not s.clients or not s.start or not 1 <= min(s.clients) <= max(s.clients) <= MOST:
             raise UsageError(f"client-sweep needs clients from 1 to {MOST:,}, and start together, spread or both")
         return [SweepLoad(*load) for load in itertools.product(s.start, s.clients, varied(s.fsync))]
 
     def room(self) -> Room:
-        """One run's: each is removed before the next."""
+        """Return the room of one run: each is removed before the next."""
         s, paths = self.settings, max(1, len(self.targets.paths))
         files = -(-max(s.clients, default=1) // paths) * s.objects * (1 + s.mixed)
         moved = (2 + s.mixed) * sum(s.clients) * s.objects * s.size * len(s.start) * len(s.fsync)
         return Room(bytes=files * s.size, files=2 * files + 1, seconds=moved / _SWEEP_SLOW)
 
     def on_null(self) -> ClientSweep:
-        """Smaller objects within a window that is as much shorter: as many bytes a second are begun."""
+        """Return the test with smaller objects in a window that is shorter in proportion, so that as many bytes a
+        second are started."""
         s = self.settings
         share = min(1.0, _SWEEP_ON_NULL / s.size, _ON_NULL_S / s.window)
         size = max(1, round(s.size * share))
@@ -235,11 +241,11 @@ class ClientSweep(ClientTest[SweepSettings]):
         return ClientSweep(s.model_copy(update=less), self.targets)
 
     def touched(self) -> int:
-        """Of the smallest run."""
+        """Return the bytes of the smallest run."""
         return min(self.settings.clients, default=0) * self.settings.objects * self.settings.size
 
     def observe(self, turn: Turn, arena: Arena) -> SweepRun:
-        """Three phases. Raises RunFailed when nothing at all could be written."""
+        """Run the phases. Raises RunFailed if nothing at all could be written."""
         load, s = turn.at, self.settings
         deeds: tuple[Deed, ...] = (WRITE, READ, MIXED, REMOVE) if s.mixed else (WRITE, READ, REMOVE)
         assert isinstance(load, SweepLoad)
@@ -248,7 +254,7 @@ class ClientSweep(ClientTest[SweepSettings]):
             with crowd(place, load.clients) as people:
                 told = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
         phases = tuple(
-            SweepPhase(deed=deed, clients=done.clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_said([done]))
+            SweepPhase(deed=deed, clients=done.clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_messages([done]))
             for deed, done in told.items()
         )  # fmt: skip
         if not any(one.done for one in phases[0].clients):
@@ -279,7 +285,7 @@ _PUBLISHED = {WRITE: 300.0, READ: 146.0}  # kB/s that each added client cost the
 
 
 def _of_start(result: SweepResult) -> dict[str, list[SweepPoint]]:
-    """The points by how clients began and what they synced, fewest clients first."""
+    """Return the points by how clients started and what they synced, fewest clients first."""
     out: dict[str, list[SweepPoint]] = {}
     for point in sorted(result.points, key=lambda point: point.at.clients):
         out.setdefault("-fsync-".join(filter(None, (point.at.start, point.at.fsync))), []).append(point)
@@ -287,7 +293,7 @@ def _of_start(result: SweepResult) -> dict[str, list[SweepPoint]]:
 
 
 def _phases(points: Sequence[SweepPoint], deed: str) -> list[tuple[int, SweepPhase]]:
-    """By clients, of the points that have it."""
+    """Return the phases by number of clients, for the points that have the phase."""
     middles = ((point.at.clients, middle(point.repeats).phase(deed)) for point in points)
     return [(clients, phase) for clients, phase in middles if phase is not None]
 
@@ -319,7 +325,7 @@ def _sweep_plot(start: str, points: list[SweepPoint]) -> Plot:
             axes.set_ylabel("MB/s")
             axes.set_title(title)
             from_zero(axes)
-        legend_beside(every)
+        legend_right(every)
     header = ("deed", "clients", "mean_mb_s", "least_mb_s", "most_mb_s", "aggregate_mb_s")
     return Plot(
         name=f"sweep-{start}", figure=figure, sentence=_sentence(start, points),
@@ -434,7 +440,8 @@ WHOLE = "whole write"
 
 @dataclass(frozen=True, slots=True)
 class InsertLoad(At):
-    """`directories`: one shared by all clients, or each client's own. `fsync`: None where it is the same of all."""
+    """The load of an insert-drift. `directories`: one shared by all clients, or each client's own. `fsync`: None if it
+    is the same for all."""
 
     directories: str
     clients: int
@@ -448,9 +455,9 @@ class InsertGroup:
     seconds: float  # from its start to the last client's end
     done: int | None = field(default=None, metadata=RAW)
     bytes: int | None = field(default=None, metadata=RAW)
-    late_s: float | None = field(default=None, metadata=RAW)  # that the last client began after the start
+    late_s: float | None = field(default=None, metadata=RAW)  # from the start until the last client began
     counted: tuple[Counted, ...] = field(default=(), metadata=RAW)
-    # After it; None of an S3 endpoint, which does not report it.
+    # After the group; None for an S3 endpoint, which does not report it.
     usage: Usage | None = field(default=None, metadata=RAW)
     refused: int
     failed: int
@@ -477,7 +484,7 @@ class InsertRun(ProfileRun):
     late_s: float = 0.0
     rate_drift: Drift | None = None  # None: too few groups
     latency_drift: Drift | None = None  # of the groups' medians
-    bytes_a_file: float | None = None  # that the file system took
+    bytes_a_file: float | None = None  # growth of the file system
     inodes_a_file: float | None = None
 
 
@@ -486,7 +493,7 @@ InsertResult = ResultOf[InsertPoint]
 
 
 def insert_run_of(seen: InsertRun) -> InsertRun:
-    """With every figure of it; nothing else is asked."""
+    """Compute the figures of a run from its observations alone."""
     files, seconds = sum(group.done or 0 for group in seen.groups), sum(group.seconds for group in seen.groups)
     groups = tuple(_group(group, seen.before) for group in seen.groups)
     whole = [group for group in groups if not group.refused and not group.failed]
@@ -520,7 +527,8 @@ def _group(group: InsertGroup, before: Usage | None) -> InsertGroup:
 
 
 def _a_file(seen: InsertRun, files: int, what: str) -> float | None:
-    """Growth a file; None where no value is reported: an S3 endpoint, a file system without a number of inodes."""
+    """Return the growth a file; None if no value is reported: an S3 endpoint, a file system without a number of
+    inodes."""
     if seen.before is None or seen.after is None or not files:
         return None
     grown = int(getattr(seen.after, what)) - int(getattr(seen.before, what))
@@ -528,7 +536,7 @@ def _a_file(seen: InsertRun, files: int, what: str) -> float | None:
 
 
 def _steady(seen: InsertRun) -> tuple[Steady, ...]:
-    """Of the groups one after another, without what lay between them."""
+    """Judge the steadiness of the groups one after another, without the time between them."""
     at, seconds = 0.0, defaultdict[float, float](float)
     for group in (group for group in seen.groups if group.seconds > 0):
         end = at + group.seconds
@@ -539,12 +547,12 @@ def _steady(seen: InsertRun) -> tuple[Steady, ...]:
 
 
 _BLOCK = 4096
-_INSERT_SLOW = 2_000.0  # files a second that a storage makes, for the time that is predicted
-_INSERT_ON_NULL = 10_000  # files of the pair
+_INSERT_SLOW = 2_000.0  # assumed files a second of a storage, for the predicted time
+_INSERT_ON_NULL = 10_000  # files of the null baseline
 
 
 class InsertSettings(ProfileSettings):
-    """What is inserted, and how."""
+    """Settings of profile `insert-drift`."""
 
     files: int = Field(100_000, ge=1, description="files or objects per run; report R3 had 2,260,000")
     group: int = Field(5_000, ge=1, description="files per group; rates and latencies are shown by group")
@@ -558,7 +566,7 @@ class InsertSettings(ProfileSettings):
 
 
 class InsertDrift(ClientTest[InsertSettings]):
-    """Report R3's long insertion."""
+    """The long insertion of report R3."""
 
     name: ClassVar[str] = "insert-drift"
     does: ClassVar[str] = (
@@ -570,14 +578,14 @@ class InsertDrift(ClientTest[InsertSettings]):
     small: ClassVar[Mapping[str, Any]] = {"files": 2_400, "group": 200, "clients": (1, 8)}
 
     def points(self) -> list[InsertLoad]:
-        """Every number of clients with every kind of directories."""
+        """Return every number of clients with every kind of directories."""
         s = self.settings
         if not s.clients or not s.directories or min(s.clients) < 1:
             raise UsageError("insert-drift needs clients from 1, and directories shared, own or both")
         return [InsertLoad(*load) for load in itertools.product(s.directories, s.clients, varied(s.fsync))]
 
     def room(self) -> Room:
-        """One run's: each is removed before the next."""
+        """Return the room of one run: each is removed before the next."""
         s, paths = self.settings, max(1, len(self.targets.paths))
         files = -(-s.files // paths) + s.group
         each = -(-max(1, s.size) // _BLOCK) * _BLOCK + 512  # an inode, and its name
@@ -587,16 +595,16 @@ class InsertDrift(ClientTest[InsertSettings]):
         )
 
     def on_null(self) -> InsertDrift:
-        """Fewer files, since memory does not drift."""
+        """Return the test with fewer files, since memory does not drift."""
         files = min(self.settings.files, max(_INSERT_ON_NULL, self.settings.group))
         return InsertDrift(self.settings.model_copy(update={"files": files}), self.targets)
 
     def touched(self) -> int:
-        """Of one run: nothing is read."""
+        """Return the bytes of one run: nothing is read."""
         return self.settings.files * self.settings.size
 
     def observe(self, turn: Turn, arena: Arena) -> InsertRun:
-        """All groups. Raises RunFailed when nothing at all could be inserted."""
+        """Insert all groups. Raises RunFailed if nothing at all could be inserted."""
         load, s = turn.at, self.settings
         assert isinstance(load, InsertLoad)
         with own_place(
@@ -625,7 +633,7 @@ class InsertDrift(ClientTest[InsertSettings]):
             )
             for done, used in told
         ]
-        said = _said(done for done, _ in told)
+        said = _messages(done for done, _ in told)
         if not any(group.done for group in seen):
             raise RunFailed(f"not one file could be inserted: {said[0] if said else 'no client gave a reason'}")
         cpu = sum(done.cpu_s for done, _ in told)
@@ -677,7 +685,7 @@ def _insert_plot(result: InsertResult, name: str, label: str, unit: str, value: 
         axes.set_ylabel(label)
         axes.set_xlim(left=0)
         from_zero(axes)
-        legend_beside(axes)
+        legend_right(axes)
     told = "; ".join(
         f"{named(point, result)}: {words.figure(value(groups[0]))} in the first group,"
         f" {words.figure(value(groups[-1]))} {unit} in the last"

@@ -41,7 +41,7 @@ class Spec:
     """The clients of one process; sent to it once."""
 
     clients: tuple[int, ...]  # their numbers, of all clients
-    roots: tuple[str, ...]  # directories, that clients take in turn, or …
+    roots: tuple[str, ...]  # directories that clients take in turn, or …
     s3: str | None  # … a bucket and prefix
     seed: int
     fsync: str  # none or file
@@ -52,7 +52,8 @@ class Spec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What each client does next. `shared_numbers`: a process's clients take the numbers from one heap, else each has all."""
+    """The next operation of each client. `shared_numbers`: a process's clients take the numbers from one heap, else
+    each has all."""
 
     deed: Deed
     first: int  # numbers of the files or objects
@@ -66,7 +67,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientDone:
-    """One client's part of an order; seconds since the order's start."""
+    """One client's part of an order; times are seconds since the order's start."""
 
     client: int = 0  # its number; packages of older versions name none
     began_s: float
@@ -80,7 +81,7 @@ class ClientDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessDone:
-    """What became of an order: one process's part, or over all clients."""
+    """Result of an order: one process's part, or over all clients."""
 
     clients: tuple[ClientDone, ...]  # by their numbers
     counted: tuple[Counted, ...]
@@ -89,7 +90,7 @@ class ProcessDone:
 
     @property
     def elapsed_s(self) -> float:
-        """From the start to the last client's end."""
+        """Seconds from the start to the last client's end."""
         return max(one.ended_s for one in self.clients)
 
 
@@ -97,12 +98,12 @@ _KINDS = {"write": WHOLE_WRITE, "read": WHOLE_READ, "remove": WHOLE_REMOVE}
 
 
 def directory_of(client: int, *, shared: bool) -> str:
-    """The directory of a client's files."""
+    """Return the directory of a client's files."""
     return "shared" if shared else f"client-{client:04d}"
 
 
 class Client:
-    """One thread that writes, reads and removes; its files have no filler."""
+    """One thread that writes, reads and removes files without filler."""
 
     def __init__(self, number: int, store: Store, tally: Tally, seed: int, io_bytes: int) -> None:
         self.number, self.tally = number, tally
@@ -112,7 +113,7 @@ class Client:
         self._made: set[str] = set()
 
     def work(self, order: Order, numbers: Iterator[int]) -> ClientDone:
-        """From its start to its last number; errors are counted, none is raised."""
+        """Carry out an order from its start to its last number; count errors instead of raising them."""
         directory = directory_of(self.number, shared=order.shared_directory)
         self.tally.begin(order.start_ns)
         done = moved = refused = failed = 0
@@ -173,7 +174,7 @@ class Client:
 
 
 def client_of(spec: Spec, number: int, station: Station | None = None) -> Client:
-    """One of a spec's; raises UsageError."""
+    """Return one client of a spec. Raises UsageError."""
     counter = None if spec.counters is None else Counters(Path(spec.counters), max(spec.clients) + 1).of(number)
     tally = Tally(MOVES if spec.s3 is None else (WHOLE_WRITE, WHOLE_READ), counter)
     store: Store
@@ -186,7 +187,7 @@ def client_of(spec: Spec, number: int, station: Station | None = None) -> Client
 
 
 def obeyed(order: Order, clients: list[Client], pool: ThreadPoolExecutor) -> ProcessDone:
-    """All clients have done it."""
+    """Have all clients carry out an order; return the result."""
     cpu = time.process_time()
     heap = iter(range(order.first, order.last))
     own = (heap if order.shared_numbers else iter(range(order.first, order.last)) for _ in clients)
@@ -209,7 +210,7 @@ def _added(each: Any) -> tuple[int, ...]:
 
 
 def main() -> int:
-    """The exit status: 1 after an error."""
+    """Run the process; return the exit status: 1 after an error."""
     spec = msgspec.json.decode(sys.stdin.buffer.readline(), type=Spec)
     try:
         station = emulated_filer(read_settings(os.environ)) if spec.emulated else None

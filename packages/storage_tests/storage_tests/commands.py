@@ -39,7 +39,7 @@ ALL = "all"  # every test, and a discovery
 DISCOVERY = "discovery"
 _CORPUS_PROFILE, _SEED = "reference", 1
 _RAW, _FILES = 45e9, 1_000_000  # of that profile at scale 1
-_TIMES = 4  # its size: corpus, extracted children, indexes
+_TIMES = 4  # times its size: corpus, extracted children, indexes
 
 
 Name = Annotated[str, typer.Argument(metavar="[NAME]", help="a storage test, or `all`; omit it to list the tests")]
@@ -94,7 +94,7 @@ class Where(Order):
 
 
 class Test(Experiment, ProfileOrder, Where):
-    """What is run, where and how; in the help, the options of the last base come first."""
+    """The options of the command; in the help, those of the last base come first."""
 
     discovery: Package = None
     scale: Scale = None
@@ -106,11 +106,11 @@ class Test(Experiment, ProfileOrder, Where):
 
     @property
     def given(self) -> list[str]:
-        """The settings."""
+        """The given settings."""
         return self.setting or []
 
     def numbers(self, usual: str) -> list[int]:
-        """Of workers; raises UsageError."""
+        """Return the numbers of workers. Raises UsageError."""
         return opt.numbers(self.workers or usual, "--workers")
 
 
@@ -165,7 +165,7 @@ def _list(context: CommandContext) -> None:
 
 
 def _describe(context: CommandContext, name: str, test: Test) -> None:
-    """What a test does, writes and needs; of `all`, the room and the time of each."""
+    """Print what a test does, writes and needs; for `all`, the room and the time of each test."""
     console = context.out
     if name == ALL:
         _describe_all(context, test)
@@ -228,7 +228,7 @@ def _described(name: str, test: Test) -> dict[str, Any]:
 
 
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> tuple[Result, Path]:
-    """Raises what `conduct` does."""
+    """Run a test as an experiment. Raises the errors of `conduct`."""
     from cli.progress import live_line
     from experiments.study import begun, conduct, new_id
     from storage_tests.profile import refuse_filer, refuse_room
@@ -281,7 +281,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
 
 
 def why_here(profile: Profile[Any], filer: str) -> str | None:
-    """Why the load of a test cannot be made by members of the crew; None where it can."""
+    """Return why members of the crew cannot make the load of a test; None if they can."""
     if not profile.emulates:
         return "programs that this command starts make it, and orders to members carry no commands"
     if profile.targets.s3 is not None:
@@ -292,12 +292,12 @@ def why_here(profile: Profile[Any], filer: str) -> str | None:
 
 
 def below(settings: Settings) -> Path:
-    """The directory of unfinished experiments."""
+    """Return the directory of unfinished experiments."""
     return settings.scratch / "profiles" / "begun"
 
 
 def asked(profile: Profile[Any], test: Test, filer: str) -> dict[str, Any]:
-    """Everything that must be the same for an experiment to be continued."""
+    """Return everything that must be the same for an experiment to be continued."""
     from importlib.metadata import version
 
     return {
@@ -313,7 +313,7 @@ def asked(profile: Profile[Any], test: Test, filer: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _One:
-    """One of all: a test, which writes a package, or the reason why it cannot run."""
+    """One of all tests: it writes a package, or has the reason why it cannot run."""
 
     name: str
     report: str
@@ -322,7 +322,7 @@ class _One:
 
 
 def _run_all(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> None:
-    """Raises UsageError where nothing can be run as asked, RunFailed at the end where a test failed that could be run."""
+    """Run all tests. Raises UsageError if nothing can be run as requested, RunFailed at the end if a test failed."""
     from importlib.metadata import version
 
     from experiments.package.records import RESULTS
@@ -359,8 +359,8 @@ def _run_all(context: CommandContext, settings: Settings, targets: Targets, test
 
 
 def _carried_out(context: CommandContext, tests: Sequence[_One], directory: Path) -> dict[str, str]:
-    """Run the tests that can run, one after another; those that failed, with the reason. Tests that an interrupted command
-    finished are kept."""
+    """Run the tests that can run, one after another; return those that failed, with the reason. Tests that an
+    interrupted command finished are kept."""
     from experiments.package.check import unsealed
     from experiments.summary import PACKAGES
 
@@ -381,7 +381,7 @@ def _carried_out(context: CommandContext, tests: Sequence[_One], directory: Path
 
 
 def _profiles(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> list[_One]:
-    """Each test with its settings; one that lacks something is reported before any runs."""
+    """Return each test with its settings; one that lacks something is reported before any runs."""
     from storage_tests.profile import Targets, profiles, refuse_filer, refuse_room, refuse_targets, settings_of
 
     own = _own_settings(test.given)
@@ -416,7 +416,7 @@ def _runner(context: CommandContext, settings: Settings, profile: Profile[Any], 
 
 
 def _own_settings(given: Sequence[str]) -> dict[str, list[str]]:
-    """`block-8k.seconds=60` by test; raises UsageError."""
+    """Return the settings by test, from `block-8k.seconds=60`. Raises UsageError."""
     from storage_tests.profile import profiles
 
     out: dict[str, list[str]] = {}
@@ -429,7 +429,7 @@ def _own_settings(given: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _discovery(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> _One:
-    """A new one, or an existing one that passes its check."""
+    """Return a new discovery, or an existing one that passes its check."""
     from experiments.package.check import doubt
     from storage_tests.profile import refuse_bytes
 
@@ -453,7 +453,7 @@ def _discovery(context: CommandContext, settings: Settings, targets: Targets, te
 
 
 def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
-    """A line for each test."""
+    """Print a line for each test."""
     from experiments.summary import results_of, row_of, verdict
 
     console = context.people
@@ -474,8 +474,8 @@ def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
 
 
 def _discovered(context: CommandContext, settings: Settings, path: Path, there: Path, test: Test, scale: float) -> None:
-    """Corpus and storage root are in a directory of their own on `path`, which is removed; the package is copied
-    `there`.
+    """Run a discovery with corpus and storage root in a directory of its own on `path`, which is removed; copy the
+    package to `there`.
 
     Raises what `conduct` does, UsageError where the path is taken."""
     from cli.corpus import reporter, usable_cores
@@ -508,8 +508,8 @@ def _discovered(context: CommandContext, settings: Settings, path: Path, there: 
 def _page_during(
     context: CommandContext, profile: Profile[Any], settings: Settings, port: int | None
 ) -> Iterator[Live | None]:
-    """Show a storage test in the web UI while the block lasts; None where `port` is None. Raises UsageError when the port is in
-    use."""
+    """Show a storage test in the web UI during the block; yield None if `port` is None. Raises UsageError if the port
+    is in use."""
     if port is None:
         yield None
         return

@@ -30,7 +30,7 @@ from storage_tests.tally import merged
 
 MOST = 1_000
 _PROCESS = "storage_tests.clients"
-_AHEAD_NS = 20_000_000  # that all know of an order before it begins
+_AHEAD_NS = 20_000_000  # time for an order to reach all clients before it starts
 _AHEAD_EACH_NS = 200_000  # and for each client
 
 Elsewhere = Callable[["Place", int], AbstractContextManager["Crowd"]]
@@ -38,36 +38,36 @@ Elsewhere = Callable[["Place", int], AbstractContextManager["Crowd"]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What they use, and how; see Spec."""
+    """Resources that clients use, and how; see Spec."""
 
     roots: tuple[Path, ...] = ()
     s3: str | None = None
     seed: int = 1
     fsync: str = "none"
     io_bytes: int = 1 << 20
-    filer: Settings | None = None  # that name the emulated filer which delays the calls
-    counters: Path | None = None  # where they count for the live view (storage_tests.tally)
-    elsewhere: Elsewhere | None = None  # who has the clients in place of this host; they count for no live view
+    filer: Settings | None = None  # name the emulated filer that delays the calls
+    counters: Path | None = None  # file in which they count for the live view (storage_tests.tally)
+    elsewhere: Elsewhere | None = None  # starts the clients elsewhere instead of on this host; without a live view
 
 
 class Crowd(ABC):
-    """Use `crowd`."""
+    """Clients that `crowd` has started."""
 
     def __init__(self, clients: Sequence[int], processors: float, ahead_ns: int = _AHEAD_NS) -> None:
-        """`clients`: how many each process has; `processors`: CPUs that all may use; `ahead_ns`: of an order, until it
-        begins."""
+        """`clients`: the number of each process; `processors`: CPUs that all may use; `ahead_ns`: time between an order
+        and its start."""
         self.clients, self.processors = clients, processors
         self._ahead_ns = ahead_ns + _AHEAD_EACH_NS * sum(clients)
 
     @abstractmethod
     def obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
-        """An order for each process; what came of them."""
+        """Carry out one order for each process; return their results."""
 
     def do(
         self, deed: Deed, numbers: range, size: int, *, shared_directory: bool = False, together: bool = False,
         delays_s: Sequence[float] = (),
     ) -> ProcessDone:  # fmt: skip
-        """Each client does it with all these numbers, or all clients `together`, each number once.
+        """Have each client carry out `deed` for all these numbers or, if `together`, all clients for each number once.
 
         They begin at the same moment, or each so much later. Raises RunFailed when a process dies, HostLost when a
         member of the crew is lost."""
@@ -91,7 +91,7 @@ class Crowd(ABC):
         )
 
     def _shares(self, numbers: range) -> list[range]:
-        """As many for each process as it has of the clients."""
+        """Divide the numbers among the processes in proportion to their clients."""
         out, first, clients = [], numbers.start, 0
         for its in self.clients:
             clients += its
@@ -102,7 +102,7 @@ class Crowd(ABC):
 
 
 class Here(Crowd):
-    """Processes of this host."""
+    """Clients in processes of this host."""
 
     def __init__(self, processes: Sequence[LineProcess], clients: Sequence[int]) -> None:
         super().__init__(clients, processors())
@@ -116,7 +116,7 @@ class Here(Crowd):
 
 @contextlib.contextmanager
 def crowd(place: Place, clients: int) -> Iterator[Crowd]:
-    """Start so many clients, which then wait for orders; none is left at the end.
+    """Start so many clients, which then wait for orders; end all of them when the block ends.
 
     Raises UsageError, RunFailed."""
     if not 1 <= clients <= MOST:
@@ -131,7 +131,7 @@ def crowd(place: Place, clients: int) -> Iterator[Crowd]:
 
 @contextlib.contextmanager
 def here(place: Place, clients: Sequence[int]) -> Iterator[Here]:
-    """The same of clients with these numbers, on this host."""
+    """Start clients with these numbers on this host."""
     parts = min(len(clients), processors()) if place.filer is None else len(clients)
     numbers = [tuple(clients[part::parts]) for part in range(parts)]
     processes: list[LineProcess] = []
@@ -161,15 +161,15 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
 
 
 def check_s3(url: str | None) -> None:
-    """Raises UsageError where there is an endpoint and it cannot be used as it is given."""
+    """Raise UsageError if there is an endpoint that cannot be used as given."""
     if url is not None:
         connect(place_of(url))
 
 
 @contextmanager
 def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) -> Iterator[Place]:
-    """Directories, or a prefix, of the run's own; removed at the end, so that the next run finds the storage as this
-    one did.
+    """Yield directories or a prefix of the run's own; remove them at the end, so that the next run finds the storage as
+    this one did.
 
     Raises StorageFault, RunFailed."""
     if arena.s3 is not None:
@@ -191,14 +191,14 @@ _MOST = 3  # kinds of trouble in words
 
 
 class ClientsTelling(ProfileTelling):
-    """`surroundings` as every profile's."""
+    """Reports on a test by clients, from `surroundings` as of every profile."""
 
     def where(self) -> str:
-        """The kinds of storage, or the endpoint."""
+        """Return the kinds of storage, or the endpoint."""
         return f"S3, {self.surroundings['s3']}" if self.surroundings["s3"] else super().where()
 
     def remarks(self, result: Any) -> Sequence[str]:
-        """Refusals, errors and drift, which the reader must not overlook."""
+        """Return refusals, errors and drift, which the reader must not overlook."""
         runs = [run for point in result.points for run in point.repeats]
         out = list(self.limits(result.points))
         for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):
@@ -216,6 +216,6 @@ class ClientsTelling(ProfileTelling):
         return out
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """The words of what went wrong."""
+        """Return warnings, with the messages of refusals and errors."""
         said = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
         return (*super().warnings(points), *(f"not everything was accepted: {word}" for word in list(said)[:_MOST]))

@@ -1,4 +1,5 @@
-"""Write data of several types to storage that deduplicates or compresses, and compare its savings with the possible ones (R5)."""
+"""The test `dedup`: write data of several types to storage that deduplicates or compresses, and compare its savings
+with the possible ones (R5)."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from core.services.process import tied
 from core.storage.whole import lies_in
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
-from experiments.report.plots import drawing, legend_beside, new_figure, written
+from experiments.report.plots import drawing, legend_right, new_figure, written
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
@@ -43,7 +44,7 @@ from storage_tests.dedup_data import (
     write_all,
 )
 from storage_tests.devices import Usage, synced, usage_at_rest
-from storage_tests.owner import own_directories, told
+from storage_tests.owner import own_directories, storage_errors
 from storage_tests.profile import (
     COMMAND_ONLY,
     RAW,
@@ -90,7 +91,7 @@ def _ratios(result: DedupResult) -> Section:
 
 
 def _plot(result: DedupResult) -> Plot:
-    """Ratios over several powers of ten: dots on a logarithmic axis."""
+    """Plot ratios over several powers of ten: dots on a logarithmic axis."""
     rows = _rows(result)
     marks: list[tuple[str, str, Callable[[DedupRun], float | None]]] = [("4K fixed", "s", lambda run: _expected("4K", run)), ("128K fixed", "D", lambda run: _expected("128K", run)),
              ("content-defined", "o", lambda run: _expected("CDC", run)), ("the storage", "*", lambda run: run.ratio)]  # fmt: skip
@@ -107,7 +108,7 @@ def _plot(result: DedupResult) -> Plot:
         axes.set_yticks(range(len(rows)), [name for name, _ in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel("bytes written for each byte kept")
-        legend_beside(axes)
+        legend_right(axes)
     far = [name for name, run in rows if (cdc := _expected("CDC", run)) and run.ratio and run.ratio < cdc / 2]
     sentence = (
         f"Under half of what content-defined chunks can make: {words.listed(far)}." if far
@@ -170,18 +171,18 @@ class DedupLoad(At):
     volume: str  # "volume 1": the path, by its number
 
     def on(self, axis: str) -> str:
-        """As it is called."""
+        """Return the value without a unit."""
         return str(self.values()[axis])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DedupRun(ProfileRun):
-    """One run. A ratio is bytes written ÷ bytes that storage needs."""
+    """One run. A ratio is bytes written ÷ bytes that the storage needs."""
 
     files: int
     bytes: int
     expected: tuple[Expected, ...]  # empty on null storage
-    reduce_s: float | None  # that the reducing command took
+    reduce_s: float | None  # time of the reducing command
     stated: float | None  # the ratio that the operator gave
     host_busy: float  # share of all CPUs, of all programs, while it was written
     load1: float  # processes that run or wait for it, 1-minute mean, at the end of writing
@@ -193,13 +194,13 @@ class DedupRun(ProfileRun):
     at_end: Usage | None = field(default=None, metadata=RAW)  # without a reducing command the same as `after_write`
     # Bytes in use by the storage's own command: before, when written, at the end.
     by_command: tuple[int, int, int] | None = field(default=None, metadata=RAW)
-    written_ratio: float | None = None  # when all was written; None: the storage grew by nothing, or reports nothing
+    written_ratio: float | None = None  # when all was written; None: the storage did not grow, or reports nothing
     ratio: float | None = None  # at the end
-    used_bytes: int | None = None  # that the storage grew by at the end
-    allocated_ratio: float | None = None  # by what the files say that they take
+    used_bytes: int | None = None  # growth of the storage at the end
+    allocated_ratio: float | None = None  # by the allocated bytes of the files
 
     def cut(self, name: str) -> Expected | None:
-        """What is expected of chunks that are cut so."""
+        """Return what is expected of chunks that are cut in this way."""
         return next((one for one in self.expected if one.cut == name), None)
 
 
@@ -208,7 +209,7 @@ DedupResult = ResultOf[DedupPoint]
 
 
 def run_of(seen: DedupRun) -> DedupRun:
-    """With every figure of it; nothing else is asked."""
+    """Compute the figures of a run from its observations alone."""
     written, end = _grown(seen)
     return figured(
         seen,
@@ -222,7 +223,7 @@ def run_of(seen: DedupRun) -> DedupRun:
 
 
 def _grown(seen: DedupRun) -> tuple[int | None, int | None]:
-    """Bytes that the storage took, when all was written and at the end; None where no value was reported."""
+    """Return the bytes that the storage took, when all was written and at the end; None if no value was reported."""
     if seen.by_command is not None:
         before, written, end = seen.by_command
         return written - before, end - before
@@ -240,14 +241,14 @@ CDC = "expected_cdc"
 
 
 class DedupTelling(ProfileTelling):
-    """`surroundings` as those of every profile."""
+    """Reports on a `dedup`, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[DedupPoint]) -> str:
-        """Of each type what the storage made, and in brackets what content-defined chunks can make."""
+        """Report for each type the storage's ratio, and in brackets the possible one of content-defined chunks."""
         volumes = list(dict.fromkeys(point.at.volume for point in points))
         said = []
         for volume in volumes:
-            told = ", ".join(_told(point) for point in points if point.at.volume == volume)
+            told = ", ".join(_ratios_text(point) for point in points if point.at.volume == volume)
             said.append(told if len(volumes) == 1 else f"{volume}: {told}")
         return f"reduced by the storage (by content-defined chunks): {'; '.join(said)}"
 
@@ -260,15 +261,15 @@ class DedupTelling(ProfileTelling):
         return (*super().warnings(points), *own)
 
 
-def _told(point: DedupPoint) -> str:
+def _ratios_text(point: DedupPoint) -> str:
     made, ours = (None if (one := point.figures.get(name)) is None else one.median for name in ("ratio", CDC))
     return f"{point.at.data} {ratio_text(made)} ({ratio_text(ours)})"
 
 
-_SLOW = 20e6  # bytes a second that are reckoned with, for how long it takes
+_SLOW = 20e6  # assumed bytes a second, for the predicted time
 _NULL_BYTES = 32 << 20
 _OF_FILE = 100_000  # bytes of a small file, in the discovery corpus
-_BESIDE = 1.02  # directories and the ends of blocks
+_BESIDE = 1.02  # factor for directories and the ends of blocks
 _LEAST_BESIDE = (
     8_000_000  # small backups: each incremental copy has a block for its table and one that changed at least
 )
@@ -276,7 +277,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 class DedupSettings(ProfileSettings):
-    """Of profile `dedup`."""
+    """Settings of profile `dedup`."""
 
     data: tuple[Data, ...] = Field(
         ("zeros", "random", "scientific", "backups", "snapshots", "discovery"),
@@ -310,7 +311,7 @@ class DedupSettings(ProfileSettings):
 
 
 class Dedup(Profile[DedupSettings]):
-    """Each path is a storage."""
+    """The test of report R5; each path is a storage."""
 
     name: ClassVar[str] = "dedup"
     report: ClassVar[str] = "R5"
@@ -327,7 +328,7 @@ class Dedup(Profile[DedupSettings]):
     axis: ClassVar[str] = "data"
 
     def check(self) -> None:
-        """Raises UsageError."""
+        """Raise UsageError for contradicting settings, a missing source or a missing program."""
         s = self.settings
         if ("own" in s.data) != bool(s.source):
             raise UsageError("--set data=own requires --set source=DIR with the data, and vice versa")
@@ -342,12 +343,12 @@ class Dedup(Profile[DedupSettings]):
         _stated(s.stated)
 
     def points(self) -> list[DedupLoad]:
-        """Every type on every path."""
+        """Return every type on every path."""
         volumes = range(1, max(1, len(self.targets.paths)) + 1)
         return [DedupLoad(data, f"volume {volume}") for volume in volumes for data in dict.fromkeys(self.settings.data)]
 
     def room(self) -> Room:
-        """The largest type; each is removed before the next."""
+        """Return the room of the largest type; each is removed before the next."""
         sizes = self._sizes
         files = max(64, max(sizes.values()) // _OF_FILE)
         every = sum(sizes.values()) * max(1, len(self.targets.paths))
@@ -356,7 +357,7 @@ class Dedup(Profile[DedupSettings]):
         )
 
     def touched(self) -> int:
-        """Of the smallest type."""
+        """Return the bytes of the smallest type."""
         return min(self._sizes.values())
 
     @property
@@ -368,13 +369,13 @@ class Dedup(Profile[DedupSettings]):
         return sizes
 
     def on_null(self) -> Dedup:
-        """With less data: what the writers make of them at most."""
+        """Return the test with less data: it shows the most that the writers can make."""
         size = min(int(self.settings.size), _NULL_BYTES)
         quiet = {"size": size, "reduce": "", "used": "", "stated": (), "settle": 0.0}
         return Dedup(self.settings.model_copy(update=quiet), self.targets)
 
     def observe(self, turn: Turn, arena: Arena) -> DedupRun:
-        """One type, written once. Raises RunFailed, StorageFault, UsageError where scratch is full."""
+        """Write one type once. Raises RunFailed, StorageFault, UsageError if scratch is full."""
         at = turn.at
         assert isinstance(at, DedupLoad)
         path = arena.paths[int(at.volume.rpartition(" ")[2]) - 1]
@@ -386,7 +387,7 @@ class Dedup(Profile[DedupSettings]):
 
     @contextmanager
     def _source(self, data: Data, seed: int, arena: Arena) -> Iterator[Path | None]:
-        """The directory of data that are not generated as they are written."""
+        """Yield the directory of data that are not generated while they are written."""
         if data != "discovery":
             yield Path(self.settings.source) if data == "own" else None
             return
@@ -428,8 +429,9 @@ class Dedup(Profile[DedupSettings]):
         )  # fmt: skip
 
     def _space(self, root: Path) -> Usage | int | None:
-        """In use now, by the file system or by the storage's own command. Raises RunFailed, StorageFault."""
-        with told(root):
+        """Return the space in use now, by the file system or by the storage's own command. Raises RunFailed,
+        StorageFault."""
+        with storage_errors(root):
             synced(root)
             if not self.settings.used:
                 return usage_at_rest([root], self.settings.settle)
@@ -449,7 +451,7 @@ class Dedup(Profile[DedupSettings]):
 
 
 def _run(command: list[str], root: Path) -> str:
-    """What it prints, tied to this process; raises RunFailed with its last words."""
+    """Run a command that ends with this process; return its output. Raises RunFailed with its last line."""
     program = shutil.which(command[0]) or command[0]
     done = subprocess.run(tied([program, *command[1:]]), cwd=root.parent, stdin=subprocess.DEVNULL, capture_output=True,
                           check=False)  # fmt: skip
@@ -485,7 +487,7 @@ def _usage(space: Usage | int | None) -> Usage | None:
 
 
 def _allocated(root: Path) -> int:
-    """What the files say that they take, without directories."""
+    """Return the allocated bytes of all files, without directories."""
     return sum(os.stat(os.path.join(place, name), follow_symlinks=False).st_blocks * 512
                for place, _, names in os.walk(root) for name in names)  # fmt: skip
 

@@ -1,5 +1,4 @@
-"""The data of the test `dedup`: files of each type, what deduplication can save of them, and the processes that write
-them.
+"""Data of the test `dedup`: files of each type, what deduplication can save of them, and the processes that write them.
 
 Fixed chunks start at multiples of their size in each file. Content-defined chunks are FastCDC's (Xia et al., "The
 design of fast content-defined chunking for data deduplication based storage systems", IEEE TPDS 31, 2020) by pyfastcdc.
@@ -42,26 +41,26 @@ from storage_tests.tally import Counted, Tally, merged
 FIXED = (4096, 8192, 131_072)  # bytes
 CDC = 8192  # bytes; a chunk is from a quarter to eight times of it
 _CDC_LEAST, _CDC_MOST = CDC // 4, CDC * 8
-_MOST_KEPT = 1 << 18  # chunks: 0.3 % off at most, two times in three
-_WHOLLY = 64  # chunks that are all compressed; of more one in sixteen is
+_MOST_KEPT = 1 << 18  # chunks: an error of at most 0.3 % in two of three cases
+_WHOLLY = 64  # chunks that are all compressed; above this, one in sixteen is
 _LEVEL = 1  # of zlib
 
 
 def ratio_text(value: float | None) -> str:
-    """1:2.80, as reports write it."""
+    """Write a ratio as reports do: 1:2.80."""
     return "not known" if value is None else f"1:{words.figure(value)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """One way to cut."""
+    """Expected savings for one way to cut."""
 
     cut: str  # "4K", "8K", "128K", "CDC"
     bytes: int
     chunks: int
     different_bytes: int  # of chunks that are not alike; estimated from `share` of them
     share: float
-    compressed_to: float  # what zlib makes of a different chunk by itself ÷ its bytes; 1: nothing
+    compressed_to: float  # compressed bytes of a different chunk by zlib ÷ its bytes; 1: not compressible
 
     @property
     def ratio(self) -> float:
@@ -70,12 +69,12 @@ class Expected:
 
     @property
     def with_compression(self) -> float:
-        """The same when different chunks are compressed."""
+        """The ratio if different chunks are also compressed."""
         return self.ratio / self.compressed_to
 
 
 class Distinct:
-    """Counts chunks and those that are different."""
+    """Counts chunks and different chunks."""
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most, self._mask = most, 0
@@ -83,7 +82,7 @@ class Distinct:
         self.bytes = self.chunks = 0
 
     def add(self, chunk: bytes | memoryview) -> None:
-        """One more."""
+        """Count one more chunk."""
         size = len(chunk)
         self.bytes += size
         self.chunks += 1
@@ -98,7 +97,7 @@ class Distinct:
             self._kept = {one: of for one, of in self._kept.items() if not one & self._mask}
 
     def expected(self, cut: str) -> Expected:
-        """What was counted so far."""
+        """Return the savings expected from the chunks so far."""
         kept = sum(size for size, _ in self._kept.values())
         plain = sum(size for size, packed in self._kept.values() if packed)
         compressed = sum(packed for _, packed in self._kept.values())
@@ -113,7 +112,7 @@ class Distinct:
 
 
 class _Fixed:
-    """Cuts a file's pieces, whatever their lengths, at multiples of a size."""
+    """Cuts a file's pieces, of any length, at multiples of a size."""
 
     def __init__(self, size: int) -> None:
         self.size, self.found, self._left = size, Distinct(), b""
@@ -127,20 +126,20 @@ class _Fixed:
         self._left = data[whole:]
 
     def end(self) -> None:
-        """Of the file: what is left is a chunk, too."""
+        """End the file: the remaining bytes are a chunk, too."""
         if self._left:
             self.found.add(self._left)
         self._left = b""
 
 
 class _Stream:
-    """A file's pieces to be read by the library, shown to the fixed cutters on the way."""
+    """A stream of a file's pieces for the library, which also passes them to the fixed cutters."""
 
     def __init__(self, pieces: Iterator[bytes], seen: Callable[[bytes], None]) -> None:
         self._pieces, self._seen, self._left = pieces, seen, memoryview(b"")
 
     def readinto(self, buffer: memoryview) -> int:
-        """0 at the end."""
+        """Fill the buffer and return the number of bytes; 0 at the end."""
         while not self._left:
             piece = next(self._pieces, None)
             if piece is None:
@@ -154,8 +153,8 @@ class _Stream:
 
 
 def expected_of(files: Iterable[Callable[[], Iterator[bytes]]], between: Callable[[], None]) -> tuple[Expected, ...]:
-    """Of these files together, in one reading; `between` is called after each."""
-    from pyfastcdc import FastCDC  # compiled; for those who cut
+    """Return the expected savings of these files together, reading them once; `between` is called after each."""
+    from pyfastcdc import FastCDC  # compiled; only needed for cutting
 
     fixed = [_Fixed(size) for size in FIXED]
     defined = Distinct()
@@ -194,7 +193,7 @@ class DataFile:
 
 
 def files_of(data: Data, size: int, seed: int, source: Path | None) -> Iterator[DataFile]:
-    """All files, in the same order each time; together about `size` bytes, of a directory all that it holds.
+    """Yield all files, in the same order each time: about `size` bytes together, or everything in a directory.
 
     `source`: the directory of the discovery corpus or the own data. Raises StorageFault."""
     if data in _PROFILES:
@@ -216,7 +215,7 @@ def _series(profile: str, size: int, seed: int) -> Iterator[DataFile]:
 
 
 def _lying(source: Path) -> Iterator[DataFile]:
-    """Regular files, sorted; links, sockets and the like are no data."""
+    """Yield regular files, sorted; links, sockets and the like are no data."""
     for place, directories, names in os.walk(source, onerror=_unreadable):
         directories.sort()
         for name in sorted(names):
@@ -241,7 +240,8 @@ def _read(path: str) -> Iterator[bytes]:
 
 
 def corpus_made(below: Path, size: int, seed: int) -> Path:
-    """The discovery corpus of about so many bytes, in a directory that is made; raises UsageError without the room, RunFailed."""
+    """Generate the discovery corpus of about so many bytes in a new directory. Raises UsageError without the room,
+    RunFailed."""
     from dataset_gen.corpus import DATA, generate_corpus  # slow to come
     from dataset_gen.profile import load_profile
 
@@ -250,12 +250,12 @@ def corpus_made(below: Path, size: int, seed: int) -> Path:
     return below / DATA
 
 
-_AHEAD_NS = 50_000_000  # that all know of the start before it
+_AHEAD_NS = 50_000_000  # time for the start to reach all writers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """What is written, and which part of it by this one."""
+    """The data to write, and the part of this writer."""
 
     root: str
     data: Data
@@ -270,7 +270,7 @@ class Spec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """What one writer did, or all together."""
+    """Result of one writer, or of all together."""
 
     files: int
     bytes: int
@@ -282,7 +282,7 @@ class Wrote:
 
 
 def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
-    """Run all writers together, begun at one moment; raises RunFailed in the words of the first that failed."""
+    """Run all writers together, started at one moment. Raises RunFailed with the message of the first that failed."""
     with contextlib.ExitStack() as ends:
         processes = []
         for spec in specs:
@@ -307,7 +307,7 @@ def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
 
 
 def written(spec: Spec, start_ns: int) -> Wrote:
-    """This one's share, from the moment when all begin."""
+    """Write this writer's share, from the moment at which all start."""
     tally = Tally((Op.WRITE,))
     tally.begin(start_ns)
     storage = Storage(tally, FsyncPolicy(spec.fsync))
@@ -331,7 +331,7 @@ def written(spec: Spec, start_ns: int) -> Wrote:
 
 
 def gathered(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
-    """The same bytes in pieces of `size`, the last one with what is left."""
+    """Yield the same bytes in pieces of `size`; the last one has the rest."""
     held = bytearray()
     for piece in pieces:
         held += piece
@@ -343,7 +343,7 @@ def gathered(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
 
 
 def main() -> int:
-    """The exit status."""
+    """Run the writer; return the exit status."""
     spec = msgspec.json.decode(sys.stdin.buffer.readline(), type=Spec)
     answer(None)
     if start := sys.stdin.buffer.readline():

@@ -1,4 +1,4 @@
-"""What the file systems and block devices under test do: O_DIRECT, space in use, scheduler and read-ahead.
+"""Properties of the file systems and block devices under test: O_DIRECT, space in use, scheduler and read-ahead.
 
 `direct_on` tries whether O_DIRECT is accepted and bypasses this host's page cache (open(2), mincore(2)). tmpfs accepts it since
 Linux 6.6 and has only its cache; btrfs accepts it and reads compressed data through the cache. A file system on a loop device
@@ -36,7 +36,7 @@ _DEVICES = Path("/sys/dev/block")  # in it: MAJOR:MINOR, a link to the device's 
 
 
 class Direct(StrEnum):
-    """What came of it."""
+    """Result of trying O_DIRECT."""
 
     WORKS = "past this host's page cache"
     REFUSED = "not taken"
@@ -44,7 +44,7 @@ class Direct(StrEnum):
 
 
 def direct_on(directory: Path) -> Direct:
-    """Tried with a file of 64 KiB in an own directory, which is removed. Raises StorageFault."""
+    """Try O_DIRECT with a file of 64 KiB in an own directory, and remove the file. Raises StorageFault."""
     file = directory / _NAME
     try:
         descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_DIRECT, 0o600)
@@ -61,7 +61,7 @@ def direct_on(directory: Path) -> Direct:
 
 
 def _tried(descriptor: int, file: Path) -> Direct:
-    """Written, and read once nothing of it is in memory any more."""
+    """Write the file, and read it once nothing of it is in memory any more."""
     with mmap.mmap(-1, _BYTES) as aligned:
         aligned[:] = os.urandom(_BYTES)
         os.pwrite(descriptor, aligned, 0)
@@ -73,7 +73,7 @@ def _tried(descriptor: int, file: Path) -> Direct:
 
 
 def _through_loop(directory: Path) -> bool:
-    """Whether the directory is on a loop device whose file goes through this host's page cache."""
+    """Return whether the directory is on a loop device whose file goes through this host's page cache."""
     mount = holding(directory.resolve(), read_mountinfo())
     try:
         device = os.stat(mount.source).st_rdev if mount is not None else 0
@@ -83,7 +83,7 @@ def _through_loop(directory: Path) -> bool:
 
 
 def loops_through_cache(device: Path) -> bool:
-    """Of a block device's folder in sysfs, or a partition's: whether it is a loop device without direct I/O."""
+    """Return whether a block device's or partition's folder in sysfs is that of a loop device without direct I/O."""
     there = device.resolve()
     for folder in (there, there.parent):
         try:
@@ -105,7 +105,7 @@ class Usage:
 
 
 def usage(roots: Sequence[Path]) -> Usage | None:
-    """Each file system once; None without any."""
+    """Return the use of all file systems together, each counted once; None without any."""
     there = {os.stat(root).st_dev: os.statvfs(root) for root in roots}
     if not there:
         return None
@@ -119,8 +119,8 @@ def usage_at_rest(
     roots: Sequence[Path], still: float, look: Callable[[Sequence[Path]], Usage | None] = usage,
     now: Callable[[], float] = time.monotonic, wait: Callable[[float], None] = time.sleep,
 ) -> Usage | None:  # fmt: skip
-    """The usage once the space has been the same for so many seconds: a storage may report it once a second, or write
-    and free it later. None where it does not come to rest within a minute."""
+    """Return the usage once the space has been the same for so many seconds: a storage may report it once a second, or
+    write and free it later. Return None if it does not settle within a minute."""
     began = since = now()
     last = look(roots)
     while now() - since < still:
@@ -133,7 +133,7 @@ def usage_at_rest(
 
 
 def synced(root: Path) -> None:
-    """What is not written yet takes no space yet. Raises OSError."""
+    """Write out the file system: unwritten data take no space yet. Raises OSError."""
     descriptor = os.open(root, os.O_RDONLY)
     try:
         syncfs(descriptor)
@@ -141,7 +141,7 @@ def synced(root: Path) -> None:
         os.close(descriptor)
 
 
-LEDGER = Path("/run/edbench-queues")  # one for the host: a device has one queue, whichever user runs edbench
+LEDGER = Path("/run/edbench-queues")  # one for the host: all users share a device's queue
 _SYS = Path("/sys")
 _BLOCK = "dev/block"
 
@@ -152,7 +152,7 @@ class Tuned:
 
     path: int  # its number, 1 …
     device: str  # "vda"; empty: none that this host sees
-    scheduler: str  # that was in force; empty: unknown
+    scheduler: str  # in force; empty: unknown
     read_ahead_kb: int | None
     refused: tuple[str, ...]  # what could not be set, and why
 
@@ -178,12 +178,12 @@ def tuned(
                 if queue not in refused:
                     refused[queue] = [] if not wanted else list(_set(queue, wanted, ledger, back))
                 why = refused[queue]
-            out.append(_told(number, queue, why))
+            out.append(_in_force(number, queue, why))
         yield tuple(out)
 
 
 def queue_of(path: Path) -> Path | None:
-    """The directory of its device's queue in /sys; None of network storage and memory."""
+    """Return the directory of its device's queue in /sys; None for network storage and memory."""
     device = os.stat(path).st_dev
     found = _SYS / _BLOCK / f"{os.major(device)}:{os.minor(device)}"
     if not found.exists():  # btrfs has devices of its own; the mount names the one below
@@ -201,11 +201,9 @@ def queue_of(path: Path) -> Path | None:
 
 
 def restore_dead(ledger: Path = LEDGER) -> None:
-    """Put back what commands that were killed left; of those that live nothing."""
+    """Restore the queues that killed commands left changed, but not those of running ones."""
     for file in sorted(ledger.glob("*.json")):
-        with contextlib.suppress(
-            UsageError, OSError, ValueError, TypeError, KeyError
-        ):  # not ours to judge, or not ours
+        with contextlib.suppress(UsageError, OSError, ValueError, TypeError, KeyError):  # not readable, or not ours
             kept = unambiguous(file.read_text(encoding="utf-8"))
             owner = Owner(**kept["owner"])
             if not owner.alive():
@@ -214,7 +212,7 @@ def restore_dead(ledger: Path = LEDGER) -> None:
 
 
 def _set(queue: Path, wanted: dict[str, str], ledger: Path, back: contextlib.ExitStack) -> Iterator[str]:
-    """What of it could not be set."""
+    """Set the values and yield those that could not be set."""
     before = {name: value for name in wanted if (value := _read(queue, name))}
     file = ledger / f"{queue.parent.name}.json"
     try:
@@ -245,7 +243,7 @@ def _restore(queue: Path, values: dict[str, Any]) -> None:
 
 
 def _read(queue: Path, name: str) -> str:
-    """What is in force: of schedulers the one in brackets."""
+    """Return the value in force: for schedulers the one in brackets."""
     try:
         text = (queue / name).read_text().strip()
     except OSError:
@@ -253,7 +251,7 @@ def _read(queue: Path, name: str) -> str:
     return text.partition("[")[2].partition("]")[0] or text
 
 
-def _told(number: int, queue: Path | None, refused: Sequence[str]) -> Tuned:
+def _in_force(number: int, queue: Path | None, refused: Sequence[str]) -> Tuned:
     ahead = "" if queue is None else _read(queue, "read_ahead_kb")
     return Tuned(
         path=number,

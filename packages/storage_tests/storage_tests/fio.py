@@ -1,4 +1,4 @@
-"""fio, the system's program, as the load generator: job files, a run of it, and its JSON output."""
+"""fio, the system's program, as the load generator: its job files, runs and JSON output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
 from experiments.report import words
 from experiments.report.parts import Cell, Plot, Section, Series
-from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.report.plots import counts_on_x, drawing, from_zero, legend_right, new_figure
 from experiments.report.style import marker, series_colour
 from experiments.result.drift import Drift, drift_of
 from experiments.result.latency import latency
@@ -31,7 +31,7 @@ from experiments.workload import Figure, Turn
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
 from storage_tests.devices import Tuned
-from storage_tests.owner import told
+from storage_tests.owner import storage_errors
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, figured, noted
 
 
@@ -51,13 +51,13 @@ class Job:
     ramp_seconds: int = 0
     direct: bool = False
     engine: str = "psync"
-    drop: bool = True  # what the page cache holds of its files, before (fio's `invalidate`)
+    drop: bool = True  # drop its files from the page cache before (fio's `invalidate`)
     after: bool = False  # only when all before it have ended
     options: tuple[tuple[str, str], ...] = ()  # more of fio's
 
 
 def job_file(jobs: Sequence[Job], *, log: str) -> str:
-    """Its text. `log`: prefix of the files with bytes a second, by second."""
+    """Return the text of the job file. `log`: prefix of the files with bytes a second, by second."""
     common = [
         "[global]",
         "thread=1",
@@ -66,7 +66,7 @@ def job_file(jobs: Sequence[Job], *, log: str) -> str:
         "randrepeat=1",
         "norandommap=1",
         "fallocate=none",
-        # Else fio takes what malloc gives, 16 bytes into a page, and a copy out of a cache takes two to four times as long.
+        # Otherwise fio uses malloc's address, 16 bytes into a page: copies from a cache take two to four times as long.
         "iomem_align=4096",
         "lat_percentiles=1",
         "clat_percentiles=0",
@@ -107,7 +107,7 @@ def _section(job: Job, log: str) -> list[str]:
     return ["", f"[{job.name}]", *(f"{name}={value}" for name, value in said.items())]
 
 
-_EXACT_S = 0.1  # of a thread: from there on fio's whole milliseconds are exact enough
+_EXACT_S = 0.1  # of a thread: from this time on, fio's whole milliseconds are exact enough
 WAYS = ("read", "write")
 
 
@@ -118,14 +118,14 @@ class Way:
     ios: int
     bytes: int
     runtime_ms: int
-    mean_ns: float  # from the moment it was asked for to its end
+    mean_ns: float  # from request to completion
     max_ns: int
     bins: dict[str, int]  # fio's histogram: nanoseconds → I/Os
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A job."""
+    """Result of one job."""
 
     name: str
     runtime_ms: int
@@ -146,7 +146,7 @@ class Ran:
 
 
 def ran(document: Mapping[str, Any], directory: Path, log: str, text: str, began: float) -> Ran:
-    """Of what fio wrote; raises RunFailed where a job had an error, or what is there is not of fio's."""
+    """Return the run of fio from its output. Raises RunFailed if a job had an error, or the output is not fio's."""
     try:
         for job in document["jobs"]:
             if job["error"]:
@@ -185,7 +185,8 @@ def _way(data: Mapping[str, Any]) -> Way:
 
 
 def _by_second(directory: Path, log: str) -> tuple[tuple[float, float, float], ...]:
-    """fio's logs have a line for each second and way: milliseconds at its end, I/Os a second or KiB a second."""
+    """Read fio's logs, which have a line for each second and way: milliseconds at its end, I/Os a second or KiB a
+    second."""
     ios, kib = (_logged(directory, log, what) for what in ("iops", "bw"))
     return tuple((second, ios.get(second, 0.0), kib.get(second, 0.0) * 1024) for second in sorted({*ios, *kib}))
 
@@ -201,17 +202,18 @@ def _logged(directory: Path, log: str, what: str) -> dict[float, float]:
 
 
 def elapsed_s(jobs: Iterable[Done]) -> float:
-    """From the start to the end of the last one, in whole milliseconds: fio rounds a job's down and those of its ways up."""
+    """Return the time from the start to the end of the last job, in whole milliseconds: fio rounds a job's down and
+    those of its ways up."""
     return max((max(job.runtime_ms, job.read.runtime_ms, job.write.runtime_ms) for job in jobs), default=0) / 1000
 
 
 def of_op(jobs: Sequence[Done], op: str) -> list[Done]:
-    """Those of one operation: a job is named by its operation, a dash, and the number of the thread."""
+    """Return the jobs of one operation: a job is named by its operation, a dash, and the number of the thread."""
     return [job for job in jobs if job.name.partition("-")[0] == op]
 
 
 def busy_s(jobs: Sequence[Done], *, synced: bool) -> float:
-    """Seconds of the thread that needed longest.
+    """Return the seconds of the thread that needed longest.
 
     fio reports a thread's time in whole milliseconds, rounded up, and a file of a megabyte may need no more than one.
     It reports the time spent in calls exactly, but the sync at the end of writing is not among them (fio 3.33)."""
@@ -226,24 +228,25 @@ def _thread_s(job: Done, *, synced: bool) -> float:
 
 
 def transferred(jobs: Iterable[Done]) -> int:
-    """Bytes read and written."""
+    """Return the bytes read and written."""
     return sum(job.read.bytes + job.write.bytes for job in jobs)
 
 
 def ios(jobs: Iterable[Done]) -> int:
-    """Reads and writes."""
+    """Return the number of reads and writes."""
     return sum(job.read.ios + job.write.ios for job in jobs)
 
 
 def mean_us(jobs: Sequence[Done]) -> float | None:
-    """Of all I/Os of all jobs: a global mean, no mean of means."""
+    """Return the mean latency of all I/Os of all jobs: a global mean, no mean of means."""
     every = ios(jobs)
     total = sum(way.mean_ns * way.ios for job in jobs for way in (job.read, job.write))
     return total / every / 1000 if every else None
 
 
 def latencies(jobs: Sequence[Done]) -> dict[str, Latency]:
-    """By op, over all jobs that have them (a tar has none); fio's bins are 1.6 % wide at most and fall into ours of 6.4 %."""
+    """Return latencies by op, over all jobs that have them (a tar has none); fio's bins are 1.6 % wide at most and fall
+    into ours of 6.4 %."""
     out = {}
     for name in WAYS:
         ways: list[Way] = [getattr(job, name) for job in jobs]
@@ -263,7 +266,8 @@ def _histogram(ways: Iterable[Way]) -> Histogram:
 
 
 def by_second(jobs: Iterable[Done], *, of_bytes: bool = False) -> list[tuple[float, float]]:
-    """I/Os, or bytes, of all jobs in each second. The second in which a job ends is in none: fio logs it or not, as it comes."""
+    """Return the I/Os, or bytes, of all jobs in each second. The second in which a job ends is left out: fio does not
+    always log it."""
     out: dict[float, float] = {}
     for job in jobs:
         last = round(job.runtime_ms / 1000) - 1
@@ -281,7 +285,7 @@ _GRACE_S = 120.0  # beyond what the jobs should take, for laying out files and s
 
 
 def refuse_without_fio() -> None:
-    """Raises UsageError, saying how to get it."""
+    """Raise UsageError without fio, with how to install it."""
     if shutil.which(PROGRAM) is None:
         raise UsageError(MISSING)
 
@@ -329,21 +333,21 @@ def _carried_out(own: Path, tell: Callable[[str], None], most_s: float | None) -
                 signal_group(process, signal.SIGKILL)
             process.wait()
     if process.returncode:
-        raise RunFailed(f"fio ended with status {process.returncode}: {_said(own)}")
+        raise RunFailed(f"fio ended with status {process.returncode}: {_last_message(own)}")
 
 
 def _document(own: Path) -> dict[str, Any]:
-    """What it wrote; there may be a line of words before it."""
+    """Return the JSON document that fio wrote; a line of text may precede it."""
     try:
         text = (own / _OUTPUT).read_text(encoding="utf-8")
         document: dict[str, Any] = json.loads(text[text.index("{") :])
     except (OSError, ValueError) as error:
-        raise RunFailed(f"fio wrote no readable result ({error}): {_said(own)}") from error
+        raise RunFailed(f"fio wrote no readable result ({error}): {_last_message(own)}") from error
     return document
 
 
-def _said(own: Path) -> str:
-    """The last message that fio printed."""
+def _last_message(own: Path) -> str:
+    """Return the last message that fio printed."""
     lines = [line.strip() for name in (_ERRORS, _OUTPUT) if (own / name).exists()
              for line in (own / name).read_text(errors="replace").splitlines() if line.startswith("fio:")]  # fmt: skip
     return lines[-1] if lines else "no output"
@@ -354,8 +358,7 @@ _AT_ONCE = 4
 
 
 def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
-    """Files of so many bytes, whole blocks, that no compression makes less of, on storage. Raises RunFailed,
-    StorageFault.
+    """Write incompressible files of so many bytes, in whole blocks, and sync them. Raises RunFailed, StorageFault.
 
     To the last byte: fio writes a file that is too small for a job again when that begins, and leaves a part of a block
     out."""
@@ -372,9 +375,9 @@ def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
 
 
 def settled(arena: Arena) -> None:
-    """What was written is on storage: no run pays for what came before it. Raises StorageFault."""
+    """Sync what was written, so that no run pays for earlier writes. Raises StorageFault."""
     for path in arena.paths:
-        with told(path):
+        with storage_errors(path):
             descriptor = os.open(path, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
@@ -412,15 +415,15 @@ class FioRun(ProfileRun):
     tuned: tuple[Tuned, ...] = ()  # scheduler and read-ahead of each path's device meanwhile, where they were set
     ios: int = 0
     bytes: int = 0
-    mean_us: float | None = None  # of all I/Os of all jobs, from the moment each was asked for
-    highest_second: float = 0.0  # bytes in the second with the most: what a meter shows at its best
+    mean_us: float | None = None  # of all I/Os of all jobs, from request to completion
+    highest_second: float = 0.0  # bytes in the second with the most: a meter's highest value
     samples: tuple[float, ...] = ()  # I/Os a second, over 10 s each
     drift: Drift | None = None  # over those samples; None: too few
     ops: dict[str, FioOp] = field(default_factory=dict)  # of jobs that are named by an operation
 
 
 def run_of(seen: FioRun) -> FioRun:
-    """With every figure of it."""
+    """Compute the figures of a run from its observations."""
     assert seen.fio is not None
     jobs = seen.fio.jobs
     by_op = {op: of_op(jobs, op) for op in dict.fromkeys(job.name.partition("-")[0] for job in jobs if "-" in job.name)}
@@ -455,7 +458,7 @@ def _op(jobs: Sequence[Done], seen: FioRun) -> FioOp:
 
 
 def sampled(per_second: list[tuple[float, float]], elapsed_s: float) -> tuple[float, ...]:
-    """The mean of each whole 10 s; of the last one without its last second, of which fio may have no sample."""
+    """Return the mean of each whole 10 s; for the last one without its last second, of which fio may have no sample."""
     whole = int(elapsed_s // SAMPLE_S)
     sums = [0.0] * whole
     for second, amount in per_second:
@@ -476,40 +479,42 @@ MB_PER_S = Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.
 
 
 class FioTest(Profile[S]):
-    """A row of the table."""
+    """A storage test whose load fio makes."""
 
     less: ClassVar[Mapping[str, int]] = {}  # on null storage: settings that may be no larger
 
     @abstractmethod
     def jobs(self, at: Any, paths: int) -> Sequence[Job]:
-        """Of one load, on so many paths."""
+        """Return the jobs of one load, on so many paths."""
 
     def files(self) -> tuple[int, int, int]:
-        """That are written on each path before the first run: how many, their size in bytes, and its blocks'."""
+        """Return the files written on each path before the first run: how many, their size in bytes, and their block
+        size."""
         return 0, 0, 1
 
     def expected_s(self, at: Any) -> float | None:
-        """How long the jobs of a load should take; None: to the ends of their files."""
+        """Return how long the jobs of a load should take; None: to the ends of their files."""
         return None
 
     def check(self) -> None:
-        """Raises UsageError without fio."""
+        """Raise UsageError without fio."""
         refuse_without_fio()
 
     def on_null(self) -> FioTest[S] | None:
-        """With files that memory holds, for seconds; without O_DIRECT, which memory has no use for."""
+        """Return the test with files that memory holds, for seconds, and without O_DIRECT, which memory does not
+        need."""
         smaller = {name: min(getattr(self.settings, name), most) for name, most in self.less.items()}
         return type(self)(self.settings.model_copy(update=smaller | {"direct": False}), self.targets)
 
     @contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
-        """Every path has its files, on storage and no longer in the page cache."""
+        """Write the files of every path, sync them and drop them from the page cache."""
         number, size, block = self.files()
         written(arena, [f"{path}/{file}" for path in range(len(arena.paths)) for file in range(number)], size, block)
         yield
 
     def observe(self, turn: Turn, arena: Arena) -> FioRun:
-        """The jobs of a load. Raises RunFailed."""
+        """Run the jobs of a load. Raises RunFailed."""
         jobs, expected_s = self.jobs(turn.at, len(arena.paths)), self.expected_s(turn.at)
         done = fio(jobs, arena.paths, arena.scratch, arena.tell, expected_s=expected_s)
         elapsed = elapsed_s(done.jobs)
@@ -522,8 +527,8 @@ class FioTest(Profile[S]):
 def rate_by(
     result: Result, axis: str, group: str, figure: Figure, name_of: Callable[[Any], str] | None = None
 ) -> Section:
-    """A line for each group: the median of a figure against what was varied, with its interval. `name_of`: the name of a load's
-    line; None: `group` with its value."""
+    """Show a line for each group: the median of a figure against what was varied, with its interval. `name_of`: the
+    name of a load's line; None: `group` with its value."""
     groups: dict[object, list[tuple[int, float, float, float]]] = {}
     for point in result.points:
         load, one = point.at.values(), point.figures.get(figure.name)
@@ -545,7 +550,7 @@ def rate_by(
         axes.set_ylabel(figure.title)
         from_zero(axes)
         if len(groups) > 1:
-            legend_beside(axes)
+            legend_right(axes)
     name = f"{figure.name}-by-{axis}"
     best = max((y for line in groups.values() for _, y, _, _ in line), default=0.0)
     sentence = f"{figure.title} by {axis}; the most is {words.figure(best)}. Bars are the intervals of the repeats, where there are any."

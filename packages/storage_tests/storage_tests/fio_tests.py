@@ -1,4 +1,5 @@
-"""Tests whose load fio makes: block-8k (report R2), stream (R4), and self-check of the generator without storage; `matrix` is another."""
+"""Tests whose load fio makes: block-8k (report R2), stream (R4), and self-check of the generator without storage;
+`matrix` is in its own module."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ from storage_tests.tar import contents, planted, refuse_without_tar, tarred
 
 @dataclass(frozen=True, slots=True, order=True)
 class BlockLoad(schema.At):
-    """A case of report R2: so many volumes, spread over so many members (paths), with so much outstanding on each."""
+    """A case of report R2: a number of volumes, spread over a number of members (paths), with a number of outstanding
+    I/Os on each volume."""
 
     case: int
     members: int
@@ -65,7 +67,7 @@ class BlockLoad(schema.At):
     outstanding: int
 
     def on(self, axis: str) -> str:
-        """Outstanding has no plural, and a case is none of several."""
+        """Return the value of one field in words: outstanding has no plural, and a case is a name."""
         if axis == "outstanding":
             return f"{self.outstanding:,} outstanding on each of {self.volumes}"
         return f"case {self.case}" if axis == "case" else schema.At.on(self, axis)
@@ -76,8 +78,8 @@ class BlockLoad(schema.At):
 
 BlockPoint = schema.PointOf[BlockLoad, FioRun]
 BlockResult = schema.ResultOf[BlockPoint]
-_FILES = 32  # on each path: what 32 volumes are made of, or 4, or one
-_TRIES = 12  # of the search, about
+_FILES = 32  # on each path: they form 32 volumes, or 4, or one
+_TRIES = 12  # approximate number of loads in a search
 _CASES = {
     1: (1, 256),
     2: (1, 256),
@@ -91,17 +93,17 @@ _CORPUS_FILE = 100_000  # bytes of a loose file of the reference corpus, about
 
 
 class BlockTelling(ProfileTelling):
-    """`surroundings` as those of every profile."""
+    """Reports on a block-8k, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[BlockPoint]) -> str:
-        """The most of all cases, the search's answer, the drift of the long case."""
+        """Report the highest rate of all cases, the search's result and the drift of the long case."""
         most = max(points, key=lambda point: point.figures["iops"].median)
         said = [f"{_rate(most)} at {most.at}"]
         if long := [point for point in points if point.at.case == _LONG]:
             drift = middle(long[0].repeats).drift
-            said.append(f"case {_LONG} {drift.said if drift else 'is too short to judge drift'}")
+            said.append(f"case {_LONG} {drift.text if drift else 'is too short to judge drift'}")
         if any(point.at.case == _SEARCHED for point in points):
-            said.append(bounded_said(points, settings_in(self)["most_ms"]))
+            said.append(bounded_text(points, settings_in(self)["most_ms"]))
         return "; ".join(said)
 
     def warnings(self, points: Sequence[BlockPoint]) -> Sequence[str]:
@@ -123,7 +125,7 @@ class BlockTelling(ProfileTelling):
 
 
 def _rate(point: Point) -> str:
-    """`12,035 IOPS, mean 21.3 ms`."""
+    """Return the rate as `12,035 IOPS, mean 21.3 ms`."""
     mean = point.figures.get("mean_us")
     return f"{words.count(point.figures['iops'].median)} IOPS" + (
         f", mean {words.microseconds(mean.median)}" if mean else ""
@@ -131,7 +133,7 @@ def _rate(point: Point) -> str:
 
 
 def bounded(points: Sequence[BlockPoint], most_ms: float) -> BlockPoint | None:
-    """Of case 6 the highest load below which every load that was tried keeps the bound; None: not even the lowest."""
+    """Return case 6's highest load below which every tried load keeps the bound; None if not even the lowest does."""
     best = None
     for point in sorted((one for one in points if one.at.case == _SEARCHED), key=lambda one: one.at.outstanding):
         if "mean_us" not in point.figures or point.figures["mean_us"].median > most_ms * 1000:
@@ -140,8 +142,8 @@ def bounded(points: Sequence[BlockPoint], most_ms: float) -> BlockPoint | None:
     return best
 
 
-def bounded_said(points: Sequence[BlockPoint], most_ms: float) -> str:
-    """The search's answer."""
+def bounded_text(points: Sequence[BlockPoint], most_ms: float) -> str:
+    """Report the result of the search."""
     tried = [point.at.outstanding for point in points if point.at.case == _SEARCHED]
     best = bounded(points, most_ms)
     if best is None:
@@ -151,7 +153,7 @@ def bounded_said(points: Sequence[BlockPoint], most_ms: float) -> str:
 
 
 class BlockSettings(ProfileSettings):
-    """Of profile `block-8k`."""
+    """Settings of profile `block-8k`."""
 
     cases: tuple[Annotated[int, Field(ge=1, le=6)], ...] = Field(
         (1, 2, 3, 4, 5, 6), min_length=1, description="cases of report R2, 1 to 6"
@@ -174,7 +176,7 @@ class BlockSettings(ProfileSettings):
 
 
 class Block(FioTest[BlockSettings]):
-    """A path is a member; volumes are spread over all members of a case."""
+    """The test of report R2; a path is a member, and volumes are spread over all members of a case."""
 
     name = "block-8k"
     report = "R2"
@@ -197,11 +199,11 @@ class Block(FioTest[BlockSettings]):
 
     @property
     def least_seconds(self) -> float:
-        """The report's runs are of 2 minutes."""
+        """The least length: the report's runs are of 2 minutes."""
         return 0.95 * min(self.settings.seconds, self.settings.long_seconds)
 
     def points(self) -> list[BlockLoad]:
-        """Of the cases that are not searched for."""
+        """Return the points of the cases without a search."""
         every = max(1, len(self.targets.paths))
         return [
             BlockLoad(case, members, volumes, self.settings.outstanding or outstanding)
@@ -211,7 +213,7 @@ class Block(FioTest[BlockSettings]):
         ]
 
     def plan(self, repeats: int, seed: int) -> Plan:
-        """The cases in random order; then the search of case 6."""
+        """Return the plan: the cases in random order, then the search of case 6."""
         if _SEARCHED not in self.settings.cases:
             return super().plan(repeats, seed)
         base = BlockLoad(_SEARCHED, len(self.targets.paths), 4, 1)
@@ -220,31 +222,31 @@ class Block(FioTest[BlockSettings]):
         return planned("profile", self.axis, self.points(), repeats=repeats, seed=seed, search=search)
 
     def room(self) -> Room:
-        """Every path has the same."""
+        """Return the room, the same for every path."""
         each = self.settings.seconds + self.settings.ramp_seconds
         seconds = sum(self.expected_s(load) for load in self.points())
         tries = _TRIES * each if _SEARCHED in self.settings.cases else 0
         return Room(bytes=int(self.settings.path_size), files=_FILES, seconds=seconds + tries)
 
     def touched(self) -> int:
-        """On the members of the case that has the fewest."""
+        """Return the bytes on the members of the case that has the fewest."""
         members = min((load.members for load in self.points()), default=max(1, len(self.targets.paths)))
         return members * int(self.settings.path_size)
 
     def files(self) -> tuple[int, int, int]:
-        """Whole blocks."""
+        """Return the files, in whole blocks."""
         block = int(self.settings.block)
         if not (size := int(self.settings.path_size) // _FILES // block * block):
             raise UsageError("path_size is too small for 32 files of a block each")
         return _FILES, size, block
 
     def expected_s(self, at: BlockLoad) -> float:
-        """With the ramp-up."""
+        """Return the seconds of the jobs, ramp-up included."""
         seconds = self.settings.long_seconds if at.case == _LONG else self.settings.seconds
         return float(seconds + self.settings.ramp_seconds)
 
     def jobs(self, at: BlockLoad, paths: int) -> list[Job]:
-        """One for each volume, whose files are spread evenly over all members of the case."""
+        """Return one job for each volume, whose files are spread evenly over all members of the case."""
         wish, (_, size, block), each = self.settings, self.files(), _FILES // at.volumes
         seconds = wish.long_seconds if at.case == _LONG else wish.seconds
         return [
@@ -258,7 +260,7 @@ class Block(FioTest[BlockSettings]):
 
 
 def _block_sections(result: BlockResult) -> list[Section]:
-    """Of the cases that were run."""
+    """Return the sections of the cases that were run."""
     long = [point for point in result.points if point.at.case == _LONG]
     scaled = tuple(point for case in ALL_MEMBERS for point in result.points if point.at.case == case)
     searched = [point for point in result.points if point.at.case == _SEARCHED]
@@ -269,7 +271,7 @@ def _block_sections(result: BlockResult) -> list[Section]:
 
 
 def _long(point: BlockPoint) -> Section:
-    """The repeat that stands for the others."""
+    """Show the representative repeat of the long case."""
     run = middle(point.repeats)
     title = f"Case {_LONG}: {words.seconds(run.elapsed_s)} in samples of {SAMPLE_S} s"
     if not run.samples:
@@ -280,14 +282,14 @@ def _long(point: BlockPoint) -> Section:
         figure, (axes,) = new_figure(height=3.0)
         draw_line(axes, samples, 0, "IOPS", length)
         over_time(axes, unit, "IOPS", start="the ramp-up's end")
-    said = run.drift.said if run.drift else f"fewer than {LEAST} samples: drift is not judged"
+    said = run.drift.text if run.drift else f"fewer than {LEAST} samples: drift is not judged"
     series = Series(name="long", header=("second", "iops"), rows=tuple(samples))
     plot = Plot(name="long", figure=figure, sentence=as_sentence(said), series=series)
     return Section(anchor="long", title=title, parts=(plot, note("Report R2's curve is flat.")))
 
 
 def _search(result: BlockResult, points: list[BlockPoint]) -> Section:
-    """Load against rate, and against the mean response time with its bound."""
+    """Plot load against rate, and against the mean response time with its bound."""
     most_ms = settings_in(result)["most_ms"]
     points = sorted((point for point in points if "mean_us" in point.figures), key=lambda point: point.at.outstanding)
     loads = [point.at.outstanding for point in points]
@@ -308,7 +310,7 @@ def _search(result: BlockResult, points: list[BlockPoint]) -> Section:
             panels[0].axvline(best.at.outstanding, color=FAINT.light, linestyle=":", linewidth=1)
     rows = tuple[tuple[Cell, ...], ...](zip(loads, rates, means, strict=True))
     series = Series(name="search", header=("outstanding", "iops", "mean_ms"), rows=rows)
-    sentence = f"{as_sentence(bounded_said(points, most_ms))} Dotted: bound and answer."
+    sentence = f"{as_sentence(bounded_text(points, most_ms))} Dotted: bound and answer."
     said = note(
         "The mean is that of all I/Os of all volumes together; fio's own latency_target bounds a share of the I/Os of each"
         " thread by itself, which is another thing."
@@ -373,7 +375,7 @@ Block.ABOUT = about_test(
 
 @dataclass(frozen=True, slots=True, order=True)
 class StreamLoad(schema.At):
-    """So many streams on one path, or on each of several disks, each stream with a file of its own."""
+    """A number of streams on one path, or on each of several disks, each stream with a file of its own."""
 
     tier: int  # number of the path, 1 …; 0: several of them
     streams: int
@@ -384,7 +386,7 @@ class StreamLoad(schema.At):
 
     @property
     def where(self) -> str:
-        """Everything but the number of streams: `tier 1`, `write, 2 disks, scheduler none`."""
+        """The load without the number of streams: `tier 1`, `write, 2 disks, scheduler none`."""
         place = f"tier {self.tier}" if self.disks is None else self.on("disks")
         set_here = (("scheduler", self.scheduler), ("read-ahead", self.read_ahead))
         return ", ".join(filter(None, [self.does, place, *(f"{name} {value}" for name, value in set_here if value)]))
@@ -398,10 +400,10 @@ StreamResult = schema.ResultOf[StreamPoint]
 
 
 class StreamTelling(ProfileTelling):
-    """`surroundings` as those of every profile."""
+    """Reports on a stream, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[StreamPoint]) -> str:
-        """Of each tier."""
+        """Report for each tier whether the backup fits its window."""
         said = windows(points, settings_in(self))
         if len(said) == 1:
             return next(iter(said.values()))
@@ -409,12 +411,12 @@ class StreamTelling(ProfileTelling):
 
 
 def rate_needed(terabytes: float, hours: float) -> float:
-    """MB/s, sustained; 1 TB is 10¹² bytes."""
+    """Return the sustained rate in MB/s; 1 TB is 10¹² bytes."""
     return terabytes * 1e6 / (hours * 3600)
 
 
 def windows(points: Sequence[StreamPoint], settings: Mapping[str, Any]) -> dict[str, str]:
-    """By tier or disks, and whatever is set there, whether the backup fits its window."""
+    """Return by tier or disks and their settings whether the backup fits its window."""
     places: dict[str, list[StreamPoint]] = {}
     for point in points:
         places.setdefault(point.at.where, []).append(point)
@@ -424,7 +426,8 @@ def windows(points: Sequence[StreamPoint], settings: Mapping[str, Any]) -> dict[
 
 
 def window_answer(points: Sequence[StreamPoint], terabytes: float, hours: float) -> str:
-    """Whether so much fits into the window: at the fewest streams that are fast enough by their median, or why not."""
+    """Report whether so much fits into the window: the fewest streams that are fast enough by their median, or why it
+    does not fit."""
     needed, by_streams = rate_needed(terabytes, hours), sorted(points, key=lambda point: point.at.streams)
     rates = {point.at.streams: point.figures["mb_per_s"].median for point in by_streams}
     what = f"{terabytes:g} TB in {hours:g} h need {words.figure(needed)} MB/s"
@@ -441,7 +444,7 @@ def window_answer(points: Sequence[StreamPoint], terabytes: float, hours: float)
 
 
 def _more_streams(rates: Sequence[tuple[int, float]]) -> str:
-    """Whether more streams would help, from the last step that was measured."""
+    """Report whether more streams would help, from the last step that was measured."""
     if len(rates) < 2:
         return "more streams were not tried"
     (fewer, before), (most, last) = rates[-2:]
@@ -451,7 +454,7 @@ def _more_streams(rates: Sequence[tuple[int, float]]) -> str:
 
 
 class StreamSettings(ProfileSettings):
-    """Of profile `stream`."""
+    """Settings of profile `stream`."""
 
     streams: tuple[int, ...] = Field((1, 2, 4, 8), min_length=1, description="streams at once, one point each")
     file_size: ByteSize = Field(ByteSize(2_000_000_000), ge=1 << 20, description="size of each stream's file")
@@ -481,7 +484,7 @@ class StreamSettings(ProfileSettings):
 
 
 class Stream(FioTest[StreamSettings]):
-    """Each path is a tier."""
+    """The test of report R4; each path is a tier."""
 
     name = "stream"
     report = "R4"
@@ -497,7 +500,7 @@ class Stream(FioTest[StreamSettings]):
     less: ClassVar[Mapping[str, int]] = {"file_size": 128 << 20}
 
     def points(self) -> list[StreamLoad]:
-        """Every number of streams on every path; raises UsageError for files that are smaller than a block."""
+        """Return every number of streams on every path. Raises UsageError for files that are smaller than a block."""
         if self.settings.file_size < self.settings.block:
             raise UsageError("--set block: it is longer than a file")
         s, there = self.settings, len(self.targets.paths)
@@ -514,7 +517,7 @@ class Stream(FioTest[StreamSettings]):
         ]
 
     def room(self) -> Room:
-        """The files of the most streams; each point reads its own, at 50 MB/s as reckoned."""
+        """Return the room of the files of the most streams; each point reads its own, at an assumed 50 MB/s."""
         most, size = max(self.settings.streams), int(self.settings.file_size)
         s, held = self.settings, {"read": (size, 1), "write": (size, 1), "tar": self._tree}
         kept = [held[does] for does in {"read", *s.does}] if self._fio else [self._tree]
@@ -531,25 +534,25 @@ class Stream(FioTest[StreamSettings]):
 
     @functools.cached_property
     def _tree(self) -> tuple[int, int]:
-        """Bytes and files of the tree that tar reads; of a corpus about."""
+        """Bytes and files of the tree that tar reads; for a corpus, an estimate."""
         size, tree = int(self.settings.file_size), self.settings.tree
         return (size, size // _CORPUS_FILE) if tree is None else contents(tree)
 
     def check(self) -> None:
-        """Raises UsageError without the programs."""
+        """Raise UsageError if a program is missing."""
         if self._fio:
             super().check()
         if "tar" in self.settings.does:
             refuse_without_tar()
 
     def touched(self) -> int:
-        """By the fewest streams, on one path."""
+        """Return the bytes of the fewest streams, on one path."""
         sizes = [self._tree[0]] * ("tar" in self.settings.does) + [int(self.settings.file_size)] * self._fio
         return min(self.settings.streams) * min(sizes)
 
     @contextlib.contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
-        """Every path has its files, and a tree for each stream."""
+        """Write the files of every path, and a tree for each stream."""
         s, streams = self.settings, range(max(self.settings.streams))
         if "tar" in s.does:
             trees = [path / f"tree{number}" for path in arena.paths for number in streams]
@@ -558,12 +561,13 @@ class Stream(FioTest[StreamSettings]):
             yield
 
     def files(self) -> tuple[int, int, int]:
-        """Whole blocks."""
+        """Return the files, in whole blocks."""
         block = int(self.settings.block)
         return max(self.settings.streams), int(self.settings.file_size) // block * block, block
 
     def jobs(self, at: StreamLoad, paths: int) -> list[Job]:
-        """The first files of a path, or of each disk, each read or written to its end by a stream of its own."""
+        """Return the jobs: the first files of a path, or of each disk, each read or written to its end by a stream of
+        its own."""
         _, size, block = self.files()
         more = (("end_fsync", "1"), ("refill_buffers", "1")) if at.does == "write" else ()
         return [
@@ -577,7 +581,7 @@ class Stream(FioTest[StreamSettings]):
         return [f"{path}/{new}{number}" for path in _paths_of(at) for number in range(at.streams)]
 
     def observe(self, turn: Turn, arena: Arena) -> FioRun:
-        """With scheduler and read-ahead set meanwhile; files that were written are removed."""
+        """Run a load with scheduler and read-ahead set meanwhile; remove files that were written."""
         at = cast(StreamLoad, turn.at)
         scheduler = "" if at.scheduler is None or arena.null else at.scheduler
         ahead = None if at.read_ahead is None or arena.null else int(at.read_ahead.split()[0])
@@ -667,7 +671,7 @@ _LONGEST = 1 << 20
 
 @dataclass(frozen=True, slots=True, order=True)
 class CheckLoad(schema.At):
-    """So many threads, without storage (fio's null engine) or in memory (tmpfs), in I/Os of one shape."""
+    """A number of threads, without storage (fio's null engine) or in memory (tmpfs), with I/Os of one shape."""
 
     storage: str
     shape: str
@@ -678,18 +682,18 @@ CheckPoint = schema.PointOf[CheckLoad, FioRun]
 
 
 class CheckTelling(ProfileTelling):
-    """No storage is under test: no label of one."""
+    """Reports on a self-check: no storage is under test, so it has no label of one."""
 
     def where(self) -> str:
-        """This host."""
+        """Return that it ran on this host."""
         return "this host without storage"
 
     def cached(self, points: Sequence[CheckPoint]) -> bool:
-        """It is memory that is measured."""
+        """Return False: memory is what is measured."""
         return False
 
     def sentence(self, points: Sequence[CheckPoint]) -> str:
-        """The most of each storage and shape."""
+        """Report the highest rates of each storage and shape."""
         said = []
         for key in dict.fromkeys((point.at.storage, point.at.shape) for point in points):
             best = max((p for p in points if (p.at.storage, p.at.shape) == key), key=lambda p: p.figures["iops"].median)
@@ -699,7 +703,7 @@ class CheckTelling(ProfileTelling):
 
 
 class CheckSettings(ProfileSettings):
-    """Of profile `self-check`."""
+    """Settings of profile `self-check`."""
 
     seconds: int = Field(10, ge=1, description="a run")
     threads: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = Field(
@@ -709,7 +713,7 @@ class CheckSettings(ProfileSettings):
 
 
 class SelfCheck(FioTest[CheckSettings]):
-    """No path: it is the harness that is tested."""
+    """A test without paths: it tests the harness."""
 
     name = "self-check"
     report = ""
@@ -727,43 +731,43 @@ class SelfCheck(FioTest[CheckSettings]):
         return tuple(sorted(set(self.settings.threads or (1, processors()))))
 
     def points(self) -> list[CheckLoad]:
-        """Both storages in every shape."""
+        """Return both storages in every shape."""
         return [CheckLoad(storage, shape, threads) for storage in ("null", "memory") for shape in _SHAPES
                 for threads in self._threads]  # fmt: skip
 
     def room(self) -> Room:
-        """On no path."""
+        """Return the room: none on any path."""
         return Room(bytes=0, files=0, seconds=float(len(self.points()) * self.settings.seconds))
 
     def touched(self) -> int:
-        """No bytes on storage: the files are in memory, so that there is no storage that a cache might hide."""
+        """Return 0: the files are in memory, so there is no storage that a cache might hide."""
         return 0
 
     def on_null(self) -> None:
-        """It has no null baseline."""
+        """Return None: it has no null baseline."""
 
     def files(self) -> tuple[int, int, int]:
-        """Whole blocks of the longest shape."""
+        """Return the files, in whole blocks of the longest shape."""
         return max(self._threads), int(self.settings.file_size) // _LONGEST * _LONGEST, _LONGEST
 
     @contextlib.contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
-        """Files in memory."""
+        """Write the files in memory."""
         with place_of_own(MEMORY, "edbench-profile-null") as own:
             self._memory = dataclasses.replace(arena, paths=(own,))
             with super().prepared(self._memory):
                 yield
 
     def observe(self, turn: Turn, arena: Arena) -> FioRun:
-        """In memory."""
+        """Run a load in memory."""
         return super().observe(turn, self._memory)
 
     def expected_s(self, at: CheckLoad) -> float:
-        """As requested."""
+        """Return the requested seconds."""
         return float(self.settings.seconds)
 
     def jobs(self, at: CheckLoad, paths: int) -> list[Job]:
-        """A job for each thread."""
+        """Return a job for each thread."""
         block, does, read_percent = _SHAPES[at.shape]
         _, size, _ = self.files()
         return [

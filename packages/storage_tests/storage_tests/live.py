@@ -1,4 +1,5 @@
-"""What a profile does now, by second, in the form that the page draws a job's timeline from (web/static/js/board.js)."""
+"""The current activity of a profile, by second, in the form from which the web UI draws a job's timeline
+(web/static/js/board.js)."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _EACH_S = 1.0
 _MOST_POINTS = 600
 _MOST_LINES = 200
 
-# Of each panel: id, title, unit, and its series; a series' values are under "panel.series".
+# For each panel: id, title, unit, and its series; a series' values are under "panel.series".
 _PANELS: tuple[tuple[str, str, str, tuple[tuple[str, str], ...]], ...] = (
     ("moved", "Bytes/second of edbench's clients", "bytes/s", (("all", "moved"),)),
     ("files", "Files or objects/second", "files/s", (("done", "done"), ("troubles", "refused or failed"))),
@@ -34,7 +35,7 @@ _PANELS: tuple[tuple[str, str, str, tuple[tuple[str, str], ...]], ...] = (
 Stations = Callable[[], dict[str, float]]  # seconds that each of a filer's stations was busy, ÷ its servers
 
 
-_Reading = tuple[float, dict[str, float]]  # when, and counters that only grow
+_Reading = tuple[float, dict[str, float]]  # time, and counters that only grow
 
 
 class Live:
@@ -54,7 +55,7 @@ class Live:
         self._last = self._read()
 
     @contextlib.contextmanager
-    def beside(self, stations: Stations) -> Iterator[None]:
+    def with_stations(self, stations: Stations) -> Iterator[None]:
         """Read an emulated filer's stations, which exist as long as the block lasts and are not read afterwards."""
         with self._lock:
             self._stations = stations
@@ -70,7 +71,7 @@ class Live:
             self._doing = line
 
     def say(self, line: str) -> None:
-        """What came of a run."""
+        """Add the outcome of a run."""
         with self._lock:
             self._said = [*self._said, line][-_MOST_LINES:]
 
@@ -83,7 +84,7 @@ class Live:
             self._runs.append({"phase": name, "start_s": now, "end_s": None})
 
     def look(self) -> None:
-        """One more point."""
+        """Add one more point."""
         before, after = self._last, self._read()
         values = _between(before, after)
         with self._lock:
@@ -92,7 +93,7 @@ class Live:
             self._values.append(values)
 
     def timeline(self) -> dict[str, Any]:
-        """Everything so far, at most so many points of it: each the mean of its seconds."""
+        """Return everything so far as at most so many points, each the mean of its seconds."""
         with self._lock:
             seconds, values = list(self._seconds), list(self._values)
             runs, doing, said = [dict(run) for run in self._runs], self._doing, list(self._said)
@@ -128,7 +129,7 @@ class Live:
 
 
 def _between(before: _Reading, after: _Reading) -> dict[str, float]:
-    """Rates over the time between two readings; what either did not have is left out."""
+    """Return rates over the time between two readings; counters that either lacks are left out."""
     took = max(after[0] - before[0], 1e-3)
     grown = {name: after[1][name] - count for name, count in before[1].items() if name in after[1]}
     names = {
@@ -146,7 +147,7 @@ def _between(before: _Reading, after: _Reading) -> dict[str, float]:
 
 
 def _panels(values: Sequence[dict[str, float]], together: int) -> list[dict[str, Any]]:
-    """Those that anything is known of."""
+    """Return the panels that have data."""
     known = {name for second in values for name in second}
     return [
         {
@@ -179,7 +180,7 @@ def _thinned(values: Sequence[float | None], together: int) -> list[float | None
 
 @contextlib.contextmanager
 def live(profile: str, paths: Sequence[Path]) -> Iterator[Live]:
-    """Looks once a second for as long as the block lasts."""
+    """Read the counters once a second during the block."""
     over = threading.Event()
     with tempfile.TemporaryDirectory(prefix="edbench-live-") as directory:
         watched = Live(profile, Counters(Path(directory) / "counters", MOST), paths)

@@ -1,4 +1,5 @@
-"""Matrix: threads x record x file size, written, rewritten, read and read again (report R4's IOzone runs, through fio)."""
+"""The test `matrix`: threads x record x file size, written, rewritten, read and read again (report R4's IOzone runs,
+through fio)."""
 
 from __future__ import annotations
 
@@ -44,20 +45,20 @@ _Cell = tuple[int, int, int]  # file, record, threads
 
 @dataclass(frozen=True, slots=True, order=True)
 class MatrixLoad(schema.At):
-    """A cell: so many threads, each with a file of its own, in records of so many bytes."""
+    """A cell: a number of threads, each with a file of its own, in records of a number of bytes."""
 
     file: int  # bytes
     record: int
     threads: int
 
     def on(self, axis: str) -> str:
-        """Bytes in binary units."""
+        """Return the value of one field, bytes in binary units."""
         if axis == "threads":
             return schema.At.on(self, axis)
         return f"{words.binary(self.values()[axis])} {axis}s"
 
     def shown(self) -> dict[str, object]:
-        """The same in tables."""
+        """Return the values as tables show them."""
         return {"file": words.binary(self.file), "record": words.binary(self.record), "threads": self.threads}
 
     def __str__(self) -> str:
@@ -79,7 +80,7 @@ RATES = {op: _op_rate(op) for op in OPS}
 
 
 def cache_ratio(run: FioRun) -> float | None:
-    """Rate of reading again ÷ that of reading."""
+    """Return the rate of reading again ÷ that of reading."""
     read, again = RATES["read"].of(run), RATES["reread"].of(run)
     return again / read if read and again is not None else None
 
@@ -89,10 +90,10 @@ CACHED_COARSE = 2.0  # the same where the first reading was too short for an exa
 
 
 class MatrixTelling(ProfileTelling):
-    """`surroundings` as those of every profile."""
+    """Reports on a matrix, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[MatrixPoint]) -> str:
-        """The best of writing and of reading, and the caches."""
+        """Report the best rates of writing and of reading, and the caches."""
 
         def rate(point: MatrixPoint, op: str) -> float:
             figure = point.figures.get(f"{op}_mb_per_s")
@@ -103,11 +104,11 @@ class MatrixTelling(ProfileTelling):
             best = max(points, key=lambda point: rate(point, op))
             most = rate(best, op)
             said.append(f"{op} at most {words.figure(most)} MB/s ({words.figure(most * 3.6)} GB/hour) with {best.at}")
-        return "; ".join([*said, caches_said(points)])
+        return "; ".join([*said, caches_text(points)])
 
 
-def caches_said(points: Sequence[MatrixPoint]) -> str:
-    """Where reading again was faster than reading."""
+def caches_text(points: Sequence[MatrixPoint]) -> str:
+    """Report where reading again was faster than reading."""
     known = [(point.figures["cache_ratio"].median, point) for point in points if "cache_ratio" in point.figures]
     if not known:
         return "nothing was read again"
@@ -128,7 +129,7 @@ def caches_said(points: Sequence[MatrixPoint]) -> str:
 
 
 class Drop(StrEnum):
-    """When this host's page cache is made to drop the files."""
+    """Time at which this host's page cache is made to drop the files."""
 
     EACH = "before-each"
     READ = "before-read"  # reading again may come from this host's cache
@@ -140,7 +141,7 @@ def _sizes(*numbers: int) -> tuple[ByteSize, ...]:
 
 
 class MatrixSettings(ProfileSettings):
-    """Of profile `matrix`."""
+    """Settings of profile `matrix`."""
 
     threads: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = Field(
         (1, 2, 4, 8, 16, 24), min_length=1, description="at once"
@@ -164,7 +165,7 @@ class MatrixSettings(ProfileSettings):
 
 
 class Matrix(FioTest[MatrixSettings]):
-    """Files are spread over the paths, thread by thread."""
+    """The matrix of report R4; files are spread over the paths, thread by thread."""
 
     name = "matrix"
     report = "R4"
@@ -181,7 +182,7 @@ class Matrix(FioTest[MatrixSettings]):
     axis = "threads"
 
     def points(self) -> list[MatrixLoad]:
-        """Every cell whose record is no longer than its file."""
+        """Return every cell whose record is no longer than its file."""
         wish = self.settings
         cells = [
             MatrixLoad(int(file), int(record), threads)
@@ -195,35 +196,35 @@ class Matrix(FioTest[MatrixSettings]):
         return cells
 
     def room(self) -> Room:
-        """The largest cell's; a cell takes a second, and 100 MB/s are reckoned with."""
+        """Return the room of the largest cell; assume a second a cell and 100 MB/s."""
         a_path = -(-max(self.settings.threads) // max(1, len(self.targets.paths)))
         most = self.settings.seconds * len(OPS) or float("inf")
         seconds = (1 + min(len(OPS) * cell.threads * cell.file / 100e6, most) for cell in self.points())
         return Room(bytes=a_path * int(max(self.settings.files)), files=a_path, seconds=sum(seconds))
 
     def on_null(self) -> Matrix:
-        """The same cells, but no longer than a second, in files that are smaller where all together are large."""
+        """Return the same cells, no longer than a second, with smaller files if all together are large."""
         most = max(_NULL_BYTES // max(self.settings.threads), *self.settings.records)
         less = {"files": (ByteSize(min(max(self.settings.files), most)),), "seconds": 1, "direct": False}
         return Matrix(self.settings.model_copy(update=less), self.targets)
 
     def touched(self) -> int:
-        """Of the smallest cell: each begins with new files."""
+        """Return the bytes of the smallest cell: each starts with new files."""
         return min(cell.threads * cell.file for cell in self.points())
 
     @contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
-        """Each cell writes its own files."""
+        """Do nothing: each cell writes its own files."""
         yield
 
     def expected_s(self, at: MatrixLoad) -> float | None:
-        """Of all operations."""
+        """Return the seconds of all operations."""
         return float(len(OPS) * self.settings.seconds) or None
 
     def observe(self, turn: Turn, arena: Arena) -> FioRun:
-        """Files of before are gone, so that `write` makes new ones. Raises RunFailed."""
+        """Run a cell after removing earlier files, so that `write` creates new ones. Raises RunFailed."""
         at = cast("MatrixLoad", turn.at)
-        if arena.null:  # whole records of which all together are held in memory; one record at least
+        if arena.null:  # whole records, all of which fit in memory together; at least one
             most = max(at.record, _NULL_BYTES // at.threads // at.record * at.record)
             at = dataclasses.replace(at, file=min(at.file, most))
         for path in arena.paths:
@@ -243,8 +244,8 @@ class Matrix(FioTest[MatrixSettings]):
         )
 
     def jobs(self, at: MatrixLoad, paths: int) -> list[Job]:
-        """One for each operation and thread; the first of an operation waits for the one before. But for the first operation they
-        take files as they are."""
+        """Return one job for each operation and thread; the first of an operation waits for the previous operation. All
+        operations but the first take files as they are."""
         wish = self.settings
         return [
             Job(name=f"{op}-{number}", does="write" if op in ("write", "rewrite") else "read",
@@ -259,7 +260,7 @@ class Matrix(FioTest[MatrixSettings]):
 
 _COLUMNS = 3
 _DARK, _LIGHT = "#101317", "#fbfcfd"  # on light and on dark cells, in either colour mode
-_FEW, _LARGE, _SMALL = 4, 9.0, 6.0  # cells side by side, up to which their numbers are written large
+_FEW, _LARGE, _SMALL = 4, 9.0, 6.0  # most cells in a row with large numbers; the two font sizes
 _DROPPED = {
     "before-each": "This host's pages of the files were dropped before each operation: what answers faster is the storage's own cache.",
     "before-read": "This host's pages of the files were dropped before the first reading only: the second may come from this host.",
@@ -268,7 +269,7 @@ _DROPPED = {
 
 
 def _values(points: Sequence[MatrixPoint], figure: str) -> dict[_Cell, float]:
-    """By file, record and threads."""
+    """Return the values by file, record and threads."""
     return {(p.at.file, p.at.record, p.at.threads): p.figures[figure].median for p in points if figure in p.figures}
 
 
@@ -305,7 +306,7 @@ def _heat(result: MatrixResult, op: str) -> Section:
 def _caches(result: MatrixResult) -> Parts:
     values = _values(result.points, "cache_ratio")
     plot = _map(
-        "heat-cache-ratio", values, as_sentence(caches_said(result.points)), "{:.2g}".format, {"reread_per_read": 1.0}
+        "heat-cache-ratio", values, as_sentence(caches_text(result.points)), "{:.2g}".format, {"reread_per_read": 1.0}
     )
     said = note(
         f"{_DROPPED[settings_in(result)['drop']]} Over {CACHED} ({CACHED_COARSE:g} where the first reading took under"
@@ -318,7 +319,7 @@ def _caches(result: MatrixResult) -> Parts:
 def _map(
     name: str, values: Mapping[_Cell, float], sentence: str, write: Callable[[float], str], columns: Mapping[str, float]
 ) -> Plot:
-    """A panel for each file size, all in the same colours. `columns`: of the CSV, each a multiple of the value."""
+    """Draw a panel for each file size, all in the same colours. `columns`: of the CSV, each a multiple of the value."""
     from matplotlib.colors import LogNorm
 
     files = sorted({file for file, _, _ in values}) or [0]
@@ -342,7 +343,7 @@ def _map(
 
 
 def _panel(axes: Axes, values: Mapping[tuple[int, int], float], colours: Any, write: Callable[[float], str]) -> None:
-    """By record and threads; what was not measured stays empty."""
+    """Draw the values by record and threads; what was not measured stays empty."""
     records, threads = sorted({record for record, _ in values}), sorted({number for _, number in values})
     font = _LARGE if len(threads) <= _FEW and len(records) <= _FEW else _SMALL
     for (record, number), value in values.items():

@@ -21,8 +21,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from core.services.process import LineProcess, answer, answers
 
-_ZEROS = 1 << 28  # bytes of the file that reads are answered from
-_HEAD, _SCRAP = 1 << 16, 1 << 20  # bytes that are taken in at once: of heads, of bodies
+_ZEROS = 1 << 28  # size of the file from which reads are answered
+_HEAD, _SCRAP = 1 << 16, 1 << 20  # bytes read at once: of headers, of bodies
 _MODIFIED = formatdate(0, usegmt=True)
 _XML = '<?xml version="1.0" encoding="UTF-8"?>'
 _LIST = f"{_XML}<ListBucketResult><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>"
@@ -32,14 +32,14 @@ _WHOLE = f'{_XML}<CompleteMultipartUploadResult><ETag>"0"</ETag></CompleteMultip
 
 
 class Objects:
-    """Sizes by path; of an object that goes in parts those that came so far."""
+    """Sizes by path; for an object sent in parts, the sum of the parts so far."""
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
         self._parts: dict[str, int] = {}
 
     def answer(self, method: str, target: str, length: int) -> tuple[str, int, str]:
-        """Status, zeros that follow, and the text of the answer where it is no object."""
+        """Return the status, the number of zeros that follow, and the text of the answer if it is no object."""
         parts = urlsplit(target)
         path, query = parts.path, parse_qs(parts.query, keep_blank_values=True)
         if method == "PUT":
@@ -62,12 +62,13 @@ class Objects:
 
 
 class _Connection(socketserver.BaseRequestHandler):
-    """HTTP/1.1 (RFC 9112): one request after another, in a thread of its own, so that what is copied is copied at once."""
+    """A connection by HTTP/1.1 (RFC 9112): one request after another, in a thread of its own, so that copies are made
+    at once."""
 
     server: _Server
 
     def handle(self) -> None:
-        """Until the client is gone."""
+        """Serve requests until the client disconnects."""
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._came, self._scrap = b"", memoryview(bytearray(_SCRAP))
         with contextlib.suppress(OSError):
@@ -93,7 +94,7 @@ class _Connection(socketserver.BaseRequestHandler):
         return True
 
     def _dropped(self, length: int) -> bool:
-        """A body of so many bytes; whether all of it came."""
+        """Read and discard a body of so many bytes; return whether all of it came."""
         left, self._came = length - len(self._came), self._came[length:]
         while left > 0:
             if not (moved := self.request.recv_into(self._scrap, min(left, _SCRAP))):
@@ -112,7 +113,7 @@ class _Connection(socketserver.BaseRequestHandler):
 
 
 class _Server(socketserver.ThreadingTCPServer):
-    """`zeros`: a file of holes in memory, that reads are answered from without a copy."""
+    """The server. `zeros`: a file of holes in memory, from which reads are answered without a copy."""
 
     daemon_threads = True
     request_queue_size = 1024
@@ -124,7 +125,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 def main() -> None:
-    """Until its input ends."""
+    """Serve until the input ends."""
     with _Server() as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         answer(server.server_address[1])
@@ -134,7 +135,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def null_endpoint() -> Iterator[str]:
-    """The URL of a bucket there, for as long as the block lasts. Raises RunFailed."""
+    """Yield the URL of a bucket on a null server, which runs during the block. Raises RunFailed."""
     server = LineProcess("storage_tests.null_server", "null storage for an S3 endpoint")
     try:
         yield f"http://127.0.0.1:{answers([server])[0]}/null"

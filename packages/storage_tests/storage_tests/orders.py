@@ -1,4 +1,4 @@
-"""The options of a storage test besides its settings; the command and the API take theirs from these fields."""
+"""Options of a storage test in addition to its settings; the command and the API take theirs from these fields."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ from core.plain import unambiguous
 
 MARKER = ".edbench-profile.json"
 _PREFIX = "edbench-profile-"
-_THEIRS = frozenset({"lost+found"})  # of file systems whose root is the path
+_THEIRS = frozenset({"lost+found"})  # in file systems whose root is the path
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _PROC = Path("/proc")
 _STARTED = 19  # field 22 of /proc/PID/stat, counted from the state on
-_GONE = ("Z", "X", "x")  # states of what runs no more
-_BEGINS_S = 60.0  # so long a marker that is empty, or not yet in its place, belongs to a command that begins
+_GONE = ("Z", "X", "x")  # states of ended processes
+_BEGINS_S = 60.0  # up to this age, a marker that is empty or not yet in place belongs to a starting command
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})  # of file systems without hard links
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -42,7 +42,7 @@ class Owner:
     host: str
     boot_id: str
     pid: int
-    started: int  # of the process, in ticks since the host was: no clock that is set moves it
+    started: int  # of the process, in ticks since the host started: setting a clock does not change it
 
     @property
     def directory(self) -> str:
@@ -50,7 +50,8 @@ class Owner:
         return f"{_PREFIX}{self.id}"
 
     def alive(self) -> bool:
-        """Whether the process still runs on this host; raises UsageError where that cannot be determined from here."""
+        """Return whether the process still runs on this host. Raises UsageError if that cannot be determined from
+        here."""
         if self.host != socket.gethostname():
             raise UsageError(
                 f"it belongs to a command of host {self.host}; run a command there, which removes it, or remove it by hand"
@@ -62,7 +63,7 @@ class Owner:
 
 
 def this_process() -> Owner:
-    """With an id of its own for each time."""
+    """Return this process as an owner with a new id."""
     pid = os.getpid()
     started = started_of(pid)
     if started is None:
@@ -71,7 +72,8 @@ def this_process() -> Owner:
 
 
 def started_of(pid: int) -> int | None:
-    """When the process began, in ticks since the host did; None where there is no such process, or only a zombie."""
+    """Return when the process began, in ticks since the host did; None if there is no such process, or only a
+    zombie."""
     try:
         fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].decode().split()
     except (FileNotFoundError, ProcessLookupError):
@@ -81,30 +83,30 @@ def started_of(pid: int) -> int | None:
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[Path]:
-    """An empty directory below `path`, removed at the end with everything in it.
+    """Yield an empty directory below `path`, removed at the end with everything in it.
 
     What a dead command left there is removed first. Raises UsageError where `path` is no directory, is not empty, or
     another command works there; StorageFault."""
     if not path.is_dir():
         raise UsageError(f"{path} is not a directory; create it, or mount the storage under test there")
-    with told(path):
+    with storage_errors(path):
         forget_dead(path)
         _refuse_others(path)
         owner = this_process()
         _mark(path, owner)
     try:
         own = path / owner.directory
-        with told(path):
+        with storage_errors(path):
             own.mkdir(mode=0o700)
         yield own
     finally:
-        with told(path):
+        with storage_errors(path):
             _remove(path, owner)
 
 
 @contextlib.contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Errors of the system as StorageFault."""
+def storage_errors(path: Path) -> Iterator[None]:
+    """Report errors of the system as StorageFault."""
     try:
         yield
     except OSError as error:
@@ -113,8 +115,8 @@ def told(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_directories(paths: Sequence[Path], name: str) -> Iterator[tuple[Path, ...]]:
-    """A directory on each path for one run, removed at its end: the next run finds the storage as this one did. Raises StorageFault,
-    also for an error of the system in the block."""
+    """Yield a directory on each path for one run, removed at its end: the next run finds the storage as this one did.
+    Raises StorageFault, also for an error of the system in the block."""
     own = tuple(path / name.replace("/", "-") for path in paths)
     try:
         for path in own:
@@ -127,8 +129,8 @@ def own_directories(paths: Sequence[Path], name: str) -> Iterator[tuple[Path, ..
 
 
 def forget_dead(path: Path) -> bool:
-    """Remove what a dead command left; whether there was any. Raises UsageError for one that lives, and for a marker
-    that is not ours."""
+    """Remove what a dead command left; return whether there was any. Raises UsageError for a running command, and for a
+    marker that is not ours."""
     drafts = _forget_drafts(path)
     marker = path / MARKER
     try:
@@ -163,7 +165,7 @@ def _read(marker: Path, text: str) -> Owner:
 
 
 def _forget_drafts(path: Path) -> bool:
-    """Remove the markers that dead commands did not get into their place; whether there were any."""
+    """Remove markers that dead commands did not put in place; return whether there were any."""
     drafts = [file for file in path.glob(f"{MARKER}.*") if _ID.fullmatch(file.name.removeprefix(f"{MARKER}."))]
     for draft in drafts:
         _refuse_young(draft)
@@ -172,7 +174,7 @@ def _forget_drafts(path: Path) -> bool:
 
 
 def _refuse_young(file: Path) -> None:
-    """Raises UsageError where the command that made the file may be about to continue."""
+    """Raise UsageError if the command that made the file may be about to continue."""
     if time.time() - file.lstat().st_mtime < _BEGINS_S:
         raise _begun(file.parent)
 
@@ -182,7 +184,8 @@ def _begun(path: Path) -> UsageError:
 
 
 def _mark(path: Path, owner: Owner) -> None:
-    """Whole from its first moment on, where the file system has hard links: one that is empty looks like a dead command's."""
+    """Write the marker, complete from its first moment if the file system has hard links: an empty one looks like a
+    dead command's."""
     marker, draft = path / MARKER, path / f"{MARKER}.{owner.id}"
     text = json.dumps(asdict(owner)) + "\n"
     try:
@@ -228,9 +231,9 @@ def _boot_id() -> str:
 
 @contextlib.contextmanager
 def place_of_own(below: Path, prefix: str) -> Iterator[Path]:
-    """A directory below one that others use too, such as scratch or memory; those that dead commands left under the same
-    prefix are removed first. Raises StorageFault."""
-    with told(below):
+    """Yield a directory below one that others use too, such as scratch or memory; first remove those that dead commands
+    left under the same prefix. Raises StorageFault."""
+    with storage_errors(below):
         below.mkdir(parents=True, exist_ok=True)
         for left in below.glob(f"{prefix}-*"):
             with contextlib.suppress(UsageError, OSError):  # its owner is alive or cannot be judged

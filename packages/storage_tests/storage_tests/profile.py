@@ -1,4 +1,5 @@
-"""A storage test: its description, settings, targets and room, the tests that are installed, and what refuses a run."""
+"""A storage test: its description, settings, targets and room, the installed tests, and the checks that refuse a
+run."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from experiments.report import words
 from experiments.result import schema
 from experiments.workload import About, Turn
 from experiments.workloads import names, registered
-from storage_tests.owner import forget_dead, told
+from storage_tests.owner import forget_dead, storage_errors
 
 if TYPE_CHECKING:
     from storage_tests.crowd import Elsewhere
@@ -38,7 +39,7 @@ class ProfileRun(schema.Run):
     computes these (`figured`)."""
 
     run_queue_share: float | None = None
-    null_elapsed_s: float | None = None  # that the null baseline took
+    null_elapsed_s: float | None = None  # elapsed time of the null baseline
     latency: dict[str, schema.Latency] = field(default_factory=dict)
     ceilings: dict[str, float] = field(default_factory=dict)  # figure → the same load's on null storage
     # An emulated filer's stations meanwhile, as in `monitoring.observations`.
@@ -49,13 +50,14 @@ D = TypeVar("D")
 
 
 def figured(seen: D, **figures: Any) -> D:
-    """A run, or a part of one, with its figures, and without what only the record in raw/ has."""
+    """Return a run, or a part of one, with its figures, and without the fields that only the record in raw/ has."""
     nothing = {one.name: one.default for one in fields(seen) if one.metadata}  # type: ignore[arg-type]  # a dataclass
     return replace(seen, **nothing | figures)  # type: ignore[type-var]
 
 
 def noted(turn: Turn, started_at: float, elapsed_s: float, cpu_s: float, cpus: float) -> dict[str, Any]:
-    """The fields that every test observes. `cpu_s`: CPU seconds of those who made the load, on so many `cpus`."""
+    """Return the fields that every test observes. `cpu_s`: CPU seconds of the processes that made the load, on so many
+    `cpus`."""
     return {
         "repeat": turn.repeat,
         "order": turn.order,
@@ -65,7 +67,7 @@ def noted(turn: Turn, started_at: float, elapsed_s: float, cpu_s: float, cpus: f
     }
 
 
-# Of a setting that names a program or a directory of the host: the command takes it, the API and the web UI do not.
+# For a setting that names a program or a directory of the host: the command takes it, the API and the web UI do not.
 COMMAND_ONLY: dict[str, Any] = {"command_only": True}
 
 
@@ -75,7 +77,7 @@ class ProfileSettings(Order):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """Where it runs."""
+    """Targets of a test."""
 
     paths: tuple[Path, ...] = ()  # directories, each a volume
     s3: str | None = None  # an endpoint, bucket and prefix
@@ -83,7 +85,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What a profile needs at most."""
+    """The most room and time that a profile needs."""
 
     bytes: int  # on each path
     files: int  # on each path
@@ -92,27 +94,27 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arena:
-    """Where a run may write."""
+    """Places to which a run may write."""
 
     paths: tuple[Path, ...]  # an empty directory of its own on each path
     scratch: Path  # local, not under test; removed with the rest
     s3: str | None = None
-    null: bool = False  # in memory: the pair
+    null: bool = False  # on null storage
     tell: Callable[[str], None] = field(default=lambda _line: None)  # the current activity, for the live line
-    filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
+    filer: Settings | None = None  # name the emulated filer that delays our own clients' calls
     counters: Path | None = None  # where clients count for the live view; None: there is none
-    elsewhere: Elsewhere | None = None  # who has our own clients in place of this host
+    elsewhere: Elsewhere | None = None  # starts our own clients elsewhere instead of on this host
 
 
 S = TypeVar("S", bound=ProfileSettings)
 
 
 class Profile(ABC, Generic[S]):
-    """One, with its settings, on its targets."""
+    """A storage test with its settings, on its targets."""
 
-    ABOUT: ClassVar[About]  # what is known of it without running it
+    ABOUT: ClassVar[About]  # its description, which does not require running it
     name: ClassVar[str]
-    report: ClassVar[str]  # whose test it is: "R2"; empty: ours
+    report: ClassVar[str]  # the report that it belongs to: "R2"; empty: ours
     does: ClassVar[str]
     writes: ClassVar[str]
     needs: ClassVar[str]
@@ -132,22 +134,22 @@ class Profile(ABC, Generic[S]):
 
     @abstractmethod
     def points(self) -> Sequence[Any]:
-        """The loads; raises UsageError for settings that make no sense together."""
+        """Return the loads. Raises UsageError for settings that contradict each other."""
 
     def plan(self, repeats: int, seed: int) -> Plan:
-        """Every point, in random order."""
+        """Return a plan of every point, in random order."""
         return planned("profile", self.axis, self.points(), repeats=repeats, seed=seed)
 
     @abstractmethod
     def room(self) -> Room:
-        """What it will need."""
+        """Return the room that it will need."""
 
     @abstractmethod
     def observe(self, turn: Turn, arena: Arena) -> ProfileRun:
-        """One run; raises RunFailed, SystemFault."""
+        """Run once and return the observations. Raises RunFailed, SystemFault."""
 
     def check(self) -> None:
-        """Raises UsageError where something that it needs is missing, with how to get it."""
+        """Raise UsageError if a requirement is missing, with how to install it."""
 
     @contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
@@ -155,21 +157,23 @@ class Profile(ABC, Generic[S]):
         yield
 
     def on_null(self) -> Profile[S] | None:
-        """The same profile with settings that memory holds and that take seconds; None: it has no null baseline."""
+        """Return the same profile with settings that memory holds and that take seconds; None: it has no null
+        baseline."""
         return None
 
     def touched(self) -> int:
-        """Different bytes that a run touches, on all targets together: of the point that touches the fewest (CACHED)."""
+        """Return the different bytes that a run touches, on all targets together, at the point that touches the fewest
+        (CACHED)."""
         return self.room().bytes * max(1, len(self.targets.paths))
 
     @property
     def direct(self) -> bool:
-        """Whether reads and writes bypass the page cache: as the settings say."""
+        """Whether reads and writes bypass the page cache, according to the settings."""
         return bool(getattr(self.settings, "direct", False))
 
     @property
     def least_seconds(self) -> float | None:
-        """How long a run of it has to be where that is less than the rule's; None: as the rule has it."""
+        """The least length of a run if it is less than the rule's; None: the rule applies."""
         return None
 
 
@@ -178,7 +182,7 @@ MOST_OF_FREE = 0.8  # of the free space, unless the operator agrees
 
 
 def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: ignore[type-arg]  # of any settings
-    """Raises UsageError for targets that the profile does not take, and for paths that overlap."""
+    """Raise UsageError for targets that the profile does not take, and for paths that overlap."""
     if targets.s3 and not profile.takes_s3:
         raise UsageError(f"{profile.name} requires paths: --path")
     if targets.paths and not profile.takes_paths:
@@ -192,7 +196,7 @@ def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: i
 
 
 def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-arg]
-    """Raises UsageError where an emulated filer is asked for that would delay nothing."""
+    """Raise UsageError if an emulated filer is requested that would delay nothing."""
     filer = load_filer(source)
     if filer is None:
         return
@@ -207,9 +211,8 @@ def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-ar
 
 
 def refuse_room(profile: Profile, *, fill: bool) -> None:  # type: ignore[type-arg]
-    """Raises UsageError where a path is no directory, a file system has not the room for all paths on it, or, without
-    `fill`, would be over 80 % of its free space. What a dead command left there is removed first: it is no room that is
-    missing.
+    """Raise UsageError if a path is no directory or a file system has not the room for all paths on it or, without
+    `fill`, would be over 80 % of its free space. First remove what a dead command left there, since it takes room.
 
     Raises StorageFault where a path cannot be looked at."""
     room = profile.room()
@@ -217,7 +220,7 @@ def refuse_room(profile: Profile, *, fill: bool) -> None:  # type: ignore[type-a
     for path in profile.targets.paths:
         if not path.is_dir():
             raise UsageError(f"{path} is not a directory; create it, or mount the storage under test there")
-        with told(path):
+        with storage_errors(path):
             forget_dead(path)
             on_device.setdefault(os.stat(path).st_dev, []).append(path)
     for paths in on_device.values():
@@ -225,7 +228,7 @@ def refuse_room(profile: Profile, *, fill: bool) -> None:  # type: ignore[type-a
 
 
 def refuse_bytes(name: str, path: Path, needed: int, files: int, *, fill: bool) -> None:
-    """Raises UsageError where so much does not go there, or, without `fill`, would be over 80 % of the free space."""
+    """Raise UsageError if so much does not fit there or, without `fill`, would be over 80 % of the free space."""
     there = os.statvfs(path)
     free = there.f_bavail * there.f_frsize
     if needed > free or (there.f_files and files > there.f_favail):
@@ -241,13 +244,13 @@ def refuse_bytes(name: str, path: Path, needed: int, files: int, *, fill: bool) 
 
 
 def profiles() -> dict[str, type[Profile[Any]]]:
-    """By name, in the order of the reports they come from; ours last."""
+    """Return the tests by name, in the order of the reports they come from; ours last."""
     found: list[Any] = [kind for name in names() if isinstance(kind := registered(name), type)]
     return {kind.name: kind for kind in sorted(found, key=lambda kind: (kind.report or "~", kind.name))}
 
 
 def profile_named(name: str) -> type[Profile[Any]]:
-    """Raises UsageError when there is none."""
+    """Return the test of a name. Raises UsageError if there is none."""
     every = profiles()
     if name not in every:
         raise UsageError(f"there is no storage test {name!r}; use {', '.join(every)}")
@@ -255,14 +258,14 @@ def profile_named(name: str) -> type[Profile[Any]]:
 
 
 def made(name: str, targets: Targets, given: Sequence[str], *, small: bool) -> Profile[Any]:
-    """With settings `NAME=VALUE`, over those of `small` where that is asked for; raises UsageError."""
+    """Return the test with settings `NAME=VALUE`, over those of `small` if requested. Raises UsageError."""
     kind = profile_named(name)
     refuse_targets(kind, targets)
     return kind(settings_of(kind, given, small=small), targets)
 
 
 def settings_of(kind: type[Profile[Any]], given: Sequence[str], *, small: bool) -> Any:
-    """Raises UsageError for a setting that there is not, or a value that it cannot have."""
+    """Return the settings of a test. Raises UsageError for an unknown setting, or a value that it cannot have."""
     values: dict[str, Any] = dict(kind.small) if small else {}
     for one in given:
         setting, sign, value = one.partition("=")
@@ -279,16 +282,16 @@ def settings_of(kind: type[Profile[Any]], given: Sequence[str], *, small: bool) 
 
 
 def command_only(kind: type[Profile[Any]]) -> set[str]:
-    """The settings that only the command takes."""
+    """Return the settings that only the command takes."""
     fields = kind.settings_type.model_fields
     return {name for name, field in fields.items() if field.json_schema_extra == COMMAND_ONLY}
 
 
 def varied(given: Sequence[str]) -> Sequence[str | None]:
-    """What the loads of an axis have: nothing where it has one value, which is in the settings."""
+    """Return the values of an axis for the loads: None if it has one value, which is in the settings."""
     return given if len(given) > 1 else (None,)
 
 
 def plain(value: Any) -> str:
-    """A setting as it is written: a list by commas."""
+    """Return a setting as it is written: a list with commas."""
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -46,7 +46,7 @@ class Targets(Document):
     )
 
     def arguments(self, paths: Iterable[Path]) -> list[str]:
-        """The arguments after the options."""
+        """Return the arguments after the options."""
         return [*(f"--path={path}" for path in paths), *(f"--set={one}" for one in self.setting), "--", self.profile]
 
 
@@ -79,7 +79,7 @@ class ProfileList(Document):
 
 @api.get("/profiles", responses=responses())
 def list_profiles() -> ProfileList:
-    """Storage tests with their settings, by default and with `small`."""
+    """List storage tests with their settings, by default and with `small`."""
     return ProfileList(profiles=[_profile(name) for name in profiles()])
 
 
@@ -102,7 +102,7 @@ def _profile(name: str) -> ProfileRow:
 
 
 def _check(order: Any) -> None:
-    """Raises UsageError for sizes that are none, and for settings that name programs or other directories of the server."""
+    """Raise UsageError for invalid sizes, and for settings that name programs or other directories of the server."""
     check_sizes(order)
     kind = profiles().get(order.profile)
     refused = command_only(kind) & {one.partition("=")[0].strip() for one in order.setting} if kind else set()
@@ -112,7 +112,7 @@ def _check(order: Any) -> None:
 
 
 def _arguments(context: WebContext, order: Any) -> list[str]:
-    """Raises FieldErrors."""
+    """Return the arguments of the command. Raises FieldErrors."""
     if order.profile not in profiles():
         raise FieldErrors(
             {"profile": f"storage test {order.profile!r} does not exist; choose one of {', '.join(profiles())}"}
@@ -130,7 +130,7 @@ def _arguments(context: WebContext, order: Any) -> list[str]:
 
 
 def _shown(context: WebContext, _rows: object, query: Mapping[str, str]) -> dict[str, Any]:
-    """The chosen test and all others. Raises NotFound."""
+    """Return the chosen test and all others. Raises NotFound."""
     name = query.get("profile", "stream")
     if name not in profiles():
         raise NotFound(f"storage test {name[:100]!r} does not exist; the tests are {', '.join(profiles())}")
@@ -153,7 +153,7 @@ kinds = (
 
 
 def _live(context: WebContext) -> Live:
-    """Raises NotFound on a server that no storage test started."""
+    """Return the running storage test. Raises NotFound on a server that no storage test started."""
     if context.shown is None or context.shown.path != PATH:
         raise NotFound("this server runs no storage test; `edbench bench storage NAME --serve` starts one")
     live: Live = context.shown.source
@@ -162,14 +162,14 @@ def _live(context: WebContext) -> Live:
 
 @api.get("/profile/timeline", responses=responses(404))
 def profile_timeline(context: Context) -> dict[str, Any]:
-    """The storage test of `edbench bench storage --serve`: rates by second on one axis, downsampled, with the runs so far and
-    their outcomes. 404 on other servers."""
+    """Return rates by second of the storage test of `edbench bench storage --serve`, on one axis and downsampled, with
+    the runs so far and their outcomes. 404 on other servers."""
     return _live(context).timeline()
 
 
 @pages.get(PATH)
 def profile(request: Request, context: Context) -> Response:
-    """What it does now."""
+    """Show the current activity."""
     return page(request, "profile.html", seen=profile_timeline(context))
 
 
@@ -177,7 +177,7 @@ def profile(request: Request, context: Context) -> Response:
 def profile_page(
     live: Live, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
 ) -> Iterator[None]:
-    """For a storage test, which has no job and no database. Raises UsageError when the port is taken."""
+    """Serve a storage test, which has no job and no database. Raises UsageError if the port is in use."""
     from web.installed import idle_page
 
     with idle_page(settings, env, port, say, shown(live)):
@@ -185,5 +185,5 @@ def profile_page(
 
 
 def shown(live: Live) -> Shown:
-    """The page of a running test."""
+    """Return the page of a running test."""
     return Shown(path=PATH, title="Storage test", source=live)

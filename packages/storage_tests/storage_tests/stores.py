@@ -38,29 +38,29 @@ if TYPE_CHECKING:
 
 
 class Refused(EdbenchError):
-    """The storage did not take the connection: refused, reset before an answer, or reported as busy."""
+    """A connection that the storage did not take: refused, reset before an answer, or reported as busy."""
 
 
 class Failed(EdbenchError):
-    """Anything else that went wrong with one file or object."""
+    """Any other error with one file or object."""
 
 
 class Store(Protocol):
-    """One client's way to the storage; not for several threads. Names are relative, with `/` between their parts.
+    """One client's access to the storage; not for several threads. Names are relative, with `/` between their parts.
 
     Everything raises Refused or Failed; nothing is tried again."""
 
     def make(self, directory: str) -> None:
-        """A directory that names begin with, where the storage has such a thing."""
+        """Create a directory that names begin with, if the storage has directories."""
 
     def write(self, name: str, size: int, pieces: Iterable[Buffer]) -> int:
-        """A new file or object of so many bytes, whole; its bytes."""
+        """Write a new file or object of so many bytes; return its bytes."""
 
     def read(self, name: str) -> int:
-        """All of it; its bytes."""
+        """Read all of it; return its bytes."""
 
     def remove(self, name: str) -> None:
-        """It is gone."""
+        """Remove it."""
 
     def forget(self, name: str) -> None:
         """Force the file to the storage and ask this host's cache to drop it; do nothing where there is no such
@@ -85,7 +85,7 @@ _REFUSALS = frozenset(
 
 
 class _Faults:
-    """The storage layer's errors as Refused or Failed."""
+    """Reports the storage layer's errors as Refused or Failed."""
 
     def __enter__(self) -> None:
         return None
@@ -138,7 +138,7 @@ class PathStore:
         try:
             descriptor = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
             try:
-                os.fsync(descriptor)  # a page that is not written yet cannot go
+                os.fsync(descriptor)  # a page that is not written yet cannot be dropped
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             finally:
                 os.close(descriptor)
@@ -148,8 +148,8 @@ class PathStore:
 
 PART_BYTES = 8 << 20
 _READ_BYTES = 1 << 20
-_LONGEST = "2h"  # that one request may take
-_AT_ONCE = 1_000  # objects that are removed between two looks
+_LONGEST = "2h"  # limit for one request
+_AT_ONCE = 1_000  # objects that are listed and removed at once
 
 # What object_store's errors contain of a connection that failed, and servers of being busy (503 SlowDown, 429).
 _REFUSED_WORDS = re.compile(
@@ -161,14 +161,14 @@ _REFUSED_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A bucket and what names in it begin with."""
+    """A bucket and the prefix of names in it."""
 
     bucket: str
     prefix: str
     endpoint: str | None  # None: as in the environment
 
     def below(self, name: str) -> Place:
-        """The place under a further part of the name."""
+        """Return the place under a further part of the name."""
         return Place(self.bucket, "/".join(filter(None, (self.prefix, name))), self.endpoint)
 
     def __str__(self) -> str:
@@ -177,7 +177,7 @@ class Place:
 
 
 def place_of(url: str) -> Place:
-    """What a URL names; raises UsageError in one line."""
+    """Return the place that a URL names. Raises UsageError in one line."""
     parts = urlsplit(url)
     path = parts.path.strip("/")
     if parts.username or parts.password:
@@ -191,9 +191,9 @@ def place_of(url: str) -> Place:
 
 
 def connect(place: Place, env: Mapping[str, str] = os.environ) -> S3Store:
-    """Raises UsageError where obstore cannot make sense of it."""
+    """Connect to a place. Raises UsageError if obstore rejects it."""
     from obstore.exceptions import BaseError
-    from obstore.store import S3Store  # a megabyte of Rust, for those who have an endpoint
+    from obstore.store import S3Store  # a megabyte of Rust, only needed for an endpoint
 
     if not env.get("AWS_ACCESS_KEY_ID") or not env.get("AWS_SECRET_ACCESS_KEY"):
         raise UsageError("--s3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set")
@@ -210,13 +210,13 @@ def connect(place: Place, env: Mapping[str, str] = os.environ) -> S3Store:
 
 
 class ObjectStore:
-    """One client's."""
+    """Objects of one client below a place."""
 
     def __init__(self, place: Place) -> None:
         self._store = connect(place)
 
     def make(self, directory: str) -> None:
-        """There are none."""
+        """Do nothing: there are no directories."""
 
     def write(self, name: str, size: int, pieces: Iterable[Buffer]) -> int:
         import obstore
@@ -245,7 +245,7 @@ class ObjectStore:
 
 
 def text_of(place: Place, name: str) -> str:
-    """A small object's; raises Refused or Failed, ValueError where it is no text."""
+    """Return a small object as text. Raises Refused or Failed, ValueError if it is no text."""
     import obstore
 
     with _translated():
@@ -254,7 +254,7 @@ def text_of(place: Place, name: str) -> str:
 
 
 class _translated:
-    """The library's errors in our words."""
+    """Reports the library's errors as Refused or Failed."""
 
     def __enter__(self) -> None:
         return None
@@ -268,7 +268,7 @@ class _translated:
 
 
 def names_below(place: Place) -> Iterator[list[str]]:
-    """All objects, so many at a time; raises Refused or Failed."""
+    """Yield the names of all objects, so many at a time. Raises Refused or Failed."""
     import obstore
 
     with _translated():
@@ -289,12 +289,12 @@ def remove_below(place: Place) -> None:
 
 
 def _words(error: BaseException) -> str:
-    """One line without the tree of causes that follows it."""
+    """Return an error in one line, without the tree of causes that follows it."""
     return " ".join(str(error).split("\n\nDebug")[0].split())[:500]
 
 
 def _copied(pieces: Iterable[Buffer]) -> Iterator[bytes]:
-    """A piece is good until the next one; a part is put together from several."""
+    """Copy the pieces: each is valid only until the next one, and a part is assembled from several."""
     for piece in pieces:
         yield bytes(piece)
 
@@ -304,7 +304,7 @@ _MARK = ".owner.json"
 
 @contextmanager
 def claimed_prefix(url: str) -> Iterator[str]:
-    """A URL below this one, empty; everything below it is removed at the end.
+    """Yield an empty URL below this one; remove everything below it at the end.
 
     Raises UsageError where something else is stored there, StorageFault where the endpoint does not do as requested."""
     place = place_of(url)

@@ -43,14 +43,14 @@ from storage_tests.owner import claimed, place_of_own
 from storage_tests.profile import MEMORY, Arena, Profile
 from storage_tests.stores import claimed_prefix
 
-_AHEAD_NS = 500_000_000  # that an order is on its way to a member
+_AHEAD_NS = 500_000_000  # time for an order to reach a member
 _LOOK_S = 1.0
 
 
 @contextlib.contextmanager
 def crowd_at(system: System, place: Place, clients: int) -> Iterator[Crowd]:
-    """So many clients, spread over all members; none is left at the end. Raises UsageError for a place that members do not see,
-    HostLost, SystemFault."""
+    """Yield so many clients, spread over all members; end all of them when the block ends. Raises UsageError for a
+    place that members do not see, HostLost, SystemFault."""
     places = []
     for path in place.roots:
         there = place_at(path, system.admission.roots)
@@ -74,14 +74,14 @@ def crowd_at(system: System, place: Place, clients: int) -> Iterator[Crowd]:
 
 
 class _There(Crowd):
-    """`clients`: of each member, how many each of its processes has."""
+    """Clients at members of the crew. `clients`: for each member, the number of each of its processes."""
 
     def __init__(self, working: Working, run: str, members: Sequence[Hello], clients: Sequence[list[int]]) -> None:
         super().__init__([many for its in clients for many in its], usable(members, "processors"), _AHEAD_NS)
         self._working, self._run, self._members, self._each = working, run, members, clients
 
     def obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
-        """At the same moment by the clock of this host."""
+        """Carry out the orders, starting at the same moment by the clock of this host."""
         start = time.time() + (orders[0].start_ns - time.monotonic_ns()) / 1e9
         left, acts = iter(orders), []
         for member, its in zip(self._members, self._each, strict=True):
@@ -98,8 +98,8 @@ _SHARE = 0.6  # of free memory that a null baseline may take
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """The command that runs a test. `env`: where the test's own clients are at members of the crew, of which so many `workers` are
-    awaited; None: they are on this host."""
+    """The command that runs a test. `env`: set if the test's own clients are at members of the crew, of which so many
+    `workers` are awaited; None: they are on this host."""
 
     clock: Clock
     say: Callable[[str], None] = lambda _line: None
@@ -112,7 +112,7 @@ class Running:
 
 
 class ProfileStudy(Workload):
-    """A test, run by a command."""
+    """A storage test as a workload, run by a command."""
 
     def __init__(self, profile: Profile[Any], settings: Settings, run: Running) -> None:
         live = run.live
@@ -131,7 +131,7 @@ class ProfileStudy(Workload):
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
-        """The directories are taken, and what all runs need is there."""
+        """Take the directories, and prepare everything that all runs need."""
         restore_dead()
         with contextlib.ExitStack() as self._stack:
             if self._run.env is not None:
@@ -154,7 +154,7 @@ class ProfileStudy(Workload):
 
     @property
     def _elsewhere(self) -> Elsewhere | None:
-        """Who has the clients in place of this host."""
+        """Function that starts the clients at members instead of on this host."""
         return None if self._system is None else partial(crowd_at, self._system)
 
     @property
@@ -168,7 +168,7 @@ class ProfileStudy(Workload):
             self._live.run(what)
 
     def _tried_direct(self, paths: Sequence[Path]) -> list[Direct | None]:
-        """What O_DIRECT is on each path, where it was asked for. Raises UsageError where it is not taken."""
+        """Return the result of O_DIRECT on each path if it was requested. Raises UsageError if it is refused."""
         if not self._profile.direct:
             return [None] * len(paths)
         tried = [direct_on(path) for path in paths]
@@ -179,18 +179,18 @@ class ProfileStudy(Workload):
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
-        """A run brings everything along, an emulated filer too."""
+        """Yield a function that runs the test, with an emulated filer if there is one."""
         self._begins(str(turn))
         observe = partial(self._profile.observe, turn, self._own)
         if self._filer is None:
             yield observe
             return
-        shown = contextlib.nullcontext if self._live is None else self._live.beside
+        shown = contextlib.nullcontext if self._live is None else self._live.with_stations
         with watched_filer(self._settings) as watch, shown(watch.busy_s):
             yield lambda: dataclasses.replace(observe(), filer=watch.figures()["filer"])
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
-        """Once for each load: what memory gives is the same in every repeat."""
+        """Run once for each load: the rate of memory is the same in every repeat."""
         if turn.at not in self._ceilings:
             self._begins(f"{turn.at}, on null storage")
             self._ceilings[turn.at] = self._paired(turn)
@@ -211,7 +211,8 @@ class ProfileStudy(Workload):
         }
 
     def _null_arena(self) -> tuple[Profile[Any], Arena]:
-        """Memory, or an endpoint that keeps nothing, with what the pair's runs need. Raises RunFailed where there is none, StorageFault."""
+        """Return memory, or an endpoint that keeps nothing, prepared for the null baseline. Raises RunFailed if there
+        is none, StorageFault."""
         profile = self._profile.on_null()
         if profile is None:
             raise RunFailed(self._profile.no_pair)
@@ -227,8 +228,8 @@ class ProfileStudy(Workload):
         return profile, arena
 
     def _memory(self, profile: Profile[Any]) -> tuple[Path, ...]:
-        """As many directories as it has paths; members have theirs at the same place below their own null root. Raises RunFailed
-        where memory does not hold them, StorageFault."""
+        """Create as many directories as it has paths; members have theirs at the same place below their own null root.
+        Raises RunFailed if memory does not hold them, StorageFault."""
         memory = MEMORY if self._system is None else self._system.admission.roots["null"]
         if not memory.is_dir() or not in_memory(memory):
             raise RunFailed(f"{memory} is not a memory file system")
@@ -244,7 +245,7 @@ class ProfileStudy(Workload):
         return paths
 
     def surroundings(self) -> dict[str, Any]:
-        """What was asked for, and the places."""
+        """Return the request and the places."""
         profile, targets = self._profile, self._profile.targets
         places = [place(path) | {"direct": direct} for path, direct in zip(targets.paths, self._direct, strict=True)]
         cache = filer_cache(targets.paths[0], self._settings.filer_cache) if targets.paths else None

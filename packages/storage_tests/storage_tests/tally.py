@@ -1,4 +1,5 @@
-"""What clients did: calls with latency histograms and bytes by second, and counters in shared memory for the live page.
+"""Counts of the clients' work: calls with latency histograms and bytes by second, and counters in shared memory for the
+live page.
 
 A tally is the recorder of a client (core.operations.Recorder). Besides calls it counts whole files or objects, from the
 first call to the last. The counters only grow, cost one addition per call, and are made only for a live page."""
@@ -23,7 +24,8 @@ _WORDS = 4
 
 
 class Counters:
-    """One process's way to them, made when there are none: places for so many clients. Raises OSError."""
+    """One process's access to the counters, which are created if missing: places for so many clients. Raises
+    OSError."""
 
     def __init__(self, path: Path, clients: int) -> None:
         self.path = path
@@ -36,19 +38,19 @@ class Counters:
             os.close(descriptor)
 
     def of(self, client: int) -> Counter:
-        """The counter of one client; no other client writes there meanwhile."""
+        """Return the counter of one client; no other client writes there meanwhile."""
         return Counter(self._words[client * _WORDS : (client + 1) * _WORDS])
 
     def totals(self) -> tuple[int, int, int, int]:
-        """Over all clients, now; a call under way may be half in them: bytes moved, files or objects written, read or removed,
-        those refused or failed, and the nanoseconds that all took together."""
+        """Return the current totals of all clients: bytes moved, files or objects written, read or removed, those
+        refused or failed, and the nanoseconds that all took together. A call under way may be half included."""
         words = self._words
         moved, files, troubles, took = (sum(words[kind::_WORDS].tolist()) for kind in range(_WORDS))
         return moved, files, troubles, took
 
 
 class Counter:
-    """One client's."""
+    """Counter of one client."""
 
     __slots__ = ("_words",)
 
@@ -56,11 +58,11 @@ class Counter:
         self._words = words
 
     def moved(self, nbytes: int) -> None:
-        """By a call that moves bytes."""
+        """Count a call that moves bytes."""
         self._words[_BYTES] += nbytes
 
     def whole(self, took_ns: int, error: int) -> None:
-        """A whole file or object."""
+        """Count a whole file or object."""
         words = self._words
         words[_TROUBLES if error else _FILES] += 1
         words[_WHOLE_NS] += took_ns
@@ -90,8 +92,8 @@ class Counted:
 
 
 class Tally:
-    """`moves`: the kinds whose bytes are counted by second; `watched`: counts as well, for the live view. For one
-    thread."""
+    """Counts of one client; for one thread. `moves`: the kinds whose bytes are counted by second; `watched`: also
+    counts, for the live view."""
 
     def __init__(self, moves: Collection[int], watched: Counter | None = None) -> None:
         self._moves = np.array(sorted(moves))
@@ -99,7 +101,7 @@ class Tally:
         self.begin(0)
 
     def begin(self, start_ns: int) -> None:
-        """Nothing was done yet; seconds are counted from this monotonic moment."""
+        """Start with no counts; seconds are counted from this monotonic moment."""
         self._start_ns = start_ns
         self._counts = np.zeros(len(LABELS) * CELLS, np.int64)
         self._bytes, self._errors, self._total, self._most = (np.zeros(len(LABELS), np.int64) for _ in range(4))
@@ -124,11 +126,11 @@ class Tally:
         argument: int = 0,
         other: bytes = b"",
     ) -> None:
-        """One call, as every recorder takes it."""
+        """Count one call, with the arguments of every recorder."""
         self.whole(op, start_ns, duration_ns, nbytes, error)
 
     def whole(self, kind: int, start_ns: int, duration_ns: int, nbytes: int, error: int) -> None:
-        """One of a kind that LABELS names; `error`: 0 when it succeeded."""
+        """Count one of a kind that LABELS names; `error`: 0 if it succeeded."""
         self._kinds.append(kind)
         self._begun.append(start_ns)
         self._took.append(duration_ns)
@@ -169,7 +171,7 @@ class Tally:
         np.add.at(self._seconds, seconds, moved)
 
     def counted(self) -> tuple[Counted, ...]:
-        """By kind, those that there were."""
+        """Return the counts of the kinds that occurred."""
         self._fold()
         out = []
         for kind, label in enumerate(LABELS):
@@ -190,14 +192,14 @@ class Tally:
         return tuple(out)
 
     def bytes_by_second(self) -> tuple[int, ...]:
-        """Bytes moved by calls that ended in each second; a long call's bytes are all in its last one."""
+        """Return bytes moved by calls that ended in each second; a long call's bytes are all in its last one."""
         self._fold()
         used = np.flatnonzero(self._seconds)
         return tuple(int(n) for n in self._seconds[: used[-1] + 1]) if len(used) else ()
 
 
 def merged(counts: Iterable[Counted]) -> tuple[Counted, ...]:
-    """Those of several clients together, by label."""
+    """Merge the counts of several clients, by label."""
     by_label: dict[str, list[Counted]] = {}
     for one in counts:
         by_label.setdefault(one.label, []).append(one)
@@ -220,7 +222,7 @@ def _sum(label: str, counts: list[Counted]) -> Counted:
 
 
 def latencies(counted: Iterable[Counted]) -> dict[str, Latency]:
-    """By label."""
+    """Return the latencies by label."""
     return {
         one.label: latency(one.calls, one.bytes, one.errors, one.histogram, one.max_ns) for one in counted if one.calls
     }

@@ -24,18 +24,18 @@ _LOOK_S = 0.1
 _CHUNK = 1 << 18  # of a read from the pipe
 _RECORD = 10_240  # bytes that tar writes at once: its blocking factor of 20 (GNU tar manual, section 9.4)
 _NONE = Way(ios=0, bytes=0, runtime_ms=0, mean_ns=0.0, max_ns=0, bins={})
-_REFERENCE = "reference"  # profile of the corpus that is read where no tree is named
+_REFERENCE = "reference"  # profile of the corpus that is read if no tree is named
 _SEED = 7
 
 
 def refuse_without_tar() -> None:
-    """Raises UsageError."""
+    """Raise UsageError if tar is missing."""
     if shutil.which("tar") is None:
         raise UsageError("tar is not installed: apt install tar (dnf, zypper, apk: the same name)")
 
 
 def contents(tree: Path) -> tuple[int, int]:
-    """Bytes and number of the files of a tree. Raises UsageError for what is no directory."""
+    """Return the bytes and number of the files of a tree. Raises UsageError if it is no directory."""
     if not tree.is_dir():
         raise UsageError(f"--set tree={tree}: it is not a directory")
     sizes = [path.lstat().st_size for path in regular_files(tree)]
@@ -43,7 +43,8 @@ def contents(tree: Path) -> tuple[int, int]:
 
 
 def planted(tree: Path | None, size: int, places: Sequence[Path], arena: Arena) -> None:
-    """A copy of the tree at each place; of None a generated corpus of about `size` bytes. Raises RunFailed, StorageFault."""
+    """Write a copy of the tree at each place; with None, a generated corpus of about `size` bytes. Raises RunFailed,
+    StorageFault."""
     first, *others = places
     if tree is None:
         from dataset_gen.corpus import generate_corpus
@@ -74,7 +75,7 @@ def _run(command: list[str]) -> str:
 
 
 def _last(said: bytes) -> str:
-    """The last line of a program's errors; file names in it may be any bytes."""
+    """Return the last line of a program's errors; file names in it may be any bytes."""
     return said.decode(errors="replace").strip().rpartition("\n")[2][:300]
 
 
@@ -91,7 +92,7 @@ class _Stream:
         self.by_second: dict[int, int] = {}
 
     def ended(self, name: str, elapsed_s: float) -> Done:
-        """After the last byte. Raises RunFailed with tar's own words."""
+        """Return the result after the last byte. Raises RunFailed with tar's own message."""
         _, status, used = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
         if self._process.returncode:
@@ -106,7 +107,7 @@ class _Stream:
         )
 
     def close(self) -> None:
-        """Also before its end."""
+        """End tar, also before its end."""
         if self._process.returncode is None:
             signal_group(self._process, signal.SIGKILL)
             self._process.wait()
@@ -114,7 +115,7 @@ class _Stream:
 
 
 def tarred(trees: Sequence[Path], tell: Callable[[str], None]) -> Ran:
-    """A tar of each tree at the same time, to pipes whose bytes are counted and discarded. Raises RunFailed.
+    """Run a tar of each tree at the same time, to pipes whose bytes are counted and discarded. Raises RunFailed.
 
     Not to /dev/null: GNU tar notices that and reads no file."""
     version = _run(["tar", "--version"]).partition("\n")[0]

@@ -1,4 +1,4 @@
-"""The sections that discoveries contribute to a report."""
+"""Sections that discoveries contribute to a report."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from experiments.workloads.discovery.sections.over_time import (
     phases,
     queue_depth,
 )
-from experiments.workloads.discovery.sections.r1 import beside_r1, one_or_two, sizes
+from experiments.workloads.discovery.sections.r1 import one_or_two, r1_comparison, sizes
 from experiments.workloads.discovery.sections.scaling import scaling
 
 ALWAYS: tuple[Callable[[Result], Section], ...] = (
-    points, steadiness, beside_r1, scaling, calls_over_time, database_activity, one_or_two, sizes, stages, queue_depth, latency,
+    points, steadiness, r1_comparison, scaling, calls_over_time, database_activity, one_or_two, sizes, stages, queue_depth, latency,
     calls_an_item, io_kinds, phases, occupancy, generator, exceptions, disclosure,
 )  # fmt: skip
-_OF_NUMBERS = (beside_r1, scaling, one_or_two)  # of workers and databases, which are the same of every setting
+_OF_NUMBERS = (r1_comparison, scaling, one_or_two)  # compare workers or databases, which are the same for every setting
 
 
 def sections(result: Result) -> list[Section]:
-    """Return every section in order; the knee's only for that kind, right after the points, the containers' only where there
-    were any, after the generator's, and none against workers or databases where settings are compared."""
+    """Return every section in order. The knee's appears only for that kind, after the points; the containers' only if
+    there were any, after the generator's; and if settings are compared, none against workers or databases."""
     order = [one for one in ALWAYS if result.axis != "setting" or one not in _OF_NUMBERS]
     if ran_in_containers(result):
         order.insert(order.index(generator) + 1, containers)

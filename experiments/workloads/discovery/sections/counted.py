@@ -1,4 +1,4 @@
-"""What was counted of a run besides its calls: exceptions, and what members of the crew used."""
+"""Counts of a run other than its calls: exceptions, and resources used by members of the crew."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from experiments.report.parts import (
 )
 from experiments.report.views import held
 from experiments.workloads.discovery.result import ContainerUse, Point, Result, Run
-from experiments.workloads.discovery.views import KEYS, middle_run, point_name, said_of, totals_by_key
+from experiments.workloads.discovery.views import KEYS, middle_run, point_name, reported, totals_by_key
 
 
 @section("exceptions", "Exceptions")
 def exceptions(result: Result) -> Parts:
-    """By code, for each run; the same corpus must give the same ones to each job."""
+    """Show exceptions by code for each run; the same corpus must give the same ones to each job."""
     runs = [(point, run, totals_by_key(run, "exceptions")) for point in result.points for run in point.repeats]
     codes = sorted({code for _, _, totals in runs for code in totals})
     if not codes:
@@ -40,7 +40,7 @@ def _of_code(code: str) -> Column[tuple[Point, Run, dict[str, int]]]:
 
 
 def _table(codes: list[str], columns: list[tuple[str, dict[str, int]]]) -> Html:
-    """Codes down and runs across, or the other way where there are more runs than codes."""
+    """Return a table with codes down and runs across, or the other way if there are more runs than codes."""
     if len(columns) > len(codes):
         rows = [(name, *(words.count(totals.get(code, 0)) for code in codes)) for name, totals in columns]
         return table(("runs", *codes), rows)
@@ -49,7 +49,7 @@ def _table(codes: list[str], columns: list[tuple[str, dict[str, int]]]) -> Html:
 
 
 def _alike(result: Result) -> list[tuple[str, dict[str, int]]]:
-    """A row for the runs of a point; one for all points of as many databases where every run found the same."""
+    """Return a row for the runs of a point; one for all points with the same databases if every run found the same."""
     rows: list[tuple[str, dict[str, int]]] = []
     for databases in sorted({point.at.databases for point in result.points}):
         points = [point for point in result.points if point.at.databases == databases]
@@ -86,11 +86,11 @@ def _exceptions_sentence(result: Result) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-_RUN = "run-"  # before the services of a run
+_RUN = "run-"  # prefix of the services of a run
 
 
 class _Service(NamedTuple):
-    """The containers of one service in the run that stands for a point."""
+    """The containers of one service in the run that represents a point."""
 
     point: Point
     run: Run
@@ -98,7 +98,7 @@ class _Service(NamedTuple):
     uses: list[ContainerUse]
 
     def added(self, field: str) -> int | float | None:
-        """None where it is not known of all."""
+        """Return the sum of a field; None if it is not known for all."""
         values = [getattr(use, field) for use in self.uses]
         return None if None in values else sum(values)
 
@@ -118,7 +118,7 @@ _CSV: tuple[Column[tuple[Point, Run, ContainerUse]], ...] = (
 
 @section("containers", "What the members of the crew used")
 def containers(result: Result) -> Parts:
-    """By point and service, of the run that stands for the point; every container of every run is in the CSV."""
+    """Show by point and service the run that represents the point; every container of every run is in the CSV."""
     if not ran_in_containers(result):
         return "the workers ran as processes of the command's own host."
     every = [(point, run, use) for point in result.points for run in point.repeats for use in run.containers]
@@ -129,14 +129,14 @@ def containers(result: Result) -> Parts:
     return (
         shown,
         note(
-            f"{said_of(result.points, result, _crew_said)}. Peak memory is the largest member's, of samples, without page cache."
+            f"{reported(result.points, result, _crew_text)}. Peak memory is the largest member's, of samples, without page cache."
         ),
-        note(_told(result)),
+        note(_block_sources(result)),
     )
 
 
 def ran_in_containers(result: Result) -> bool:
-    """Whether any run has containers."""
+    """Return whether any run has containers."""
     return any(run.containers for point in result.points for run in point.repeats)
 
 
@@ -178,14 +178,14 @@ def _processors(result: Result) -> int:
     return int(hosts[0].get("processors") or 0)
 
 
-def _crew_said(run: Run) -> str:
+def _crew_text(run: Run) -> str:
     workers = sum(use.cpu_s for use in run.containers if _service(use) == "worker")
     servers = sum(use.cpu_s for use in run.containers if _service(use).startswith("db"))
     beside = f", database servers {words.seconds(servers)}" if servers else ""
     return f"workers took {words.seconds(workers)} of CPU time{beside}"
 
 
-def _told(result: Result) -> str:
+def _block_sources(result: Result) -> str:
     sources = {use.block_source for point in result.points for run in point.repeats for use in run.containers}
     who = {
         "engine": "the engine's counters",

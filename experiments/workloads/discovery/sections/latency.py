@@ -22,7 +22,7 @@ from experiments.report.parts import (
     series,
     tabled,
 )
-from experiments.report.plots import Axes, counts_on_x, drawing, legend_beside, new_figure, written
+from experiments.report.plots import Axes, counts_on_x, drawing, legend_right, new_figure, written
 from experiments.report.style import line_style, marker, series_colour
 from experiments.report.views import PERCENTILES, held, in_calls, percentiles, stage_means
 from experiments.result.schema import Latency, SizedLatency
@@ -35,7 +35,7 @@ DATA_OPS = ("open", "read", "create", "write", "rename", "stat")
 
 @section("latency", "Latency percentiles by op")
 def latency(result: Result) -> Parts:
-    """Percentiles of the busiest point's median run, and how the p99 changes with load."""
+    """Show percentiles of the busiest point's median run, and how the p99 changes with load."""
     point = busiest(result)
     run = middle_run(point)
     if not run.latency:
@@ -56,7 +56,7 @@ def latency(result: Result) -> Parts:
 
 
 def draw_ranges(axes: Axes, ops: Sequence[str], latencies: Mapping[str, Latency]) -> None:
-    """For each op a dot at p50, a bar to p95 and a thin line to p99, on a logarithmic axis of time."""
+    """Draw for each op a dot at p50, a bar to p95 and a thin line to p99, on a logarithmic axis of time."""
     for place, op in enumerate(ops):
         one = latencies.get(op)
         if one is None or not one.calls:
@@ -100,14 +100,14 @@ _Row = tuple[Point, Run, str, Latency | SizedLatency]
 
 
 def _rows(point: Point, run: Run) -> Iterator[_Row]:
-    """Each op, then its calls by size."""
+    """Yield each op, then its calls by size."""
     for op, one in run.latency.items():
         yield point, run, op, one
         yield from ((point, run, f"{op} {size}", of) for size, of in one.sizes.items())
 
 
 def latency_columns(place: int) -> tuple[Column[Any], ...]:
-    """Of rows with the name of an op at this place, and its latencies at the next one."""
+    """Return columns for rows that have the name of an op at this index and its latencies at the next."""
 
     def of(name: str) -> Callable[[Any], Cell]:
         return lambda row: getattr(row[place + 1], name, None)  # one size has no bytes, errors and maximum
@@ -134,7 +134,7 @@ _COLUMNS: tuple[Column[_Row], ...] = (
 
 
 def _line(result: Result, point: Point) -> list[Point]:
-    """The points that differ from this one in workers only."""
+    """Return the points that differ from this one in workers only."""
     alike = dataclasses.replace(point.at, workers=0)
     same = [p for p in result.points if dataclasses.replace(p.at, workers=0) == alike]
     return sorted((p for p in same if middle_run(p).latency), key=lambda p: p.at.workers)
@@ -154,7 +154,7 @@ def _against_load(points: list[Point]) -> Plot:
         written(axes.yaxis, _tick, most=12, subs=(1, 2, 5))
         axes.set_ylabel("p99 latency")
         counts_on_x(axes, [point.at.workers for point in points], "workers")
-        legend_beside(axes)
+        legend_right(axes)
     first, last = middle_run(points[0]).latency, middle_run(points[-1]).latency
     said = [
         f"{op} from {words.microseconds(first[op].p99_us)} to {words.microseconds(last[op].p99_us)}"
@@ -174,7 +174,7 @@ _Line = tuple[str, list[float | None], str]  # what, its mean in each third, uni
 
 @section("stages", "Latency and utilisation at three stages")
 def stages(result: Result) -> Parts:
-    """Three thirds of the elapsed time of the busiest point's median run."""
+    """Show three thirds of the elapsed time of the busiest point's median run."""
     point = busiest(result)
     run = middle_run(point)
     if not any(run.series.latency_stages):
@@ -216,7 +216,7 @@ def _sentence(thirds: tuple[dict[str, Latency], ...], where: str) -> str:
 
 
 def _utilisation(run: Run) -> Tabled:
-    """Worker CPU and, with an emulated filer, utilisation and wait of each of its stations."""
+    """Show worker CPU and, with an emulated filer, utilisation and wait of each of its stations."""
     lines: list[_Line] = [("worker CPU, share of the host", stage_means(run.series.worker_cpu, run.elapsed_s), "share")]
     for station in sorted({name for _, by_station in run.series.filer for name in by_station}):
         for figure, unit in (("utilisation", "share"), ("wait_us", "us")):
@@ -248,7 +248,7 @@ def _utilisation(run: Run) -> Tabled:
 
 @section("calls-an-item", "Calls an item")
 def calls_an_item(result: Result) -> Parts:
-    """Calls by op over items, for each point."""
+    """Show calls by op over items, for each point."""
     counted = [(point, middle_run(point)) for point in result.points]
     counted = [(point, run) for point, run in counted if total(run, "items") and calls_by_op(run)]
     if not counted:
@@ -285,7 +285,7 @@ def _of_op(op: str) -> Column[tuple[Point, Run] | None]:
 
 @section("io", "Every kind of I/O")
 def io_kinds(result: Result) -> Parts:
-    """A line for each kind, then those of the block devices and mounts."""
+    """Show a line for each kind, then those of the block devices and mounts."""
     point = busiest(result)
     io: dict[str, Any] | None = middle_run(point).result.get("io")
     if io is None:

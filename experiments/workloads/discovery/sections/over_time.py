@@ -1,4 +1,4 @@
-"""What happened over a run's time: calls, databases, task queue, slots, phases, and the workers' CPU."""
+"""Series over a run's time: calls, databases, task queue, slots, phases, and the workers' CPU."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from experiments.report.plots import (
     draw_line,
     drawing,
     from_zero,
-    legend_beside,
+    legend_right,
     new_figure,
     over_time,
     plain,
@@ -37,7 +37,7 @@ from experiments.report.plots import (
 from experiments.report.style import WARN, series_colour
 from experiments.report.views import binned, held, rates, spread, summed_rates
 from experiments.workloads.discovery.result import Point, Result, Run, TaskSpan
-from experiments.workloads.discovery.views import KEYS, busiest, middle_run, phases_of, point_name, said_of, which_run
+from experiments.workloads.discovery.views import KEYS, busiest, middle_run, phases_of, point_name, reported, which_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ Panel = tuple[str, Callable[[Run], Sequence[tuple[float, float]]]]  # label of i
 
 
 def _drawn(points: Sequence[Point], result: Result, panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
-    """A line for each point in every panel, over the time of its run of median elapsed time."""
+    """Draw a line for each point in every panel, over the time of its run of median elapsed time."""
     length, unit = time_unit(max(middle_run(point).elapsed_s for point in points))
     with drawing():
         figure, every = new_figure(len(panels))
@@ -55,7 +55,7 @@ def _drawn(points: Sequence[Point], result: Result, panels: Sequence[Panel]) -> 
             for number, point in enumerate(points):
                 draw_line(axes, line(middle_run(point)), number, point_name(point, result.points), length)
             over_time(axes, unit, label)
-        legend_beside(every[-1])
+        legend_right(every[-1])
     return figure, every
 
 
@@ -64,14 +64,14 @@ _TIME: Column[_Sample] = Column("time_s", None, lambda row: row[2][0])
 
 
 def _csv(name: str, points: Sequence[Point], of: Callable[[Run], Iterable[Any]], *columns: Column[_Sample]) -> Series:
-    """The samples that are drawn; each begins with its time."""
+    """Return the drawn samples; each begins with its time."""
     rows = [(point, run, one) for point in points for run in [middle_run(point)] for one in of(run)]
     return series(name, (*KEYS, _TIME, *columns), rows)
 
 
 @section("calls", "Calls a second over time, by worker count")
 def calls_over_time(result: Result) -> Parts:
-    """One line for each point, from its run of median elapsed time."""
+    """Show one line for each point, from its run of median elapsed time."""
     with_calls = [point for point in result.points if middle_run(point).series.calls_per_second]
     if not with_calls:
         return "no run has call records by second."
@@ -81,7 +81,7 @@ def calls_over_time(result: Result) -> Parts:
     columns = (Column(f"{op}_calls", None, partial(_of_second, op)) for op in ops)
     numbers = _csv("calls", shown, lambda run: run.series.calls_per_second, *columns)
     step = max(binned(calls_of(middle_run(point)))[1] for point in shown)
-    sentence = f"{said_of(shown, result, _calls_said)}." + (
+    sentence = f"{reported(shown, result, _calls_text)}." + (
         f" Lines are means over {step} s; peaks are of single seconds." if step > 1 else ""
     )
     parts: list[Part] = [Plot(name="calls", figure=figure, sentence=sentence, series=numbers), note(
@@ -94,7 +94,7 @@ def calls_over_time(result: Result) -> Parts:
 
 
 def calls_of(run: Run) -> list[tuple[float, float]]:
-    """(seconds, calls of all ops in that second), in order of time."""
+    """Return (seconds, calls of all ops in that second), in order of time."""
     return sorted((at, float(sum(by_op.values()))) for at, by_op in run.series.calls_per_second)
 
 
@@ -102,7 +102,7 @@ def _of_second(op: str, row: _Sample) -> int:
     return int(row[2][1].get(op, 0))
 
 
-def _calls_said(run: Run) -> str:
+def _calls_text(run: Run) -> str:
     calls = calls_of(run)
     at, peak = max(calls, key=lambda sample: sample[1])
     mean = sum(count for _, count in calls) / max(run.elapsed_s, 1.0)
@@ -114,7 +114,7 @@ def _calls_said(run: Run) -> str:
 
 @section("databases", "Database activity over time")
 def database_activity(result: Result) -> Parts:
-    """Commits and rows a second, all databases of a point together; the CSV has each database."""
+    """Show commits and rows a second, all databases of a point together; the CSV has each database."""
     sampled = [point for point in result.points if middle_run(point).series.database_activity]
     if not sampled:
         return "no run has samples of its databases' counters."
@@ -129,13 +129,13 @@ def database_activity(result: Result) -> Parts:
         Column("commits", None, lambda row: row[2][2].get("commits", 0)),
         Column("rows", None, lambda row: row[2][2].get("rows", 0)),
     )
-    sentence = f"{said_of(shown, result, _activity_said) or 'The samples are too few for a rate'}."
+    sentence = f"{reported(shown, result, _activity_text) or 'The samples are too few for a rate'}."
     remark = "R1's Figure 2 shows iSCSI operations of its SQL server; these are commits and written rows, counted by PostgreSQL."
     return Plot(name="databases", figure=figure, sentence=sentence, series=numbers), note(remark)
 
 
 def _rates(field: str, run: Run) -> list[tuple[float, float]]:
-    """Of all the run's databases together; each is sampled at moments of its own."""
+    """Return the rates of all the run's databases together; each is sampled at moments of its own."""
     samples: dict[str, list[tuple[float, float]]] = {}
     for at, by_database in run.series.database_activity:
         for name, activity in by_database.items():
@@ -143,7 +143,7 @@ def _rates(field: str, run: Run) -> list[tuple[float, float]]:
     return summed_rates([rates(one) for one in samples.values()])
 
 
-def _activity_said(run: Run) -> str | None:
+def _activity_text(run: Run) -> str | None:
     if not (commits := _rates("commits", run)):
         return None
     at, peak = max(commits, key=lambda sample: sample[1])
@@ -156,7 +156,7 @@ def _activity_said(run: Run) -> str | None:
 
 @section("queue", "Queue depth over time")
 def queue_depth(result: Result) -> Parts:
-    """Tasks pending, dispatched and running in the busiest point's median run."""
+    """Show tasks pending, dispatched and running in the busiest point's median run."""
     point = busiest(result)
     run = middle_run(point)
     if not run.series.queue_depth:
@@ -177,7 +177,7 @@ def _queue_plot(point: Point, run: Run, where: str) -> Plot:
             axes.set_ylabel("tasks")
             axes.set_xlim(left=0)
             from_zero(axes, whole=True)
-            legend_beside(axes)
+            legend_right(axes)
         lower.set_xlabel(f"time since the first claim ({unit})")
         upper.tick_params(labelbottom=False)
     numbers = Series(name="queue", header=("time_s", "pending", "dispatched", "running"), rows=samples)
@@ -198,7 +198,7 @@ def _queue_sentence(samples: tuple[tuple[float, int, int, int], ...], slots: int
 
 @section("phases", "Phases")
 def phases(result: Result) -> Parts:
-    """A bar for each point, cut into its phases."""
+    """Show a bar for each point, divided into its phases."""
     timed = [point for point in result.points if phases_of(middle_run(point))]
     if not timed:
         return "no run has times of its phases."
@@ -206,7 +206,7 @@ def phases(result: Result) -> Parts:
 
 
 def phase_colours(names: list[str]) -> dict[str, str]:
-    """The same colour for a phase in every figure."""
+    """Return colours that are the same for a phase in every figure."""
     known = ["walk", "expand", "index", "finalise", "ocr"]
     order = [*known, *(name for name in names if name not in known)]
     colours = (4, 0, 2, 3, 1, 5)
@@ -252,7 +252,7 @@ def _phases_sentence(points: list[Point], by_point: list[dict[str, float]], resu
 
 
 MOST_SLOTS = 160
-HIGHEST = 7.4  # inches: with its sentence it fits one printed page
+HIGHEST = 7.4  # inches: the figure and its sentence fit one printed page
 _MERGE = 1 / 2000  # of the elapsed time: gaps narrower than a pixel are closed, or the page would be megabytes
 
 _Slot = tuple[str, int]
@@ -261,7 +261,7 @@ _Bar = tuple[float, float, str]  # start, end, phase
 
 @section("occupancy", "Slot occupancy")
 def occupancy(result: Result) -> Parts:
-    """The tasks of the busiest point's median run, one row for each slot."""
+    """Show the tasks of the busiest point's median run, one row for each slot."""
     point = busiest(result)
     run = middle_run(point)
     if not run.series.tasks:
@@ -275,7 +275,7 @@ def occupancy(result: Result) -> Parts:
 
 
 def by_slot(tasks: tuple[TaskSpan, ...]) -> dict[_Slot, list[TaskSpan]]:
-    """Tasks by (worker, slot), each in order of time."""
+    """Return tasks by (worker, slot), each in order of time."""
     rows: dict[_Slot, list[TaskSpan]] = {}
     for task in sorted(tasks, key=lambda task: (_natural(task[0]), task[1], task[3])):
         rows.setdefault((task[0], task[1]), []).append(task)
@@ -283,12 +283,12 @@ def by_slot(tasks: tuple[TaskSpan, ...]) -> dict[_Slot, list[TaskSpan]]:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Sorts worker-2 before worker-10."""
+    """Return a sort key that puts worker-2 before worker-10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def merged(tasks: list[TaskSpan], gap: float) -> list[_Bar]:
-    """Bars of a slot's tasks; neighbours of one phase that are nearer than the gap become one."""
+    """Return bars of a slot's tasks; neighbours of one phase that are nearer than the gap become one."""
     bars: list[_Bar] = []
     for _, _, phase, start, end in tasks:
         if bars and bars[-1][2] == phase and start - bars[-1][1] <= gap:
@@ -299,7 +299,7 @@ def merged(tasks: list[TaskSpan], gap: float) -> list[_Bar]:
 
 
 def busy_share(rows: dict[_Slot, list[TaskSpan]], elapsed_s: float, slots: int) -> float:
-    """Slot-seconds with a task over all slot-seconds of the run."""
+    """Return slot-seconds with a task over all slot-seconds of the run."""
     whole = elapsed_s * slots
     return sum(end - start for tasks in rows.values() for _, _, _, start, end in tasks) / whole if whole else 0.0
 
@@ -331,7 +331,7 @@ def _slots_plot(run: Run, drawn: dict[_Slot, list[TaskSpan]], rows: dict[_Slot, 
 
 
 def _name_rows(axes: Axes, slots: list[_Slot]) -> None:
-    """The worker and the slot's number at each row; where rows are too thin for that, each worker once in its middle."""
+    """Label each row with worker and slot number; if rows are too thin, label each worker once in its middle."""
     first = [n for n, slot in enumerate(slots) if n == 0 or slots[n - 1][0] != slot[0]]
     if len(slots) <= 32:
         labels = [f"{clean(worker) if n in first else ''}  {slot}" for n, (worker, slot) in enumerate(slots)]
@@ -360,7 +360,8 @@ _NULL = ("portions", "held_bytes", "discarded_bytes")  # fields of a null baseli
 
 @section("generator", "Worker CPU and run-queue delay")
 def generator(result: Result) -> Parts:
-    """CPU over time, and what decides GENERATOR-LIMITED of each run: storage share; without null baseline the rest."""
+    """Show CPU over time, and what decides GENERATOR-LIMITED for each run: storage share; without null baseline the
+    rest."""
     sampled = [point for point in result.points if middle_run(point).series.worker_cpu]
     first: Part = note("Worker CPU over time is not shown: no run has samples of it.")
     if sampled:
@@ -377,14 +378,14 @@ def _cpu_plot(points: list[Point], result: Result) -> Plot:
     with drawing():
         axes.axhline(CPU_SHARE * 100, color=WARN.light, linewidth=1, linestyle=":", label="bound")
         axes.set_ylim(0, 105)
-        legend_beside(axes)
+        legend_right(axes)
     numbers = _csv(
         "worker-cpu", points, lambda run: run.series.worker_cpu, Column("share", None, lambda row: row[2][1])
     )
-    return Plot(name="worker-cpu", figure=figure, sentence=f"{said_of(points, result, _cpu_said)}.", series=numbers)
+    return Plot(name="worker-cpu", figure=figure, sentence=f"{reported(points, result, _cpu_text)}.", series=numbers)
 
 
-def _cpu_said(run: Run) -> str:
+def _cpu_text(run: Run) -> str:
     return (
         f"workers take {words.percent(run.worker_cpu)} of the host's CPU and wait for a core for"
         f" {words.seconds(run.run_queue_s)} in all, compared with {words.seconds(run.call_time_s)} in calls"
@@ -392,7 +393,7 @@ def _cpu_said(run: Run) -> str:
 
 
 def _share(share: float) -> str:
-    """A part of call time in percent, a multiple of it as one."""
+    """Return a part of call time in percent, or a multiple of it as a factor."""
     return words.percent(share) if share <= 1 else f"{words.figure(share)}×"
 
 

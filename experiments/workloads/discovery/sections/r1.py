@@ -1,4 +1,4 @@
-"""Report R1's tables and figures with our points in them, where both are the same quantity."""
+"""Tables and figures of report R1 with our points added, where both are the same quantity."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Row(NamedTuple):
 
 
 class R1Table(NamedTuple):
-    """One of R1's tables with our points below its rows."""
+    """One of R1's tables, with our points below its rows."""
 
     title: str
     name: str
@@ -86,7 +86,7 @@ COLUMNS: tuple[Column[_Row], ...] = (
 
 
 @section("r1", "Report R1's tables compared with ours")
-def beside_r1(result: Result) -> Parts:
+def r1_comparison(result: Result) -> Parts:
     """Show R1's tables with the points of a result below the rows of each."""
     parts: list[Part] = [paragraph(_quantity(result))]
     tables = r1_tables(result)
@@ -110,7 +110,8 @@ def beside_r1(result: Result) -> Parts:
 
 
 def same_workers(points: Sequence[Point]) -> list[Point]:
-    """The points of that (workers, slots, setting) which was run with the most different numbers of databases; else none."""
+    """Return the points of the (workers, slots, setting) that was run with the most different numbers of databases, if
+    any."""
     groups: dict[tuple[int, int, str | None], list[Point]] = {}
     for point in points:
         groups.setdefault((point.at.workers, point.at.slots, point.at.setting), []).append(point)
@@ -119,7 +120,7 @@ def same_workers(points: Sequence[Point]) -> list[Point]:
 
 
 def _copies(result: Result) -> list[Part]:
-    """How several databases shared the work; nothing where the conditions do not contain it."""
+    """Report how several databases shared the work; nothing if the conditions do not contain it."""
     configuration = result.conditions.get("configuration")
     how = configuration.get("several_databases") if isinstance(configuration, dict) else None
     if not how:
@@ -143,8 +144,8 @@ def _quantity(result: Result) -> str:
 
 
 def r1_tables(result: Result) -> list[R1Table]:
-    """Scale-up: points with the fewest databases. Scale-out: points with the worker count that has most databases, if any. Both of
-    each setting."""
+    """Return R1's tables for each setting. Scale-up: points with the fewest databases. Scale-out: points with the
+    worker count that has most databases, if any."""
     found = []
     for number, setting in enumerate(dict.fromkeys(point.at.setting for point in result.points)):
         points = [point for point in result.points if point.at.setting == setting]
@@ -189,8 +190,8 @@ def _tables_sentence(reference: Sequence[ReferenceRun], ours: Sequence[Point]) -
 
 
 def caveat(a: Point, b: Point) -> str:
-    """What the repeats of two points' discovered GB/hour say against a difference between them; nothing where they are
-    enough and show it."""
+    """Return what the repeats of two points' discovered GB/hour say against a difference between them; nothing if they
+    are enough and show it."""
     ratio = ratio_of(*([rate_over_longest_job(run) for run in point.repeats] for point in (b, a)))
     if ratio is None:
         return f"; fewer than {LEAST_REPEATS} repeats, which prove no difference"
@@ -205,7 +206,7 @@ def _step(first: ReferenceRun | PointSpec, last: ReferenceRun | PointSpec) -> st
 
 @section("sizes", "Sizes before and after, with GB/hour")
 def sizes(result: Result) -> Parts:
-    """Bars of raw and discovered size, and of both rates, for each point."""
+    """Show bars of raw and discovered size, and of both rates, for each point."""
     rows: list[tuple[Cell, ...]] = []
     for point in result.points:
         run = middle_run(point)
@@ -252,7 +253,7 @@ def _sizes_sentence(result: Result) -> str:
 
 @section("one-or-two", "One against several databases")
 def one_or_two(result: Result) -> Parts:
-    """Calls over time and discovered GB/hour by number of databases, at one number of workers."""
+    """Show calls over time and discovered GB/hour by number of databases, at one number of workers."""
     points = same_workers(result.points)
     if not points:
         return (

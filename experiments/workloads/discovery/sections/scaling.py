@@ -1,4 +1,4 @@
-"""Speed-up and efficiency against workers, with a Universal Scalability Law where there are points enough for it.
+"""Speed-up and efficiency against workers, with a fit of the Universal Scalability Law if there are enough points.
 
 X(N) = λ N / (1 + σ (N − 1) + κ N (N − 1))
 
@@ -40,7 +40,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UslFit:
-    """The three parameters; `peak` is the number of workers with the most throughput, None when it only flattens."""
+    """The three parameters; `peak` is the number of workers with the highest throughput, None if it only flattens."""
 
     rate: Estimate  # λ, in the unit of the throughput
     contention: Estimate  # σ
@@ -48,13 +48,13 @@ class UslFit:
     peak: float | None
 
     def throughput(self, workers: float) -> float:
-        """What the law gives for that many workers."""
+        """Return the law's throughput for that many workers."""
         n = workers
         return self.rate.value * n / (1 + self.contention.value * (n - 1) + self.coherency.value * n * (n - 1))
 
 
 def t_975(degrees: int) -> float:
-    """Student's t for a two-sided 95 % interval."""
+    """Return Student's t for a two-sided 95 % interval."""
     return _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else 1.96
 
 
@@ -94,7 +94,7 @@ def fit_usl(observations: Sequence[tuple[float, float]]) -> UslFit | None:
 
 @section("scaling", "Speed-up and efficiency against workers")
 def scaling(result: Result) -> Parts:
-    """One curve for each number of databases, slots and setting that was run with two worker counts or more."""
+    """Show one curve for each number of databases, slots and setting that was run with two worker counts or more."""
     groups = _groups(result)
     if not groups:
         return "every point has the same number of workers, so there is nothing to scale against."
@@ -141,7 +141,7 @@ def _name(key: _Key, result: Result) -> str:
 
 
 def _speed_ups(points: list[Point]) -> _Line:
-    """(workers, speed-up, low, high): rates over the median rate of the fewest workers."""
+    """Return (workers, speed-up, low, high): rates over the median rate of the fewest workers."""
     base = points[0].figures[RATE].median or 1.0
     out = []
     for point in points:

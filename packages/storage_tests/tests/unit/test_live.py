@@ -59,7 +59,7 @@ def test_a_point_has_the_rates_between_two_looks(seen: Live) -> None:
 def test_an_emulated_filers_stations_are_shown_once_they_are_there(seen: Live) -> None:
     busy = {"metadata": 1.0, "data": 0.0, "link": 0.0}
     seen.look()
-    with seen.beside(lambda: busy):
+    with seen.with_stations(lambda: busy):
         seen.look()
         busy["metadata"] = 1.5
         seen.look()

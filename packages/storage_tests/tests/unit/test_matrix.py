@@ -8,7 +8,7 @@ import pytest
 
 from experiments.result.schema import Estimate
 from storage_tests.fio import Done, FioRun, Ran, Way, elapsed_s, run_of
-from storage_tests.matrix import OPS, Matrix, MatrixLoad, caches_said
+from storage_tests.matrix import OPS, Matrix, MatrixLoad, caches_text
 
 MIB = 1 << 20
 NOTHING = Way(ios=0, bytes=0, runtime_ms=0, mean_ns=0.0, max_ns=0, bins={})
@@ -87,7 +87,7 @@ def point(read_s: float, ratio: float) -> Any:
     ],
 )
 def test_a_cache_that_answered_is_called_out(cells: list[tuple[float, float]], said: str) -> None:
-    assert caches_said([point(*cell) for cell in cells]).startswith(said)
+    assert caches_text([point(*cell) for cell in cells]).startswith(said)
 
 
 def test_a_cell_is_named_in_binary_units() -> None:

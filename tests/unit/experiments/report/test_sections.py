@@ -30,7 +30,7 @@ from experiments.workloads.discovery.sections.over_time import (
     phases,
     queue_depth,
 )
-from experiments.workloads.discovery.sections.r1 import beside_r1, one_or_two, r1_tables, sizes
+from experiments.workloads.discovery.sections.r1 import one_or_two, r1_comparison, r1_tables, sizes
 from experiments.workloads.discovery.sections.scaling import scaling
 from experiments.workloads.discovery.views import busiest, middle_run, point_name
 
@@ -114,7 +114,7 @@ def test_single_repeats_are_said_to_prove_nothing() -> None:
 
 def test_r1_stands_beside_ours_with_its_labels() -> None:
     """R1's rows as printed, ours labelled in the row itself, gains computed from elapsed times."""
-    (rows,) = tables(beside_r1(made.result(made.point(1), made.point(2, limited=True))))
+    (rows,) = tables(r1_comparison(made.result(made.point(1), made.point(2, limited=True))))
     assert rows[0][:4] == ["R1", "1", "10", "6:24:55"]
     assert [row[-1] for row in rows[:2]] == ["1.00×", "1.35×"]
     assert rows[2][0] == "ours; EMULATED FILER titan, scale 1/50"
@@ -124,14 +124,14 @@ def test_r1_stands_beside_ours_with_its_labels() -> None:
 
 def test_r1_scale_out_needs_two_numbers_of_databases() -> None:
     """The second table stands there only where the quantity was measured."""
-    alone = beside_r1(made.result())
+    alone = r1_comparison(made.result())
     assert len(tables(alone)) == 1
     assert "Scale-out is not shown" in said(alone)
-    both = beside_r1(scale_out())
+    both = r1_comparison(scale_out())
     assert [row[-1] for row in tables(both)[1]] == ["1.00×", "1.49×", "1.00×", "1.41×"]
     assert "R1 gains 1.49× from 1 to 2 databases at 30 workers; ours gains 1.41×" in said(both)
     shared = dataclasses.replace(scale_out(), conditions={"configuration": {"several_databases": "all of one source"}})
-    assert "Ours: all of one source." in said(beside_r1(shared))
+    assert "Ours: all of one source." in said(r1_comparison(shared))
 
 
 def test_r1_has_its_tables_for_each_setting() -> None:
@@ -155,12 +155,12 @@ def test_a_gain_inside_the_noise_is_none() -> None:
     """Repeats that mix must be called no difference."""
     rates = (40, 45, 50, 55, 60)
     noisy = [made.point(n, runs=[made.run(n, rate=r, repeat=i) for i, r in enumerate(rates)]) for n in (1, 2)]
-    assert "the repeats show no difference" in said(beside_r1(made.result(*noisy)))
+    assert "the repeats show no difference" in said(r1_comparison(made.result(*noisy)))
 
 
 def test_few_runs_prove_no_difference() -> None:
     alone = made.result(made.point(1, repeats=1), made.point(2, repeats=1))
-    assert "ours gains 1.74× from 1 to 2 workers; fewer than 5 repeats, which" in said(beside_r1(alone))
+    assert "ours gains 1.74× from 1 to 2 workers; fewer than 5 repeats, which" in said(r1_comparison(alone))
 
 
 def test_scaling_says_speed_up_and_efficiency() -> None:

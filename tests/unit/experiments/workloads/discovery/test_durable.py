@@ -9,7 +9,7 @@ import report_results as made
 
 from experiments.result.schema import Knee
 from experiments.workloads.discovery.result import DURABLE, CallUse, PhaseUse, Result, Run
-from experiments.workloads.discovery.telling import writes_told
+from experiments.workloads.discovery.telling import write_remarks
 
 
 def written(**calls: tuple[int, float]) -> PhaseUse:
@@ -39,9 +39,9 @@ def bounded(op: str, fsync: str) -> Result:
 
 
 def test_a_bound_on_writes_into_memory_says_so() -> None:
-    (said,) = writes_told(bounded("write", "none"))
+    (said,) = write_remarks(bounded("write", "none"))
     assert "copies into memory" in said
     assert "3.50 s for each GB at 1 worker x 4 slots" in said
-    assert writes_told(bounded("read", "none")) == writes_told(bounded("write", "file")) == []
+    assert write_remarks(bounded("read", "none")) == write_remarks(bounded("write", "file")) == []
     unbounded = dataclasses.replace(bounded("write", "none"), knee=None)
-    assert writes_told(unbounded) == []
+    assert write_remarks(unbounded) == []
