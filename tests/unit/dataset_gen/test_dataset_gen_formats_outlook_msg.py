@@ -180,15 +180,6 @@ def test_an_item_says_what_it_is() -> None:
         assert ole.root.clsid == "00020D0B-0000-0000-C000-000000000046"
 
 
-def test_an_item_of_properties_alone() -> None:
-    room = Named(mapi_mail.PSETID_APPOINTMENT, 0x8208, STRING)
-    message = Message(properties={0x001A001F: "IPM.Appointment", 0x0037001F: "Budget"}, named={room: "Room 2.07"})
-    found = oxmsg.Message.load(io.BytesIO(write_item(message)))
-    assert (found.message_class, found.subject) == ("IPM.Appointment", "Budget")
-    assert found.properties.str_prop_value(0x8000) == "Room 2.07"
-    assert list(found.attachments) == []
-
-
 def test_what_cannot_be_stored_is_refused() -> None:
     with pytest.raises(ValueError, match="0x0037001f"):
         write_item(Message({0x0037001F: b"bytes"}))
