@@ -199,7 +199,7 @@ Write = Callable[[list[Unit]], Iterator[Unit]]
 
 @contextmanager
 def _writing(planner: Planner, work: Path, processes: int) -> Iterator[Write]:
-    """What writes units, the largest first: this process when one is asked for, else so many others."""
+    """Yield the function that writes units, the largest first: in this process if `processes` is 1, else in a pool."""
     if processes == 1:
 
         def here(todo: list[Unit]) -> Iterator[Unit]:
@@ -245,7 +245,7 @@ def _processes(number: int, initializer: Callable[..., None], initial: Sequence[
 
 
 class _Here:
-    """What a process of the pool works with; set once by its initializer."""
+    """Workshop and directory of a process of the pool; set once by its initializer."""
 
     shop: Workshop
     work: Path

@@ -1,4 +1,4 @@
-"""What a builder hands back: the bytes, and the ground truth about them, by the columns of a manifest."""
+"""Result of a builder: the bytes, and the ground truth about them, by the columns of a manifest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Not frozen, though nothing changes them: a corpus has millions, and a frozen one takes three times as long to make.
 @dataclass(slots=True, kw_only=True)
 class Truth:
-    """What has to be found out about one item, wherever it is stored."""
+    """Ground truth about one item, wherever it is stored."""
 
     media_type: str
     size: int  # bytes

@@ -39,7 +39,7 @@ class CustodianMix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """What the totals have to be; 0 leaves one to chance."""
+    """Totals that the corpus must reach; 0 leaves one to chance."""
 
     items_per_gb: float = 0.0
     pages_per_item: float = 0.0
@@ -67,7 +67,7 @@ class MailMix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates:
-    """How often the same things are in several places."""
+    """Shares of files and attachments that are copies of others."""
 
     shared_attachments: Share = 0.0  # attachments that are one of the shared documents
     shared_members: Share = 0.0

@@ -92,7 +92,7 @@ class Dice:
         return max(low, min(high, int(median * power_of_two(sigma * self.normal()))))
 
     def noise(self, count: int) -> bytes:
-        """That many random bytes."""
+        """Return `count` random bytes."""
         return self._bits(count * 8).to_bytes(count, "little") if count else b""
 
 
@@ -143,5 +143,5 @@ def size_at(share: float, median: float, sigma: float, low: int, high: int) -> i
 
 @functools.lru_cache(maxsize=64)
 def running_totals(weights: tuple[float, ...]) -> tuple[float, ...]:
-    """What `Dice.weighted` takes."""
+    """Return the running totals that `Dice.weighted` takes."""
     return tuple(accumulate(weights))

@@ -189,7 +189,7 @@ class Workshop:
 
 
 def extension(fmt: str) -> str:
-    """What a file of that format ends with."""
+    """Return the extension of files of a format."""
     if fmt in faults.FILES:
         return faults.FILES[fmt][0]
     return archives.EXTENSIONS.get(fmt, fmt)

@@ -102,7 +102,7 @@ def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
 
 
 def _of_text(shop: Workshop, spec: FileSpec) -> m.Row:
-    """What the manifest has about a loose file's text because its order determines it."""
+    """Return the columns about a loose file's text that follow from its order."""
     if spec.fmt == LANGUAGE:
         return {m.LANGUAGE: spec.key.partition("/")[0]}
     if spec.fmt in WITH_TEXT and shop.profile.duplicates.near_copies:

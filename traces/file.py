@@ -38,7 +38,7 @@ class StoredStream(Stream, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Directory(Struct, frozen=True):
-    """What a reader must know before it reads any block; in the file as JSON with these fields."""
+    """Directory of a trace: a reader needs it before any block. The file holds it as JSON with these fields."""
 
     created: float
     duration_ns: Natural
@@ -50,12 +50,12 @@ class Directory(Struct, frozen=True):
 
     @property
     def calls(self) -> int:
-        """Of all streams."""
+        """Number of calls of all streams."""
         return sum(stream.calls for stream in self.streams)
 
     @property
     def node_count(self) -> int:
-        """Of all node blocks."""
+        """Number of nodes in all node blocks."""
         return sum(place.count for place in self.nodes)
 
 

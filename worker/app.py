@@ -82,7 +82,7 @@ class _Asking:
     number: int = 0  # the broker's, of the connection that it is asked on; 0: not known
 
     def no_more(self) -> None:
-        """Have the broker answer now: kombu waits for the answer when it closes, so that no message is lost in it."""
+        """Make the broker answer now: kombu waits for the answer when it closes, so that no message is lost in it."""
         if not self.number:
             return
         with contextlib.suppress(RedisError), connect(self.broker) as client:

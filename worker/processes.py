@@ -24,7 +24,7 @@ _PROC = Path("/proc")
 
 
 def die_with_parent(parent: int) -> None:
-    """Have this process killed when its parent dies; end it at once if the parent is gone already."""
+    """Request that the kernel kill this process when its parent dies; end it at once if the parent is gone already."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")

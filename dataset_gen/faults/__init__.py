@@ -17,7 +17,7 @@ __all__ = ["ATTACHABLE", "BUILDERS", "FILES", "HOSTILE_NAMES"]
 
 
 def zero_bytes(_order: Order) -> Made:
-    """Nothing at all; its exception follows from its size."""
+    """Build an empty file; its size makes the exception."""
     return leaf(b"", "inode/x-empty").spoiled("zero_bytes")
 
 

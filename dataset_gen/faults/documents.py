@@ -231,7 +231,7 @@ def corrupt_docx(order: Order) -> Made:
 
 
 def _part(package: bytes, name: bytes) -> tuple[int, int]:
-    """Where a part's packed bytes begin, and how many there are."""
+    """Return the offset of a part's packed bytes and their number."""
     start = package.index(name) + len(name)
     return start, int.from_bytes(package[start - len(name) - 12 : start - len(name) - 8], "little")
 

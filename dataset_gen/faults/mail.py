@@ -159,7 +159,7 @@ def _letter(order: Order, attached: tuple[tuple[str, Made], ...]) -> eml.Letter:
 
 
 def _encoded(data: bytes) -> int:
-    """Where the base64 of the last part begins."""
+    """Return the offset of the base64 of the last part."""
     return data.index(b"\n\n", data.rindex(b"Content-Transfer-Encoding: base64")) + 2
 
 
@@ -226,7 +226,7 @@ def partial_message(order: Order) -> Made:
 
 
 def headless_eml(order: Order) -> Made:
-    """What is left of a message whose header was lost: a text, whatever it is named."""
+    """Build a message without its header: a plain text, whatever its extension."""
     term = planted_token(order.dice)
     return text(order, 1800, (term,)).spoiled("headless_eml")
 

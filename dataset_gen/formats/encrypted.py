@@ -82,7 +82,7 @@ def _rc4(key: bytes, data: bytes) -> bytes:
 
 
 def _data_spaces() -> cfb.Storage:
-    """What declares the package as encrypted as a whole (2.1)."""
+    """Return the storage that declares the whole package as encrypted (2.1)."""
     reference = struct.pack("<II", 1, 0) + _padded("EncryptedPackage") + _padded("StrongEncryptionDataSpace")
     streams = {
         "Version": _padded("Microsoft.Container.DataSpaces") + struct.pack("<HHHHHH", 1, 0, 1, 0, 1, 0),

@@ -302,7 +302,7 @@ def _colour(dice: Dice, size: int) -> tuple[list[Entry], bytes]:
 
 
 def _tags(width: int, height: int, bits: tuple[int, ...], compression: int, photometric: int) -> list[Entry]:
-    """What describes a page of one strip."""
+    """Return the tags of a page of one strip."""
     return [
         long_tag(256, width),
         long_tag(257, height),
@@ -315,7 +315,7 @@ def _tags(width: int, height: int, bits: tuple[int, ...], compression: int, phot
 
 
 def build_tiff(order: Order) -> Made:
-    """As many pages as the bytes wanted need: a fax, a scanned letter, now and then a colour photograph."""
+    """Build as many pages as the requested size needs: a fax, a scanned letter, now and then a colour photograph."""
     dice = order.dice
     colour = order.size > 20_000 and dice.chance(0.3)
     page_bytes = _COLOUR_BYTES if colour else _PAGE_BYTES
@@ -428,7 +428,7 @@ _CODES: _Bits = [
 
 @functools.cache
 def _webp_header(height: int) -> tuple[int, int]:
-    """What comes before the pixels, as a number and its bits."""
+    """Return the bits that precede the pixels: their value as a number, and how many there are."""
     value = length = 0
     for part, bits in [(0x2F, 8), (_WEBP_WIDTH - 1, 14), (height - 1, 14), (0, 1), (0, 3), *_CODES]:
         value |= part << length

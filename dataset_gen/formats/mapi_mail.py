@@ -157,7 +157,7 @@ NamedProperties: TypeAlias = Mapping[Named, Value]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What an item has in addition to the fields of its mail."""
+    """Properties of an item in addition to those of its mail."""
 
     message_class: str = "IPM.Note"
     properties: Mapping[int, Value] = field(default_factory=dict)  # these go over those of the mail

@@ -183,7 +183,7 @@ def _receipt(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
 
 
 def _report(form: MailForm) -> dict[int, mapi.Value]:
-    """What every receipt states ([MS-OXOMSG] 2.2.2)."""
+    """Return the properties that every receipt has ([MS-OXOMSG] 2.2.2)."""
     when = mapi.filetime(form.sent or 0)
     tag = hashlib.sha256(form.message_id.encode()).digest()
     return {0x00320040: when, 0x002A0040: when, 0x00310102: tag}  # ReportTime, ReceiptTime, ReportTag
@@ -214,7 +214,7 @@ def _meeting(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
 
 
 def _calendar(form: MailForm, dice: Dice) -> dict[mapi.Named, mapi.Value]:
-    """When, how long, where ([MS-OXOCAL] 2.2.1)."""
+    """Return time, length and place of a meeting ([MS-OXOCAL] 2.2.1)."""
     starts = (form.sent or 0) // 1800 * 1800 + 86_400 * dice.between(1, 20)
     minutes = 30 * dice.between(1, 6)
     return {

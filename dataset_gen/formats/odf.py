@@ -133,8 +133,8 @@ def build_odt(order: Order) -> Made:
 
 
 def build_ods(order: Order) -> Made:
-    """As many rows as the bytes wanted need, over several sheets, the last of several hidden; big ones have a
-    picture."""
+    """Build as many rows as the requested size needs, over several sheets of which the last is hidden; big workbooks
+    have a picture."""
     dice = order.dice
     package = _Package(ODS)
     packed = order.size - 1600

@@ -236,7 +236,7 @@ def _rows(dice: Dice, count: int, terms: tuple[str, ...]) -> str:
 
 
 def build_xlsx(order: Order) -> Made:
-    """As many rows as the bytes wanted need, over several sheets; big ones have a picture."""
+    """Build as many rows as the requested size needs, over several sheets; big workbooks have a picture."""
     dice = order.dice
     package = Package(XLSX, "xl")
     packed = order.size - 2600

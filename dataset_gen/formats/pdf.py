@@ -110,7 +110,8 @@ def build(order: Order) -> Made:
 
 
 def _text_pages(order: Order, count: int, *, terms: Sequence[str]) -> list[bytes]:
-    """What is written on each page: lines in parentheses, each with the operator that shows it and moves on."""
+    """Return the text of each page: lines in parentheses, each with the operator that shows it and starts a new
+    line."""
     lines = [f"{term}." for term in terms] if count else []
     lines += prose().lines(order.dice, count * 3600, accented=True) if count else []
     joined = [lines[page * _LINES : (page + 1) * _LINES] for page in range(count)]

@@ -151,7 +151,7 @@ _PACKED = ("xlsx", "pdf", "txt", "docx")
 
 @dataclass(slots=True)
 class _Parts:
-    """What the slides are made of, and the children this makes."""
+    """Records of the slides, and the children built for them."""
 
     slides: list[bytes] = field(default_factory=list)
     listed: list[bytes] = field(default_factory=list)  # of the slide list: reference and outline of each

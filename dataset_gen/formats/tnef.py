@@ -184,7 +184,7 @@ def build(order: Order) -> Made:
 
 
 def _attached(order: Order) -> tuple[list[MailAttachment], tuple[Placed, ...]]:
-    """What the message carries, and the truth about it."""
+    """Return the attachments of the message and their ground truth."""
     dice = order.dice
     attached: list[MailAttachment] = []
     children: list[tuple[str, Made]] = []

@@ -32,7 +32,7 @@ def record(kind: int, data: bytes = b"") -> bytes:
 
 
 def build(order: Order) -> Made:
-    """As many rows as the bytes wanted need, over several sheets; the last one is hidden in some workbooks."""
+    """Build as many rows as the requested size needs, over several sheets; some workbooks hide the last one."""
     dice = order.dice
     rows = max(3, (order.size - _FIXED) // _ROW_BYTES)
     counts = [min(_ROWS_A_SHEET, rows - start) for start in range(0, rows, _ROWS_A_SHEET)]

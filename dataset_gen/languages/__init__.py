@@ -66,7 +66,7 @@ def texts(place: Path = TEXTS) -> dict[str, str]:
 
 @functools.cache
 def own_texts() -> dict[str, str]:
-    """Those of the archive, kept, in order of language."""
+    """Return the texts of the archive, sorted by language."""
     return dict(sorted(texts().items()))
 
 
@@ -90,7 +90,7 @@ def _written(text: str, charset: str) -> str:
 
 
 class Manner(StrEnum):
-    """How a text is written down. The last four are UTF-8."""
+    """Form in which a text is written. The last four are UTF-8."""
 
     TXT = "txt"
     CSV = "csv"
@@ -134,8 +134,8 @@ def states(charset: str, manner: Manner) -> tuple[str, ...]:
 
 
 def false_label(charset: str, number: int) -> str:
-    """What is declared of file `number` instead of its charset, which its bytes contradict: ASCII or UTF-8 by turns, of UTF-8
-    and of what has no bytes above ASCII windows-1252."""
+    """Return the wrong charset that file `number` declares: ASCII and UTF-8 in turn; windows-1252 for UTF-8 and for
+    charsets without bytes above ASCII."""
     return "windows-1252" if charset in ("utf-8", *SHIFTED) else _FALSE[number % 2]
 
 
@@ -172,7 +172,8 @@ def in_forms(text: str, language: str) -> str:
 
 @functools.cache
 def _forms(wide: bool) -> dict[int, str]:
-    """By code point: of the blocks from vertical forms to half and full width, what is a form of one character."""
+    """Map code points to their forms of one character, from the Unicode blocks between Arabic forms and half and full
+    width."""
     sorts = ("<vertical>", "<narrow>", "<wide>") if wide else ("<isolated>",)
     out: dict[int, str] = {}
     for code in (*range(0xFB50, 0xFE00), *range(0xFE10, 0xFF00), *range(0xFF00, 0xFFE0)):
@@ -305,7 +306,7 @@ def _mail(text: bytes, label: str) -> bytes:
 
 
 def _label(charset: str) -> str:
-    """As mail and pages call it."""
+    """Return a charset's name in mail and HTML pages."""
     if charset in _LABELS:
         return _LABELS[charset]
     if charset.startswith("cp125"):

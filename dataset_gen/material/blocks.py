@@ -40,7 +40,7 @@ class SeriesFile:
 
     @property
     def name(self) -> str:
-        """Its path below a custodian's directory."""
+        """Path of the file below a custodian's directory."""
         if self.series.kind not in _CHAINS:
             ending = "root" if self.series.kind == "scientific" else "bin"
             return f"{self.series.kind}/{self.number // 100:03d}/{self.series.kind}-{self.number:05d}.{ending}"
@@ -88,7 +88,7 @@ def write_series(file: SeriesFile, seed: int, put: Callable[[bytes], object]) ->
 
 
 def series_blocks(file: SeriesFile, seed: int) -> Iterator[bytes]:
-    """Its bytes, a block at a time."""
+    """Yield the bytes of a file, a block at a time."""
     kind = file.series.kind
     if kind == "zeros":
         zeros = bytes(BLOCK)
@@ -177,7 +177,7 @@ _AT_ONCE = 256 * SIZE
 
 @dataclass(slots=True)
 class Blocks:
-    """What the blocks of some files came to."""
+    """Counts of the blocks of some files."""
 
     blocks: int = 0
     zero: int = 0

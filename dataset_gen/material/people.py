@@ -1,4 +1,4 @@
-"""Who writes and where files are: people, file names and folder names."""
+"""People, file names and folder names."""
 
 from __future__ import annotations
 

@@ -40,12 +40,12 @@ class SystemFile:
 
     @property
     def key(self) -> str:
-        """What its bytes follow from."""
+        """Key that determines the bytes of the file."""
         return f"{SYSTEM}{self.number}"
 
     @property
     def mtime_ns(self) -> int:
-        """When it was installed."""
+        """Time at which the file was installed."""
         return (_INSTALLED + self.number * 60) * 1_000_000_000
 
 

@@ -132,7 +132,7 @@ def _sentences(words: Sequence[str], count: int, *, between: str = " ", stop: st
 
 @functools.cache
 def prose() -> Prose:
-    """This process's pool (0.5 s to build, then shared)."""
+    """Return the pool of sentences of this process (0.5 s to build, then shared)."""
     plain = _sentences(vocabulary(), SENTENCES)
     dice = Dice(_SEED + 2)
     accented, foreign = [], _ACCENTED.split()
@@ -145,7 +145,7 @@ def prose() -> Prose:
 
 @functools.cache
 def foreign(language: str) -> tuple[str, ...]:
-    """This process's sentences of another language (30 ms to build)."""
+    """Return the sentences of another language (30 ms to build, once in each process)."""
     words = Text(Locale(language), seed=_SEED).words(quantity=12_000)
     known = dict.fromkeys(w.lower() for w in words if w.isalpha() and len(w) > 1 and _writable(w.lower(), language))
     dice = Dice(_SEED + 3)

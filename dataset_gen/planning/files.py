@@ -320,7 +320,7 @@ class Planner:
         ]
 
     def _faults(self) -> list[FileSpec]:
-        """At least one of each kind that the profile has."""
+        """Plan the faults of the profile: at least one file of each kind."""
         dice = Dice(derive(self.seed, "faults"))
         files = self.raw / ITEM_BYTES
         out = []

@@ -30,7 +30,7 @@ class Goal:
 
 
 def goal_of(profile: Profile, scale: float) -> Goal:
-    """What the profile wants at that scale."""
+    """Return the totals that the profile demands at that scale."""
     raw = profile.raw_bytes * scale
     items = profile.targets.items_per_gb * raw / 1e9
     return Goal(

@@ -40,7 +40,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What came of it."""
+    """Result of a check of a corpus."""
 
     description: dict[str, Any]
     files: int

@@ -1,4 +1,4 @@
-"""What a corpus is, measured from its manifest: totals, hashes, and the distributions as they came out."""
+"""Facts of a corpus, measured from its manifest: totals, hashes, and the actual distributions."""
 
 from __future__ import annotations
 

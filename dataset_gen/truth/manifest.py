@@ -186,7 +186,8 @@ def _numbered(table: pa.Table, first: int, groups: npt.NDArray[np.int64], system
 
 
 def _groups(parts: Sequence[Path]) -> npt.NDArray[np.int64]:
-    """For each row the number of the first row with the same bytes; -1 where it is alone or has no bytes."""
+    """Return for each row the number of the first row with the same bytes; -1 for a row that is alone or has no
+    bytes."""
     halves: list[npt.NDArray[np.uint64]] = []
     sizes: list[npt.NDArray[np.int64]] = []
     for part in parts:

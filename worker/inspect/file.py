@@ -120,7 +120,7 @@ _OWN = {"passwords": NO_PASSWORDS}  # of this process, which inspects nothing el
 
 
 def use_passwords(bank: Mapping[str, int]) -> None:
-    """Have this process try the passwords of a bank, password → line."""
+    """Set the passwords that this process tries: password → line."""
     _OWN["passwords"] = Passwords(bank)
 
 

@@ -116,7 +116,7 @@ class _Process:
 
 @dataclass(slots=True)
 class InspectPool:
-    """At most `most` processes, each of which calls `begin` first. Close the pool, or use it as a context.
+    """Pool of `most` processes at most, each of which calls `begin` first. Close the pool, or use it as a context.
 
     `meanwhile`: called once, in this process, while the first processes are busy."""
 
@@ -133,7 +133,7 @@ class InspectPool:
         self.close()
 
     def schedule(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Work:
-        """Have a process call this as soon as one is idle; the call and its result are pickled."""
+        """Schedule a call in the first idle process; the call and its result are pickled."""
         work = Work(self, (function, args, kwargs))
         self._waiting.append(work)
         self._hand_out()

@@ -286,7 +286,7 @@ class Agent:
         return clients.ready()
 
     def _act(self, order: Act) -> object:
-        """Have the clients execute an order, without the lock: it may take long, and a lost lease must end them."""
+        """Pass an order to the clients, without the lock: it may take long, and a lost lease must end them."""
         if self._run != order.run or self._clients is None:
             raise UsageError(f"this member has no clients of run {order.run}")
         return self._clients.act(order.order)

@@ -92,7 +92,7 @@ _RENDER: list[Render] = [rendered]
 
 
 def render_by(render: Render) -> None:
-    """Have `render` open items, for the rest of this process (worker.sandbox)."""
+    """Open items with `render` for the rest of this process (worker.sandbox)."""
     _RENDER[:] = [render]
 
 

@@ -145,7 +145,7 @@ class Ended:
 def convert(
     office: Office, names: Sequence[str], place: Path, bounds: Bounds, alive: Callable[[], None], ending: str = "pdf"
 ) -> Ended:
-    """Have LibreOffice make `out/NAME.ENDING` of every `in/NAME.SUFFIX` below `place`, in that order, as far as it
+    """Convert every `in/NAME.SUFFIX` below `place` to `out/NAME.ENDING` with LibreOffice, in that order, as far as it
     gets. `alive` is called regularly while it runs."""
     profile = place / "profile"
     (profile / "user").mkdir(parents=True)
@@ -518,5 +518,5 @@ class OfficeTexts(LeafHandler):
 
 
 def read_by_office(scratch: Path) -> None:
-    """Have LibreOffice read what no handler here reads, for the rest of this process."""
+    """Read formats without a handler here with LibreOffice, for the rest of this process."""
     registry.replace((OfficeTexts(scratch),))

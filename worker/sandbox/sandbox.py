@@ -433,8 +433,8 @@ def sandboxed_rendering(sandbox: Sandbox) -> Any:
 
 
 def install(sandbox: Sandbox) -> None:
-    """Have this process identify and parse nothing itself from now on: every handler it gets forwards to the sandbox.
-    Waits until the sandbox is running: otherwise the fork server's loading would be charged to an item's time."""
+    """Replace identification and every handler of this process by ones that forward to the sandbox. Waits until the
+    sandbox is running: otherwise the fork server's loading would be charged to an item's time."""
     registry.replace(sandboxed(handler, sandbox) for handler in sandbox.introduced())
     identify_by(sandbox.identify)
     render_by(sandboxed_rendering(sandbox))

@@ -34,7 +34,7 @@ _PERMUTE = bytes(_PLAIN.index(value) for value in range(256))
 
 
 class Crypt(IntEnum):
-    """How data blocks are stored. None of them keeps anything secret: there is no key."""
+    """Encoding of data blocks. None of them keeps anything secret: there is no key."""
 
     NONE = 0
     PERMUTE = 1  # "compressible encryption", the default of Outlook

@@ -17,7 +17,7 @@ _BRANCH = struct.Struct("<QQQ")
 
 
 def signature(offset: int, bid: int) -> int:
-    """What a page or block at `offset` with that id is signed with (5.5): of the lower 32 bits only."""
+    """Return the signature of the page or block `bid` at `offset` (5.5); only the lower 32 bits count."""
     mixed = offset ^ bid
     return (mixed >> 16 ^ mixed) & 0xFFFF
 
@@ -85,7 +85,7 @@ class _Section:
         self.runs: list[tuple[int, int]] = []  # those before it; between two runs there is a gap
 
     def take(self, size: int, align: int) -> int | None:
-        """Where `size` bytes may go, or None if they do not fit."""
+        """Reserve `size` bytes and return their offset; None if they do not fit."""
         at = -(-self.end // align) * align
         if at + size > SPAN:
             return None

@@ -42,7 +42,7 @@ HELPS = 0.05  # of the rate: what more paths have to bring
 
 @dataclass(frozen=True, slots=True)
 class AnalysisLoad(At):
-    """So many clients on so many paths; scheduler and read-ahead are what was asked for."""
+    """Number of clients and paths, with the requested scheduler and read-ahead."""
 
     paths: int
     clients: int
@@ -89,7 +89,7 @@ AnalysisResult = ResultOf[AnalysisPoint]
 
 
 def run_of(seen: AnalysisRun) -> AnalysisRun:
-    """With every figure of it."""
+    """Return the run with all of its figures."""
     from replay.runs import replayed_latencies  # what reads traces is slow to come
 
     assert seen.found is not None
@@ -126,11 +126,12 @@ class AnalysisTelling(ProfileTelling):
     """`surroundings` as those of every profile."""
 
     def sentence(self, points: Sequence[AnalysisPoint]) -> str:
-        """Of every line of points that differ in their paths only."""
+        """Return the answers of all series of points that differ only in their paths."""
         return "; ".join(answer(line) for line in lines(points).values())
 
     def warnings(self, points: Sequence[AnalysisPoint]) -> Sequence[str]:
-        """What could not be set, what was not as recorded."""
+        """Return the warnings: settings that were not in force, calls that ended otherwise than recorded, shared
+        devices."""
         runs = [run for point in points for run in point.repeats]
         refused = dict.fromkeys(why for run in runs for one in run.tuned for why in one.refused)
         asked = [f"the requested settings were not in force: {why}" for why in refused]
@@ -169,7 +170,7 @@ _HOW = "edbench discover DIR --workers 1 --slots 1 --trace"
 
 
 class AnalysisSettings(ProfileSettings):
-    """Of profile `analysis-replay`."""
+    """Settings of profile `analysis-replay`."""
 
     trace: str = Field("", description=f"trace to replay: {_HOW}")
     clients: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = Field(
@@ -210,7 +211,8 @@ class AnalysisReplay(Profile[AnalysisSettings]):
     axis: ClassVar[str] = "paths"
 
     def check(self) -> None:
-        """Raises UsageError without a trace, and for one that cannot be divided among so many paths."""
+        """Check the settings. Raises UsageError without a trace, and for a trace that cannot be divided among so many
+        paths."""
         if not self.settings.trace:
             raise UsageError(f"analysis-replay plays a trace: --set trace=FILE; {_HOW} records one")
         numbers = self._numbers
@@ -236,7 +238,8 @@ class AnalysisReplay(Profile[AnalysisSettings]):
                             shared=False, seed=self.settings.seed)  # fmt: skip
 
     def _compiled(self, clients: int, paths: int) -> Program:
-        """To be asked, not to be played. Raises UsageError for a file that is no trace, StorageFault where it cannot be written."""
+        """Compile the trace in a temporary directory, for its figures only. Raises UsageError if the file is no trace,
+        StorageFault if it cannot be written."""
         with (
             tempfile.TemporaryDirectory(prefix="edbench-analysis-") as directory,
             open_trace(Path(self.settings.trace)) as trace,
@@ -337,7 +340,7 @@ _R5_CLIENTS = 64
 
 
 def _enough_for_r5(result: AnalysisResult) -> float | None:
-    """With as many clients as the report had, of the settings with the most calls a second."""
+    """Answer with the report's number of clients, for the settings that reach the most calls a second."""
     of = [line for (clients, *_), line in lines(result.points).items() if clients == _R5_CLIENTS]
     if not of:
         return None

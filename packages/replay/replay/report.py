@@ -71,7 +71,7 @@ def curves(result: runs.ReplayResult) -> Section:
 
 
 def lines_of(point: runs.ReplayPoint) -> dict[str, float]:
-    """What the latency panels show of a point, microseconds by the line's name: medians of its repeats."""
+    """Return the lines of a point in the latency panels: microseconds by name, medians of its repeats."""
     names = {line: f"{line.replace(' ', '_')}_us" for line in LINES}
     return {line: point.figures[name].median for line, name in names.items() if name in point.figures}
 
@@ -133,7 +133,7 @@ def _curves_times(axes: plots.Axes, what: str, together: Mapping[str, Sequence[r
 
 
 def _key(axes: plots.Axes, storages: Sequence[str]) -> None:
-    """What colours and lines mean, in the panel that has no data."""
+    """Draw the legend of colours and lines in the panel without data."""
     axes.axis("off")
     for number, storage in enumerate(storages):
         axes.plot([], [], color=series_colour(number), marker=marker(number), markersize=5, label=storage)
@@ -271,7 +271,7 @@ def _with_sizes(op: str, one: Latency) -> Iterator[tuple[str, Times]]:
 
 
 def beside_the_trace(result: runs.ReplayResult) -> Section:
-    """What was recorded, what its replay gave, and whether the bounds are kept."""
+    """Return the section that compares the trace with its replay and judges the bounds."""
     parts: tuple[Part, ...]
     if result.fidelity is None:
         parts = (
@@ -440,7 +440,8 @@ _MOST_LINES = 5
 
 
 def timeline(result: runs.ReplayResult) -> Section:
-    """For each storage a figure, with a line for the trace and one for each number of clients."""
+    """Return a section with a figure for each storage; it has a line for the trace and one for each number of
+    clients."""
     together = runs.by_storage(result.points)
     names = [NAME] if len(together) == 1 else [f"{NAME}-{number}" for number in range(1, len(together) + 1)]
     parts = [

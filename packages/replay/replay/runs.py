@@ -32,7 +32,7 @@ from traces.model import Trace
 
 
 class Scaling(enum.StrEnum):
-    """Of the numbers of clients of an experiment with one trace."""
+    """Scaling of an experiment with one trace, by its numbers of clients."""
 
     STRONG = "strong"  # one data set, dealt out to them
     WEAK = "weak"  # a data set for each clone of the trace: so many clients, so much work
@@ -47,7 +47,8 @@ _SAID = {
 
 
 def scaling_of(streams: int, clients: Iterable[int]) -> Scaling:
-    """Of a trace with so many streams. As many clients as streams alone are one data set: strong."""
+    """Return the scaling of these numbers of clients. Strong: they all replay one data set, also if as many as the
+    streams."""
     numbers = set(clients)
     if all(data_sets(streams, number) == 1 for number in numbers):
         return Scaling.STRONG
@@ -62,7 +63,7 @@ def parse_scaling(text: str | None) -> Scaling | None:
 
 
 def refuse_other_scaling(scaling: Scaling | None, streams: int, clients: int) -> None:
-    """Raises UsageError where so many clients are not of the scaling that was asked for; None: any may be."""
+    """Raise UsageError if so many clients do not fit the requested scaling; None fits any number."""
     if scaling is Scaling.STRONG and clients > streams:
         raise UsageError(
             f"--scaling strong: the trace has {streams} streams to deal out, not enough for {clients} clients; record with"
@@ -75,7 +76,7 @@ def refuse_other_scaling(scaling: Scaling | None, streams: int, clients: int) ->
 
 
 def said(scaling: Scaling, streams: int) -> str:
-    """For the first line."""
+    """Return the text about the scaling for the first line."""
     return _SAID[scaling].format(streams=f"{streams} clients" if streams > 1 else "client")
 
 
@@ -91,7 +92,7 @@ LEVELS = "levels"  # in place of a speed: parts of a peak
 
 @dataclass(frozen=True, slots=True, order=True)
 class Load(schema.At):
-    """So many clients on one storage; of kind `load` at so much of a peak."""
+    """Number of clients on one storage; kind `load` adds the level, a share of a peak."""
 
     storage: str  # "local storage (ext4)", or the emulated filer's label
     clients: int
@@ -100,7 +101,7 @@ class Load(schema.At):
 
     @property
     def level(self) -> int | str:
-        """What distinguishes it from the others of its storage: clients, or the level."""
+        """Value that distinguishes the load from others on its storage: clients, or the level."""
         return self.clients if self.percent is None else self.on("percent")
 
     def on(self, axis: str) -> str:
@@ -116,7 +117,7 @@ class Load(schema.At):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """How far one client was behind its intended starts when it was most so: the streams that it plays, together."""
+    """Greatest lag of one client behind its intended starts, over the streams that it replays."""
 
     client: int
     streams: tuple[str, ...]  # worker/slot
@@ -243,7 +244,7 @@ LEAST_SECONDS = 1.0  # a client that was never later is not behind
 
 
 def backlogs(clients: Sequence[ReplayClient], streams: Sequence[Sequence[str]]) -> tuple[Backlog, ...]:
-    """Of clients whose calls had a schedule and that were behind it, the worst first. `streams`: of each client."""
+    """Return the clients that fell behind their schedule, the worst first. `streams`: the streams of each client."""
     found = []
     for client in clients:
         seen = ClientResult.from_json(client.result["found"])
@@ -310,7 +311,7 @@ def _compared(what: str, recorded: float, replayed: float, bound: float | None, 
 
 
 def replayed_latencies(client_result: ClientResult, *, response: bool) -> dict[str, Latency]:
-    """By op label and ALL; response times, or else service times."""
+    """Return the latencies by op label and ALL: response times, or service times."""
     totals = {}
     for op, one in client_result.ops.items():
         totals[op] = CallSum(
@@ -324,7 +325,7 @@ def replayed_latencies(client_result: ClientResult, *, response: bool) -> dict[s
 
 
 def _latencies_of(totals: Mapping[Op, CallSum]) -> dict[str, Latency]:
-    """By op label, and of all calls together."""
+    """Return the latencies by op label, and under ALL those of all calls together."""
     out = {op.label: latency(one.calls, one.bytes, one.errors, one.histogram, one.max_ns) for op, one in totals.items()}
     if not totals:
         return out

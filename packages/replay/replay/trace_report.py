@@ -56,7 +56,7 @@ def trace_figures(info: Mapping[str, Any]) -> Iterator[Drawn]:
 
 
 def op_mix(ops: Mapping[str, Any]) -> Figure:
-    """For each op its share of the calls and its share of their time."""
+    """Draw each op's share of the calls and of their time."""
     busy = sum(of["busy_s"] for of in ops.values()) or 1.0
     names = list(ops)
     with drawing():

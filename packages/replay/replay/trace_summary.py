@@ -70,7 +70,7 @@ class Files:
 
 @dataclass(slots=True)
 class TreeShape:
-    """What the nodes of a trace look like."""
+    """Sizes, depths and names of the nodes of a trace."""
 
     existing: Files = field(default_factory=Files)
     made: Files = field(default_factory=Files)
@@ -302,7 +302,7 @@ class ConcurrencyInfo(TypedDict):
 
 
 class TimelineInfo(TypedDict):
-    """By bins of the trace's time."""
+    """Calls and calls in flight, by bins of the trace's time."""
 
     bin_s: float
     calls: dict[str, list[int]]
@@ -334,7 +334,7 @@ class TreeInfo(TypedDict):
 
 
 class TraceInfo(TypedDict):
-    """What a trace holds. Percentiles are at most 3.2 % off (core.histogram)."""
+    """Summary of a trace. Percentiles are at most 3.2 % off (core.histogram)."""
 
     schema: str
     bytes: int

@@ -69,7 +69,7 @@ def numbers_by_member(plan: ReplayPlan, members: int) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """Where clients play."""
+    """Hosts on which the clients of a run play."""
 
     play: Callable[[], list[Played]]  # all start, and are through when it returns
     processors: float
@@ -104,7 +104,7 @@ class Replays(Workload):
         self._recorded: RecordedFigures
 
     def loads(self, clients: int = 1) -> list[Load]:
-        """So many clients on each storage, in the order asked for."""
+        """Return the loads: so many clients on each storage, in the requested order."""
         return [Load(storage, clients) for storage in self._filers]
 
     @contextmanager
@@ -124,7 +124,8 @@ class Replays(Workload):
         yield lambda: self._observed(turn)
 
     def _observed(self, turn: Turn) -> Observed:
-        """Raises UsageError before anything is made, StorageFault, RunFailed in one line when a client died, Interrupted."""
+        """Run the repeat. Raises UsageError before anything is made, StorageFault, RunFailed if a client died,
+        Interrupted."""
         at, order = cast(Load, turn.at), self._order
         choice = replace(order, speed=self._speed(at)).choice(at.clients)
         self._levels |= at.percent is not None
@@ -177,7 +178,7 @@ class Replays(Workload):
             yield compile_replay(self._trace, choice.plan(self._trace.header), Path(directory) / "program")
 
     def _beside(self, clients: Sequence[ReplayClient], played: Sequence[Played]) -> dict[str, Any]:
-        """What is known besides of a run: as `ReplayRun.job` has it."""
+        """Return the remaining facts of a run, for `ReplayRun.job`."""
         merged = merge_results(ClientResult.from_json(one.result["found"]) for one in clients)
         over = [one.wire_read_bytes for one in played if one.wire_read_bytes is not None]
         read = merged.ops[Op.READ].bytes if Op.READ in merged.ops else 0
@@ -228,7 +229,8 @@ class Replays(Workload):
 
     @contextmanager
     def _at_members(self, system: System, choice: ReplayChoice, filer: str, replay: str) -> Iterator[Site]:
-        """Raises UsageError for a path that members do not see, HostLost, SystemFault."""
+        """Yield the site whose clients are at members. Raises UsageError for a path that members do not see, HostLost,
+        SystemFault."""
         places = [place_at(Path(path), system.admission.roots) for path in choice.paths]
         if None in places:
             raise UsageError(f"the members do not see every --path; each has to be below {system.settings.storage}")
@@ -258,7 +260,7 @@ class Replays(Workload):
             yield Site(play=play, processors=usable(members, "processors"), hosts=lambda: tuple(working.left))
 
     def _speed(self, at: Load) -> float:
-        """What makes the trace's calls come at the level's rate; of a load without levels the order's."""
+        """Return the speed at which the trace's calls come at the level's rate; without levels, the order's speed."""
         if at.percent is None:
             return self._order.speed
         plan = replace(self._order, speed=1.0).choice(at.clients).plan(self._trace.header)
@@ -281,14 +283,14 @@ class Replays(Workload):
         return self._ceilings[clients]
 
     def _ceiling(self, clients: int) -> ClientResult:
-        """What they make of the calls on null storage, all at the same time. Raises RunFailed, SystemFault."""
+        """Measure the clients on null storage, all at the same time. Raises RunFailed, SystemFault."""
         choice = replace(self._order.choice(clients), paths=(), speed=0.0, closed=False)
         replay = secrets.token_hex(_RUN_DIGITS // 2)
         with self._players(choice, replace(self._settings, filer="none"), None, replay) as site:
             return merge_results(one.merged for one in site.play())
 
     def surroundings(self) -> dict[str, Any]:
-        """What was asked for, the trace, and the places."""
+        """Return the settings, the trace and the places."""
         order = self._order
         cache = filer_cache(order.paths[0], self._settings.filer_cache)
         filers = [emulated(filer) for filer in self._filers.values()]
@@ -343,7 +345,7 @@ def _shown(trace: Path, storage: Path) -> Iterator[Path]:
 
 
 def _call_time(clients: Sequence[ReplayClient], merged: ClientResult) -> dict[str, Any] | None:
-    """What the time inside calls was: each client has read what a worker reads of a slot, before and after all calls."""
+    """Split the time inside calls, from what each client read of itself before and after its calls."""
     step = math.ceil(merged.elapsed_s) + 1
     calls = {
         int(op): CallSum(calls=one.calls, bytes=one.bytes, errors=one.errors, total_ns=one.service_total_ns,
@@ -361,7 +363,7 @@ def _hash(file: Path) -> str:
 
 
 def refuse_bounds_on_nothing(bounded: Iterable[str], trace: RecordedFigures) -> None:
-    """Raises UsageError for a bound on an op that the trace has not: every load would keep it."""
+    """Raise UsageError for a bound on an op that the trace lacks: every load would keep it."""
     lacking = [op for op in bounded if op not in trace.latency]
     if lacking:
         there = ", ".join(op for op in trace.latency if op != ALL)

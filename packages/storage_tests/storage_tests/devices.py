@@ -1,13 +1,13 @@
-"""What the file systems and block devices under test do: O_DIRECT, space in use, scheduler and read-ahead.
+"""O_DIRECT, space in use, scheduler and read-ahead of the file systems and block devices under test.
 
-`direct_on` tries whether O_DIRECT is accepted and bypasses this host's page cache (open(2), mincore(2)). tmpfs accepts it since
-Linux 6.6 and has only its cache; btrfs accepts it and reads compressed data through the cache. A file system on a loop device
-accepts it, and the device then uses the cache for its file unless it was set up with direct I/O (losetup(8), `--direct-io`). A
-loop device below a device mapper (LVM, dm-crypt) is not seen.
+`direct_on` tries whether O_DIRECT is accepted and bypasses this host's page cache (open(2), mincore(2)). tmpfs accepts
+it since Linux 6.6 and has only its cache; btrfs accepts it and reads compressed data through the cache. A file system
+on a loop device accepts it, and the device then uses the cache for its file unless it was set up with direct I/O
+(losetup(8), `--direct-io`). A loop device below a device mapper (LVM, dm-crypt) is not detected.
 
-`tuned` sets scheduler and read-ahead for a while. They belong to the host and not to a directory: their values are written to a
-file per device first, so that the next test on this host restores them after kill -9 (a restart of the host restores them, too).
-A user who may not set them gets a warning."""
+`tuned` sets scheduler and read-ahead for a while. They belong to the host and not to a directory: their values are
+written to a file per device first, so that the next test on this host restores them after kill -9 (a restart of the
+host restores them, too). A user who may not set them gets a warning."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DEVICES = Path("/sys/dev/block")  # in it: MAJOR:MINOR, a link to the device's 
 
 
 class Direct(StrEnum):
-    """What came of it."""
+    """Result of a try of O_DIRECT."""
 
     WORKS = "past this host's page cache"
     REFUSED = "not taken"
@@ -83,7 +83,7 @@ def _through_loop(directory: Path) -> bool:
 
 
 def loops_through_cache(device: Path) -> bool:
-    """Of a block device's folder in sysfs, or a partition's: whether it is a loop device without direct I/O."""
+    """Return whether a block device or partition, given by its folder in sysfs, is a loop device without direct I/O."""
     there = device.resolve()
     for folder in (there, there.parent):
         try:
@@ -133,7 +133,7 @@ def usage_at_rest(
 
 
 def synced(root: Path) -> None:
-    """What is not written yet takes no space yet. Raises OSError."""
+    """Flush the file system: what is not written yet takes no space yet. Raises OSError."""
     descriptor = os.open(root, os.O_RDONLY)
     try:
         syncfs(descriptor)
@@ -214,7 +214,7 @@ def restore_dead(ledger: Path = LEDGER) -> None:
 
 
 def _set(queue: Path, wanted: dict[str, str], ledger: Path, back: contextlib.ExitStack) -> Iterator[str]:
-    """What of it could not be set."""
+    """Set the values, and restore them at the end; yield why some could not be set."""
     before = {name: value for name in wanted if (value := _read(queue, name))}
     file = ledger / f"{queue.parent.name}.json"
     try:
@@ -245,7 +245,7 @@ def _restore(queue: Path, values: dict[str, Any]) -> None:
 
 
 def _read(queue: Path, name: str) -> str:
-    """What is in force: of schedulers the one in brackets."""
+    """Read the value in force; of schedulers it is the one in brackets."""
     try:
         text = (queue / name).read_text().strip()
     except OSError:

@@ -57,7 +57,7 @@ class Job:
 
 
 def job_file(jobs: Sequence[Job], *, log: str) -> str:
-    """Its text. `log`: prefix of the files with bytes a second, by second."""
+    """Return the text of the job file. `log`: prefix of the files with bytes a second, by second."""
     common = [
         "[global]",
         "thread=1",
@@ -146,7 +146,7 @@ class Ran:
 
 
 def ran(document: Mapping[str, Any], directory: Path, log: str, text: str, began: float) -> Ran:
-    """Of what fio wrote; raises RunFailed where a job had an error, or what is there is not of fio's."""
+    """Return the result in fio's output. Raises RunFailed if a job had an error, or if the output is not fio's."""
     try:
         for job in document["jobs"]:
             if job["error"]:
@@ -201,12 +201,13 @@ def _logged(directory: Path, log: str, what: str) -> dict[float, float]:
 
 
 def elapsed_s(jobs: Iterable[Done]) -> float:
-    """From the start to the end of the last one, in whole milliseconds: fio rounds a job's down and those of its ways up."""
+    """Return the seconds from the start to the end of the last job. fio reports whole milliseconds: a job's rounded
+    down, those of its ways rounded up."""
     return max((max(job.runtime_ms, job.read.runtime_ms, job.write.runtime_ms) for job in jobs), default=0) / 1000
 
 
 def of_op(jobs: Sequence[Done], op: str) -> list[Done]:
-    """Those of one operation: a job is named by its operation, a dash, and the number of the thread."""
+    """Return the jobs of one operation: a job's name is the operation, a dash, and the number of the thread."""
     return [job for job in jobs if job.name.partition("-")[0] == op]
 
 
@@ -236,14 +237,15 @@ def ios(jobs: Iterable[Done]) -> int:
 
 
 def mean_us(jobs: Sequence[Done]) -> float | None:
-    """Of all I/Os of all jobs: a global mean, no mean of means."""
+    """Return the mean over all I/Os of all jobs, not a mean of means."""
     every = ios(jobs)
     total = sum(way.mean_ns * way.ios for job in jobs for way in (job.read, job.write))
     return total / every / 1000 if every else None
 
 
 def latencies(jobs: Sequence[Done]) -> dict[str, Latency]:
-    """By op, over all jobs that have them (a tar has none); fio's bins are 1.6 % wide at most and fall into ours of 6.4 %."""
+    """Return the latencies by op over all jobs that have them (a tar has none); fio's bins are 1.6 % wide at most and
+    fall into ours of 6.4 %."""
     out = {}
     for name in WAYS:
         ways: list[Way] = [getattr(job, name) for job in jobs]
@@ -281,7 +283,7 @@ _GRACE_S = 120.0  # beyond what the jobs should take, for laying out files and s
 
 
 def refuse_without_fio() -> None:
-    """Raises UsageError, saying how to get it."""
+    """Raise UsageError, with how to install it, if fio is missing."""
     if shutil.which(PROGRAM) is None:
         raise UsageError(MISSING)
 
@@ -333,7 +335,7 @@ def _carried_out(own: Path, tell: Callable[[str], None], most_s: float | None) -
 
 
 def _document(own: Path) -> dict[str, Any]:
-    """What it wrote; there may be a line of words before it."""
+    """Parse the output of fio; a line of text may precede it."""
     try:
         text = (own / _OUTPUT).read_text(encoding="utf-8")
         document: dict[str, Any] = json.loads(text[text.index("{") :])
@@ -372,7 +374,7 @@ def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
 
 
 def settled(arena: Arena) -> None:
-    """What was written is on storage: no run pays for what came before it. Raises StorageFault."""
+    """Flush what was written: no run pays for what came before it. Raises StorageFault."""
     for path in arena.paths:
         with told(path):
             descriptor = os.open(path, os.O_RDONLY)
@@ -420,7 +422,7 @@ class FioRun(ProfileRun):
 
 
 def run_of(seen: FioRun) -> FioRun:
-    """With every figure of it."""
+    """Return the run with all of its figures."""
     assert seen.fio is not None
     jobs = seen.fio.jobs
     by_op = {op: of_op(jobs, op) for op in dict.fromkeys(job.name.partition("-")[0] for job in jobs if "-" in job.name)}
@@ -482,22 +484,23 @@ class FioTest(Profile[S]):
 
     @abstractmethod
     def jobs(self, at: Any, paths: int) -> Sequence[Job]:
-        """Of one load, on so many paths."""
+        """Return the jobs of one load on so many paths."""
 
     def files(self) -> tuple[int, int, int]:
-        """That are written on each path before the first run: how many, their size in bytes, and its blocks'."""
+        """Files to write on each path before the first run: their number, and the bytes of each and of a block."""
         return 0, 0, 1
 
     def expected_s(self, at: Any) -> float | None:
-        """How long the jobs of a load should take; None: to the ends of their files."""
+        """Return how long the jobs of a load should take; None: to the ends of their files."""
         return None
 
     def check(self) -> None:
-        """Raises UsageError without fio."""
+        """Check that fio is installed. Raises UsageError."""
         refuse_without_fio()
 
     def on_null(self) -> FioTest[S] | None:
-        """With files that memory holds, for seconds; without O_DIRECT, which memory has no use for."""
+        """Return the test for the null baseline: files that memory holds, some seconds, and no O_DIRECT, which memory
+        has no use for."""
         smaller = {name: min(getattr(self.settings, name), most) for name, most in self.less.items()}
         return type(self)(self.settings.model_copy(update=smaller | {"direct": False}), self.targets)
 

@@ -131,7 +131,7 @@ def _rate(point: Point) -> str:
 
 
 def bounded(points: Sequence[BlockPoint], most_ms: float) -> BlockPoint | None:
-    """Of case 6 the highest load below which every load that was tried keeps the bound; None: not even the lowest."""
+    """Return the highest load of case 6 up to which every tried load keeps the bound; None if the lowest does not."""
     best = None
     for point in sorted((one for one in points if one.at.case == _SEARCHED), key=lambda one: one.at.outstanding):
         if "mean_us" not in point.figures or point.figures["mean_us"].median > most_ms * 1000:
@@ -151,7 +151,7 @@ def bounded_said(points: Sequence[BlockPoint], most_ms: float) -> str:
 
 
 class BlockSettings(ProfileSettings):
-    """Of profile `block-8k`."""
+    """Settings of profile `block-8k`."""
 
     cases: tuple[Annotated[int, Field(ge=1, le=6)], ...] = Field(
         (1, 2, 3, 4, 5, 6), min_length=1, description="cases of report R2, 1 to 6"
@@ -201,7 +201,7 @@ class Block(FioTest[BlockSettings]):
         return 0.95 * min(self.settings.seconds, self.settings.long_seconds)
 
     def points(self) -> list[BlockLoad]:
-        """Of the cases that are not searched for."""
+        """Return the loads of the cases without a search."""
         every = max(1, len(self.targets.paths))
         return [
             BlockLoad(case, members, volumes, self.settings.outstanding or outstanding)
@@ -227,7 +227,7 @@ class Block(FioTest[BlockSettings]):
         return Room(bytes=int(self.settings.path_size), files=_FILES, seconds=seconds + tries)
 
     def touched(self) -> int:
-        """On the members of the case that has the fewest."""
+        """Bytes on the members of the case with the fewest."""
         members = min((load.members for load in self.points()), default=max(1, len(self.targets.paths)))
         return members * int(self.settings.path_size)
 
@@ -239,7 +239,7 @@ class Block(FioTest[BlockSettings]):
         return _FILES, size, block
 
     def expected_s(self, at: BlockLoad) -> float:
-        """With the ramp-up."""
+        """Return the seconds of a run, with the ramp-up."""
         seconds = self.settings.long_seconds if at.case == _LONG else self.settings.seconds
         return float(seconds + self.settings.ramp_seconds)
 
@@ -258,7 +258,7 @@ class Block(FioTest[BlockSettings]):
 
 
 def _block_sections(result: BlockResult) -> list[Section]:
-    """Of the cases that were run."""
+    """Return the sections of the cases that ran."""
     long = [point for point in result.points if point.at.case == _LONG]
     scaled = tuple(point for case in ALL_MEMBERS for point in result.points if point.at.case == case)
     searched = [point for point in result.points if point.at.case == _SEARCHED]
@@ -373,7 +373,7 @@ Block.ABOUT = about_test(
 
 @dataclass(frozen=True, slots=True, order=True)
 class StreamLoad(schema.At):
-    """So many streams on one path, or on each of several disks, each stream with a file of its own."""
+    """Number of streams on one path, or on each of several disks; each stream has its own file."""
 
     tier: int  # number of the path, 1 …; 0: several of them
     streams: int
@@ -401,7 +401,7 @@ class StreamTelling(ProfileTelling):
     """`surroundings` as those of every profile."""
 
     def sentence(self, points: Sequence[StreamPoint]) -> str:
-        """Of each tier."""
+        """Report for each tier whether the backup fits its window."""
         said = windows(points, settings_in(self))
         if len(said) == 1:
             return next(iter(said.values()))
@@ -414,7 +414,7 @@ def rate_needed(terabytes: float, hours: float) -> float:
 
 
 def windows(points: Sequence[StreamPoint], settings: Mapping[str, Any]) -> dict[str, str]:
-    """By tier or disks, and whatever is set there, whether the backup fits its window."""
+    """Report for each tier or number of disks, and its other settings, whether the backup fits its window."""
     places: dict[str, list[StreamPoint]] = {}
     for point in points:
         places.setdefault(point.at.where, []).append(point)
@@ -451,7 +451,7 @@ def _more_streams(rates: Sequence[tuple[int, float]]) -> str:
 
 
 class StreamSettings(ProfileSettings):
-    """Of profile `stream`."""
+    """Settings of profile `stream`."""
 
     streams: tuple[int, ...] = Field((1, 2, 4, 8), min_length=1, description="streams at once, one point each")
     file_size: ByteSize = Field(ByteSize(2_000_000_000), ge=1 << 20, description="size of each stream's file")
@@ -536,14 +536,14 @@ class Stream(FioTest[StreamSettings]):
         return (size, size // _CORPUS_FILE) if tree is None else contents(tree)
 
     def check(self) -> None:
-        """Raises UsageError without the programs."""
+        """Check that the programs are installed. Raises UsageError."""
         if self._fio:
             super().check()
         if "tar" in self.settings.does:
             refuse_without_tar()
 
     def touched(self) -> int:
-        """By the fewest streams, on one path."""
+        """Bytes that the fewest streams read on one path."""
         sizes = [self._tree[0]] * ("tar" in self.settings.does) + [int(self.settings.file_size)] * self._fio
         return min(self.settings.streams) * min(sizes)
 
@@ -577,7 +577,7 @@ class Stream(FioTest[StreamSettings]):
         return [f"{path}/{new}{number}" for path in _paths_of(at) for number in range(at.streams)]
 
     def observe(self, turn: Turn, arena: Arena) -> FioRun:
-        """With scheduler and read-ahead set meanwhile; files that were written are removed."""
+        """Run with scheduler and read-ahead set, and restore both; remove the files that were written."""
         at = cast(StreamLoad, turn.at)
         scheduler = "" if at.scheduler is None or arena.null else at.scheduler
         ahead = None if at.read_ahead is None or arena.null else int(at.read_ahead.split()[0])
@@ -667,7 +667,7 @@ _LONGEST = 1 << 20
 
 @dataclass(frozen=True, slots=True, order=True)
 class CheckLoad(schema.At):
-    """So many threads, without storage (fio's null engine) or in memory (tmpfs), in I/Os of one shape."""
+    """Number of threads, without storage (fio's null engine) or in memory (tmpfs), with I/Os of one shape."""
 
     storage: str
     shape: str
@@ -681,11 +681,11 @@ class CheckTelling(ProfileTelling):
     """No storage is under test: no label of one."""
 
     def where(self) -> str:
-        """This host."""
+        """Place of the measurement: this host."""
         return "this host without storage"
 
     def cached(self, points: Sequence[CheckPoint]) -> bool:
-        """It is memory that is measured."""
+        """Return False: memory is what this measures."""
         return False
 
     def sentence(self, points: Sequence[CheckPoint]) -> str:
@@ -699,7 +699,7 @@ class CheckTelling(ProfileTelling):
 
 
 class CheckSettings(ProfileSettings):
-    """Of profile `self-check`."""
+    """Settings of profile `self-check`."""
 
     seconds: int = Field(10, ge=1, description="a run")
     threads: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = Field(
@@ -732,7 +732,7 @@ class SelfCheck(FioTest[CheckSettings]):
                 for threads in self._threads]  # fmt: skip
 
     def room(self) -> Room:
-        """On no path."""
+        """Return the time of the runs; they need no space on any path."""
         return Room(bytes=0, files=0, seconds=float(len(self.points()) * self.settings.seconds))
 
     def touched(self) -> int:
@@ -740,7 +740,7 @@ class SelfCheck(FioTest[CheckSettings]):
         return 0
 
     def on_null(self) -> None:
-        """It has no null baseline."""
+        """Return None: a self-check has no null baseline."""
 
     def files(self) -> tuple[int, int, int]:
         """Whole blocks of the longest shape."""
@@ -755,11 +755,11 @@ class SelfCheck(FioTest[CheckSettings]):
                 yield
 
     def observe(self, turn: Turn, arena: Arena) -> FioRun:
-        """In memory."""
+        """Run in memory."""
         return super().observe(turn, self._memory)
 
     def expected_s(self, at: CheckLoad) -> float:
-        """As requested."""
+        """Return the requested seconds."""
         return float(self.settings.seconds)
 
     def jobs(self, at: CheckLoad, paths: int) -> list[Job]:

@@ -1,4 +1,5 @@
-"""What a profile does now, by second, in the form that the page draws a job's timeline from (web/static/js/board.js)."""
+"""Current activity of a profile, by second, in the form from which the page draws a job's timeline
+(web/static/js/board.js)."""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ class Live:
             self._doing = line
 
     def say(self, line: str) -> None:
-        """What came of a run."""
+        """Add the outcome of a run to the lines."""
         with self._lock:
             self._said = [*self._said, line][-_MOST_LINES:]
 
@@ -146,7 +147,7 @@ def _between(before: _Reading, after: _Reading) -> dict[str, float]:
 
 
 def _panels(values: Sequence[dict[str, float]], together: int) -> list[dict[str, Any]]:
-    """Those that anything is known of."""
+    """Return the panels that have data."""
     known = {name for second in values for name in second}
     return [
         {

@@ -107,7 +107,7 @@ class MatrixTelling(ProfileTelling):
 
 
 def caches_said(points: Sequence[MatrixPoint]) -> str:
-    """Where reading again was faster than reading."""
+    """Report where reading again was faster than reading."""
     known = [(point.figures["cache_ratio"].median, point) for point in points if "cache_ratio" in point.figures]
     if not known:
         return "nothing was read again"
@@ -128,7 +128,7 @@ def caches_said(points: Sequence[MatrixPoint]) -> str:
 
 
 class Drop(StrEnum):
-    """When this host's page cache is made to drop the files."""
+    """Time at which this host's page cache drops the files."""
 
     EACH = "before-each"
     READ = "before-read"  # reading again may come from this host's cache
@@ -140,7 +140,7 @@ def _sizes(*numbers: int) -> tuple[ByteSize, ...]:
 
 
 class MatrixSettings(ProfileSettings):
-    """Of profile `matrix`."""
+    """Settings of profile `matrix`."""
 
     threads: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = Field(
         (1, 2, 4, 8, 16, 24), min_length=1, description="at once"
@@ -208,7 +208,7 @@ class Matrix(FioTest[MatrixSettings]):
         return Matrix(self.settings.model_copy(update=less), self.targets)
 
     def touched(self) -> int:
-        """Of the smallest cell: each begins with new files."""
+        """Bytes of the smallest cell: each cell begins with new files."""
         return min(cell.threads * cell.file for cell in self.points())
 
     @contextmanager
@@ -217,7 +217,7 @@ class Matrix(FioTest[MatrixSettings]):
         yield
 
     def expected_s(self, at: MatrixLoad) -> float | None:
-        """Of all operations."""
+        """Return the seconds of all operations."""
         return float(len(OPS) * self.settings.seconds) or None
 
     def observe(self, turn: Turn, arena: Arena) -> FioRun:
@@ -268,7 +268,7 @@ _DROPPED = {
 
 
 def _values(points: Sequence[MatrixPoint], figure: str) -> dict[_Cell, float]:
-    """By file, record and threads."""
+    """Map file, record and threads to the median of a figure."""
     return {(p.at.file, p.at.record, p.at.threads): p.figures[figure].median for p in points if figure in p.figures}
 
 
@@ -342,7 +342,7 @@ def _map(
 
 
 def _panel(axes: Axes, values: Mapping[tuple[int, int], float], colours: Any, write: Callable[[float], str]) -> None:
-    """By record and threads; what was not measured stays empty."""
+    """Draw the cells by record and threads; cells without a measurement stay empty."""
     records, threads = sorted({record for record, _ in values}), sorted({number for _, number in values})
     font = _LARGE if len(threads) <= _FEW and len(records) <= _FEW else _SMALL
     for (record, number), value in values.items():

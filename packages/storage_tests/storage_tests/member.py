@@ -25,7 +25,7 @@ _Count = Annotated[int, Meta(ge=1, le=crowd.MOST)]
 
 
 class Wanted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """To have clients there."""
+    """Order to start clients at this member."""
 
     first: Annotated[int, Meta(ge=0, le=crowd.MOST)]  # number of the first of them, of all clients, and …
     step: _Count  # … from each to the next
@@ -37,7 +37,7 @@ class Wanted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Do(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """To do something: an order for each process, which begins by the member's clock."""
+    """Order to the clients: one for each process, which begins by the member's clock."""
 
     start: float  # seconds since the epoch
     orders: Annotated[tuple[Order, ...], Meta(max_length=crowd.MOST)]
@@ -56,11 +56,11 @@ class Clients:
             self._own = stack.pop_all()
 
     def ready(self) -> Any:
-        """How many each process has."""
+        """Number of clients of each process."""
         return {"clients": self._people.clients}
 
     def act(self, order: msgspec.Raw) -> Any:
-        """What the processes report. Raises UsageError, RunFailed."""
+        """Pass an order to the processes and return their reports. Raises UsageError, RunFailed."""
         do = msgspec.json.decode(order, type=Do)
         if len(do.orders) != len(self._people.clients):
             raise UsageError(f"this member has {len(self._people.clients)} processes of clients")
@@ -68,7 +68,7 @@ class Clients:
         return {"done": self._people.obeyed([dataclasses.replace(one, start_ns=start_ns) for one in do.orders])}
 
     def end(self) -> None:
-        """By force; what they wrote in the memory of this host goes."""
+        """Kill the clients and remove what they wrote in the memory of this host."""
         self._own.close()
 
 

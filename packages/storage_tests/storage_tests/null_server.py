@@ -67,7 +67,7 @@ class _Connection(socketserver.BaseRequestHandler):
     server: _Server
 
     def handle(self) -> None:
-        """Until the client is gone."""
+        """Answer requests until the client is gone."""
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._came, self._scrap = b"", memoryview(bytearray(_SCRAP))
         with contextlib.suppress(OSError):
@@ -124,7 +124,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 def main() -> None:
-    """Until its input ends."""
+    """Serve until the input ends."""
     with _Server() as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         answer(server.server_address[1])

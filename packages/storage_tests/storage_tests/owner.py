@@ -62,7 +62,7 @@ class Owner:
 
 
 def this_process() -> Owner:
-    """With an id of its own for each time."""
+    """Return an owner for this process, with a new id."""
     pid = os.getpid()
     started = started_of(pid)
     if started is None:
@@ -71,7 +71,8 @@ def this_process() -> Owner:
 
 
 def started_of(pid: int) -> int | None:
-    """When the process began, in ticks since the host did; None where there is no such process, or only a zombie."""
+    """Return when the process began, in ticks since the host started; None if there is no such process, or only a
+    zombie."""
     try:
         fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].decode().split()
     except (FileNotFoundError, ProcessLookupError):
@@ -172,7 +173,7 @@ def _forget_drafts(path: Path) -> bool:
 
 
 def _refuse_young(file: Path) -> None:
-    """Raises UsageError where the command that made the file may be about to continue."""
+    """Raise UsageError if the command that made the file may still be starting."""
     if time.time() - file.lstat().st_mtime < _BEGINS_S:
         raise _begun(file.parent)
 

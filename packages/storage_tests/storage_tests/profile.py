@@ -75,7 +75,7 @@ class ProfileSettings(Order):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """Where it runs."""
+    """Paths and S3 endpoint on which a profile runs."""
 
     paths: tuple[Path, ...] = ()  # directories, each a volume
     s3: str | None = None  # an endpoint, bucket and prefix
@@ -83,7 +83,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What a profile needs at most."""
+    """Space, files and time that a profile needs at most."""
 
     bytes: int  # on each path
     files: int  # on each path
@@ -92,7 +92,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arena:
-    """Where a run may write."""
+    """Directories and S3 prefix in which a run may write."""
 
     paths: tuple[Path, ...]  # an empty directory of its own on each path
     scratch: Path  # local, not under test; removed with the rest
@@ -140,14 +140,14 @@ class Profile(ABC, Generic[S]):
 
     @abstractmethod
     def room(self) -> Room:
-        """What it will need."""
+        """Return the space, files and time that the profile will need."""
 
     @abstractmethod
     def observe(self, turn: Turn, arena: Arena) -> ProfileRun:
         """One run; raises RunFailed, SystemFault."""
 
     def check(self) -> None:
-        """Raises UsageError where something that it needs is missing, with how to get it."""
+        """Check that everything the profile needs is there. Raises UsageError, with how to get it."""
 
     @contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
@@ -169,7 +169,7 @@ class Profile(ABC, Generic[S]):
 
     @property
     def least_seconds(self) -> float | None:
-        """How long a run of it has to be where that is less than the rule's; None: as the rule has it."""
+        """Shortest run of the profile, in seconds, if shorter than the general rule; None: the rule holds."""
         return None
 
 
@@ -178,7 +178,7 @@ MOST_OF_FREE = 0.8  # of the free space, unless the operator agrees
 
 
 def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: ignore[type-arg]  # of any settings
-    """Raises UsageError for targets that the profile does not take, and for paths that overlap."""
+    """Raise UsageError for targets that the profile does not take, and for paths that overlap."""
     if targets.s3 and not profile.takes_s3:
         raise UsageError(f"{profile.name} requires paths: --path")
     if targets.paths and not profile.takes_paths:
@@ -192,7 +192,7 @@ def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: i
 
 
 def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-arg]
-    """Raises UsageError where an emulated filer is asked for that would delay nothing."""
+    """Raise UsageError for an emulated filer that would delay nothing."""
     filer = load_filer(source)
     if filer is None:
         return
@@ -207,11 +207,11 @@ def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-ar
 
 
 def refuse_room(profile: Profile, *, fill: bool) -> None:  # type: ignore[type-arg]
-    """Raises UsageError where a path is no directory, a file system has not the room for all paths on it, or, without
-    `fill`, would be over 80 % of its free space. What a dead command left there is removed first: it is no room that is
-    missing.
+    """Raise UsageError if a path is no directory, if a file system has not enough space for all paths on it, or,
+    without `fill`, if the run would take over 80 % of its free space. Files that a dead command left there are removed
+    first, so that they do not count.
 
-    Raises StorageFault where a path cannot be looked at."""
+    Raises StorageFault if a path cannot be examined."""
     room = profile.room()
     on_device: dict[int, list[Path]] = {}
     for path in profile.targets.paths:
@@ -225,7 +225,8 @@ def refuse_room(profile: Profile, *, fill: bool) -> None:  # type: ignore[type-a
 
 
 def refuse_bytes(name: str, path: Path, needed: int, files: int, *, fill: bool) -> None:
-    """Raises UsageError where so much does not go there, or, without `fill`, would be over 80 % of the free space."""
+    """Raise UsageError if the bytes or files do not fit, or, without `fill`, if they would take over 80 % of the free
+    space."""
     there = os.statvfs(path)
     free = there.f_bavail * there.f_frsize
     if needed > free or (there.f_files and files > there.f_favail):
@@ -241,13 +242,13 @@ def refuse_bytes(name: str, path: Path, needed: int, files: int, *, fill: bool) 
 
 
 def profiles() -> dict[str, type[Profile[Any]]]:
-    """By name, in the order of the reports they come from; ours last."""
+    """Return the profiles by name, in the order of the reports they come from; ours last."""
     found: list[Any] = [kind for name in names() if isinstance(kind := registered(name), type)]
     return {kind.name: kind for kind in sorted(found, key=lambda kind: (kind.report or "~", kind.name))}
 
 
 def profile_named(name: str) -> type[Profile[Any]]:
-    """Raises UsageError when there is none."""
+    """Return a profile. Raises UsageError if there is none of that name."""
     every = profiles()
     if name not in every:
         raise UsageError(f"there is no storage test {name!r}; use {', '.join(every)}")
@@ -255,14 +256,14 @@ def profile_named(name: str) -> type[Profile[Any]]:
 
 
 def made(name: str, targets: Targets, given: Sequence[str], *, small: bool) -> Profile[Any]:
-    """With settings `NAME=VALUE`, over those of `small` where that is asked for; raises UsageError."""
+    """Return a profile with settings `NAME=VALUE`, over the small ones if `small`. Raises UsageError."""
     kind = profile_named(name)
     refuse_targets(kind, targets)
     return kind(settings_of(kind, given, small=small), targets)
 
 
 def settings_of(kind: type[Profile[Any]], given: Sequence[str], *, small: bool) -> Any:
-    """Raises UsageError for a setting that there is not, or a value that it cannot have."""
+    """Parse settings. Raises UsageError for an unknown setting or an invalid value."""
     values: dict[str, Any] = dict(kind.small) if small else {}
     for one in given:
         setting, sign, value = one.partition("=")
@@ -285,7 +286,7 @@ def command_only(kind: type[Profile[Any]]) -> set[str]:
 
 
 def varied(given: Sequence[str]) -> Sequence[str | None]:
-    """What the loads of an axis have: nothing where it has one value, which is in the settings."""
+    """Return the values of an axis for its loads; None for an axis with one value, which is in the settings."""
     return given if len(given) > 1 else (None,)
 
 

@@ -102,7 +102,7 @@ def _profile(name: str) -> ProfileRow:
 
 
 def _check(order: Any) -> None:
-    """Raises UsageError for sizes that are none, and for settings that name programs or other directories of the server."""
+    """Raise UsageError for invalid sizes, and for settings that name programs or other directories of the server."""
     check_sizes(order)
     kind = profiles().get(order.profile)
     refused = command_only(kind) & {one.partition("=")[0].strip() for one in order.setting} if kind else set()
@@ -112,7 +112,7 @@ def _check(order: Any) -> None:
 
 
 def _arguments(context: WebContext, order: Any) -> list[str]:
-    """Raises FieldErrors."""
+    """Return the arguments of the command that runs the order. Raises FieldErrors."""
     if order.profile not in profiles():
         raise FieldErrors(
             {"profile": f"storage test {order.profile!r} does not exist; choose one of {', '.join(profiles())}"}
@@ -153,7 +153,7 @@ kinds = (
 
 
 def _live(context: WebContext) -> Live:
-    """Raises NotFound on a server that no storage test started."""
+    """Return the running storage test. Raises NotFound on a server that no storage test started."""
     if context.shown is None or context.shown.path != PATH:
         raise NotFound("this server runs no storage test; `edbench bench storage NAME --serve` starts one")
     live: Live = context.shown.source
@@ -169,7 +169,7 @@ def profile_timeline(context: Context) -> dict[str, Any]:
 
 @pages.get(PATH)
 def profile(request: Request, context: Context) -> Response:
-    """What it does now."""
+    """Return the page of the running storage test."""
     return page(request, "profile.html", seen=profile_timeline(context))
 
 
@@ -177,7 +177,7 @@ def profile(request: Request, context: Context) -> Response:
 def profile_page(
     live: Live, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
 ) -> Iterator[None]:
-    """For a storage test, which has no job and no database. Raises UsageError when the port is taken."""
+    """Serve the page of a storage test, which has no job and no database. Raises UsageError if the port is taken."""
     from web.installed import idle_page
 
     with idle_page(settings, env, port, say, shown(live)):

@@ -60,7 +60,7 @@ class Store(Protocol):
         """All of it; its bytes."""
 
     def remove(self, name: str) -> None:
-        """It is gone."""
+        """Remove a file or object."""
 
     def forget(self, name: str) -> None:
         """Force the file to the storage and ask this host's cache to drop it; do nothing where there is no such
@@ -177,7 +177,7 @@ class Place:
 
 
 def place_of(url: str) -> Place:
-    """What a URL names; raises UsageError in one line."""
+    """Parse a URL; raises UsageError in one line."""
     parts = urlsplit(url)
     path = parts.path.strip("/")
     if parts.username or parts.password:
@@ -191,7 +191,7 @@ def place_of(url: str) -> Place:
 
 
 def connect(place: Place, env: Mapping[str, str] = os.environ) -> S3Store:
-    """Raises UsageError where obstore cannot make sense of it."""
+    """Return the store of a place. Raises UsageError if obstore refuses it."""
     from obstore.exceptions import BaseError
     from obstore.store import S3Store  # a megabyte of Rust, for those who have an endpoint
 
@@ -216,7 +216,7 @@ class ObjectStore:
         self._store = connect(place)
 
     def make(self, directory: str) -> None:
-        """There are none."""
+        """Do nothing: an object store has no directories."""
 
     def write(self, name: str, size: int, pieces: Iterable[Buffer]) -> int:
         import obstore

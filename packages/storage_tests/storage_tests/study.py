@@ -49,8 +49,8 @@ _LOOK_S = 1.0
 
 @contextlib.contextmanager
 def crowd_at(system: System, place: Place, clients: int) -> Iterator[Crowd]:
-    """So many clients, spread over all members; none is left at the end. Raises UsageError for a place that members do not see,
-    HostLost, SystemFault."""
+    """Yield a crowd of clients, spread over all members; end all of them afterwards. Raises UsageError for a place that
+    members do not see, HostLost, SystemFault."""
     places = []
     for path in place.roots:
         there = place_at(path, system.admission.roots)
@@ -81,7 +81,7 @@ class _There(Crowd):
         self._working, self._run, self._members, self._each = working, run, members, clients
 
     def obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
-        """At the same moment by the clock of this host."""
+        """Send the orders to all members, to begin at the same moment by the clock of this host."""
         start = time.time() + (orders[0].start_ns - time.monotonic_ns()) / 1e9
         left, acts = iter(orders), []
         for member, its in zip(self._members, self._each, strict=True):
@@ -154,7 +154,7 @@ class ProfileStudy(Workload):
 
     @property
     def _elsewhere(self) -> Elsewhere | None:
-        """Who has the clients in place of this host."""
+        """Return the function that starts clients at members; None if this host has them."""
         return None if self._system is None else partial(crowd_at, self._system)
 
     @property
@@ -168,7 +168,7 @@ class ProfileStudy(Workload):
             self._live.run(what)
 
     def _tried_direct(self, paths: Sequence[Path]) -> list[Direct | None]:
-        """What O_DIRECT is on each path, where it was asked for. Raises UsageError where it is not taken."""
+        """Try O_DIRECT on each path if the profile requires it. Raises UsageError if a path refuses it."""
         if not self._profile.direct:
             return [None] * len(paths)
         tried = [direct_on(path) for path in paths]
@@ -190,7 +190,7 @@ class ProfileStudy(Workload):
             yield lambda: dataclasses.replace(observe(), filer=watch.figures()["filer"])
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
-        """Once for each load: what memory gives is the same in every repeat."""
+        """Measure each load once on null storage: memory gives the same in every repeat."""
         if turn.at not in self._ceilings:
             self._begins(f"{turn.at}, on null storage")
             self._ceilings[turn.at] = self._paired(turn)
@@ -227,8 +227,8 @@ class ProfileStudy(Workload):
         return profile, arena
 
     def _memory(self, profile: Profile[Any]) -> tuple[Path, ...]:
-        """As many directories as it has paths; members have theirs at the same place below their own null root. Raises RunFailed
-        where memory does not hold them, StorageFault."""
+        """Make as many directories in memory as the profile has paths; members have theirs at the same place below
+        their own null root. Raises RunFailed if memory cannot hold them, StorageFault."""
         memory = MEMORY if self._system is None else self._system.admission.roots["null"]
         if not memory.is_dir() or not in_memory(memory):
             raise RunFailed(f"{memory} is not a memory file system")
@@ -244,7 +244,7 @@ class ProfileStudy(Workload):
         return paths
 
     def surroundings(self) -> dict[str, Any]:
-        """What was asked for, and the places."""
+        """Return the settings and the places."""
         profile, targets = self._profile, self._profile.targets
         places = [place(path) | {"direct": direct} for path, direct in zip(targets.paths, self._direct, strict=True)]
         cache = filer_cache(targets.paths[0], self._settings.filer_cache) if targets.paths else None

@@ -1,4 +1,5 @@
-"""What clients did: calls with latency histograms and bytes by second, and counters in shared memory for the live page.
+"""Counts of clients: calls with latency histograms and bytes by second, and counters in shared memory for the live
+page.
 
 A tally is the recorder of a client (core.operations.Recorder). Besides calls it counts whole files or objects, from the
 first call to the last. The counters only grow, cost one addition per call, and are made only for a live page."""
@@ -40,8 +41,8 @@ class Counters:
         return Counter(self._words[client * _WORDS : (client + 1) * _WORDS])
 
     def totals(self) -> tuple[int, int, int, int]:
-        """Over all clients, now; a call under way may be half in them: bytes moved, files or objects written, read or removed,
-        those refused or failed, and the nanoseconds that all took together."""
+        """Return the current totals over all clients: bytes moved; files or objects written, read or removed; those
+        refused or failed; and the nanoseconds that all took together. A call under way may be half in them."""
         words = self._words
         moved, files, troubles, took = (sum(words[kind::_WORDS].tolist()) for kind in range(_WORDS))
         return moved, files, troubles, took
@@ -56,7 +57,7 @@ class Counter:
         self._words = words
 
     def moved(self, nbytes: int) -> None:
-        """By a call that moves bytes."""
+        """Count bytes that a call moved."""
         self._words[_BYTES] += nbytes
 
     def whole(self, took_ns: int, error: int) -> None:
@@ -99,7 +100,7 @@ class Tally:
         self.begin(0)
 
     def begin(self, start_ns: int) -> None:
-        """Nothing was done yet; seconds are counted from this monotonic moment."""
+        """Reset all counts; seconds are counted from this monotonic moment."""
         self._start_ns = start_ns
         self._counts = np.zeros(len(LABELS) * CELLS, np.int64)
         self._bytes, self._errors, self._total, self._most = (np.zeros(len(LABELS), np.int64) for _ in range(4))
@@ -169,7 +170,7 @@ class Tally:
         np.add.at(self._seconds, seconds, moved)
 
     def counted(self) -> tuple[Counted, ...]:
-        """By kind, those that there were."""
+        """Return the counts of each kind that occurred."""
         self._fold()
         out = []
         for kind, label in enumerate(LABELS):
@@ -197,7 +198,7 @@ class Tally:
 
 
 def merged(counts: Iterable[Counted]) -> tuple[Counted, ...]:
-    """Those of several clients together, by label."""
+    """Add up the counts of several clients, by label."""
     by_label: dict[str, list[Counted]] = {}
     for one in counts:
         by_label.setdefault(one.label, []).append(one)
@@ -220,7 +221,7 @@ def _sum(label: str, counts: list[Counted]) -> Counted:
 
 
 def latencies(counted: Iterable[Counted]) -> dict[str, Latency]:
-    """By label."""
+    """Return the latencies by label."""
     return {
         one.label: latency(one.calls, one.bytes, one.errors, one.histogram, one.max_ns) for one in counted if one.calls
     }

@@ -29,7 +29,7 @@ _SEED = 7
 
 
 def refuse_without_tar() -> None:
-    """Raises UsageError."""
+    """Raise UsageError if tar is not installed."""
     if shutil.which("tar") is None:
         raise UsageError("tar is not installed: apt install tar (dnf, zypper, apk: the same name)")
 
@@ -91,7 +91,7 @@ class _Stream:
         self.by_second: dict[int, int] = {}
 
     def ended(self, name: str, elapsed_s: float) -> Done:
-        """After the last byte. Raises RunFailed with tar's own words."""
+        """Wait for tar after the last byte and return its figures. Raises RunFailed with tar's own words."""
         _, status, used = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
         if self._process.returncode:
