@@ -1,4 +1,5 @@
-"""What is known of a storage test without running it: figures, report, labels, and the figures that its report published."""
+"""Description of a storage test, for use without running it: figures, report, labels, and the figures that its report
+published."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class ProfileTelling(Telling):
         self._served: list[dict[str, Any]] = []
 
     def see(self, raw: ProfileRun) -> None:
-        """What an emulated filer's stations did meanwhile."""
+        """Collect the states of an emulated filer's stations during a run."""
         if raw.filer is not None:
             self._served.append({"run": raw.order} | raw.filer)
 
@@ -40,7 +41,7 @@ class ProfileTelling(Telling):
         return self.surroundings | {"emulated_filer": self.surroundings["emulated_filer"] | {"runs": served}}
 
     def limits(self, points: Sequence[Any]) -> Sequence[str]:
-        """What of an emulated filer was the limit of the last point, where the generator was not."""
+        """Return which part of an emulated filer limited the last point, if the generator did not."""
         top = points[-1]
         orders = {run.order for run in top.repeats}
         series = [sample for run in self._served if run["run"] in orders for sample in run["series"]]
@@ -121,7 +122,7 @@ class Published:
 def profile_sections(
     result: Result, own: Sequence[Section], bounded: Sequence[Figure], report: str, published: Sequence[Published]
 ) -> list[Section]:
-    """In reading order."""
+    """Return all sections in reading order."""
     beside = [beside_report(result, report, published)] if published else []
     ceiling = [ceilings(result, bounded)] if bounded else []
     return [points(result), *own, *beside, *ceiling, steadiness(result), disclosure(result)]
@@ -174,7 +175,8 @@ def of_same_quantity(result: Result, one: Published) -> float | None:
 
 
 def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
-    """Of each point and figure, what the same load has on null storage; those near it are marked."""
+    """Return the section that compares figures with those of the same load on null storage; those near it are
+    marked."""
     rows = [
         (named(point, result), figure, ours.median, top)
         for point in result.points
@@ -212,7 +214,7 @@ def _ceiling(point: Point, figure: Figure) -> float | None:
 
 
 def near_ceiling(figures: Sequence[Figure], runs: Sequence[ProfileRun]) -> str | None:
-    """Why the storage hardly mattered: a figure is within 80 % of what the same load has on null storage."""
+    """Return why the storage hardly mattered: a figure is over 80 % of that of the same load on null storage."""
     for figure in figures:
         tops = [run.ceilings[figure.name] for run in runs if run.ceilings.get(figure.name)]
         values = figure.values(runs)

@@ -59,7 +59,7 @@ class ClientTest(Profile[S]):
     axis: ClassVar[str] = "clients"
 
     def check(self) -> None:
-        """Raises UsageError."""
+        """Check the S3 endpoint. Raises UsageError."""
         check_s3(self.targets.s3)
 
 
@@ -120,7 +120,7 @@ SweepResult = ResultOf[SweepPoint]
 
 
 def sweep_run_of(seen: SweepRun) -> SweepRun:
-    """With every figure of it; nothing else is asked."""
+    """Return the run with all of its figures."""
     phases = tuple(_phase_of(part) for phase in seen.phases for part in _parts(phase))
     return figured(
         seen,
@@ -172,7 +172,8 @@ def _phase_of(seen: SweepPhase) -> SweepPhase:
 
 
 def fall_off(clients: Sequence[int], means: Sequence[float]) -> float | None:
-    """What each added client costs the mean client: the line of least squares through the points; None of one point."""
+    """Return how much each added client slows the mean client: the line of least squares through the points; None for
+    one point."""
     if len(set(clients)) < 2:
         return None
     return -statistics.linear_regression(clients, means).slope
@@ -185,7 +186,7 @@ _ON_NULL_S = 5.0  # seconds in which its clients begin at most
 
 
 class SweepSettings(ProfileSettings):
-    """How many clients, and what each does."""
+    """Number of clients, and the work of each."""
 
     clients: tuple[int, ...] = Field((1, 2, 5, 10, 20, 50, 100), description="clients at once, one point each")
     start: tuple[Literal["together", "spread"], ...] = Field(
@@ -235,7 +236,7 @@ class ClientSweep(ClientTest[SweepSettings]):
         return ClientSweep(s.model_copy(update=less), self.targets)
 
     def touched(self) -> int:
-        """Of the smallest run."""
+        """Bytes of the smallest run."""
         return min(self.settings.clients, default=0) * self.settings.objects * self.settings.size
 
     def observe(self, turn: Turn, arena: Arena) -> SweepRun:
@@ -287,7 +288,7 @@ def _of_start(result: SweepResult) -> dict[str, list[SweepPoint]]:
 
 
 def _phases(points: Sequence[SweepPoint], deed: str) -> list[tuple[int, SweepPhase]]:
-    """By clients, of the points that have it."""
+    """Return the phases of one deed by number of clients, for the points that have it."""
     middles = ((point.at.clients, middle(point.repeats).phase(deed)) for point in points)
     return [(clients, phase) for clients, phase in middles if phase is not None]
 
@@ -486,7 +487,7 @@ InsertResult = ResultOf[InsertPoint]
 
 
 def insert_run_of(seen: InsertRun) -> InsertRun:
-    """With every figure of it; nothing else is asked."""
+    """Return the run with all of its figures."""
     files, seconds = sum(group.done or 0 for group in seen.groups), sum(group.seconds for group in seen.groups)
     groups = tuple(_group(group, seen.before) for group in seen.groups)
     whole = [group for group in groups if not group.refused and not group.failed]
@@ -528,7 +529,7 @@ def _a_file(seen: InsertRun, files: int, what: str) -> float | None:
 
 
 def _steady(seen: InsertRun) -> tuple[Steady, ...]:
-    """Of the groups one after another, without what lay between them."""
+    """Judge steadiness over the groups one after another, without the time between them."""
     at, seconds = 0.0, defaultdict[float, float](float)
     for group in (group for group in seen.groups if group.seconds > 0):
         end = at + group.seconds
@@ -544,7 +545,7 @@ _INSERT_ON_NULL = 10_000  # files of the pair
 
 
 class InsertSettings(ProfileSettings):
-    """What is inserted, and how."""
+    """Files to insert, and how to insert them."""
 
     files: int = Field(100_000, ge=1, description="files or objects per run; report R3 had 2,260,000")
     group: int = Field(5_000, ge=1, description="files per group; rates and latencies are shown by group")
@@ -592,7 +593,7 @@ class InsertDrift(ClientTest[InsertSettings]):
         return InsertDrift(self.settings.model_copy(update={"files": files}), self.targets)
 
     def touched(self) -> int:
-        """Of one run: nothing is read."""
+        """Bytes of one run; nothing is read."""
         return self.settings.files * self.settings.size
 
     def observe(self, turn: Turn, arena: Arena) -> InsertRun:

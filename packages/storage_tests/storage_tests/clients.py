@@ -52,7 +52,8 @@ class Spec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What each client does next. `shared_numbers`: a process's clients take the numbers from one heap, else each has all."""
+    """Next work of each client. `shared_numbers`: a process's clients take the numbers from one heap, else each has
+    all."""
 
     deed: Deed
     first: int  # numbers of the files or objects
@@ -80,7 +81,7 @@ class ClientDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessDone:
-    """What became of an order: one process's part, or over all clients."""
+    """Result of an order: one process's part, or over all clients."""
 
     clients: tuple[ClientDone, ...]  # by their numbers
     counted: tuple[Counted, ...]
@@ -89,7 +90,7 @@ class ProcessDone:
 
     @property
     def elapsed_s(self) -> float:
-        """From the start to the last client's end."""
+        """Seconds from the start to the end of the last client."""
         return max(one.ended_s for one in self.clients)
 
 
@@ -112,7 +113,7 @@ class Client:
         self._made: set[str] = set()
 
     def work(self, order: Order, numbers: Iterator[int]) -> ClientDone:
-        """From its start to its last number; errors are counted, none is raised."""
+        """Execute the order from its start to its last number; errors are counted, none is raised."""
         directory = directory_of(self.number, shared=order.shared_directory)
         self.tally.begin(order.start_ns)
         done = moved = refused = failed = 0

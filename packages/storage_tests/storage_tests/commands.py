@@ -94,7 +94,7 @@ class Where(Order):
 
 
 class Test(Experiment, ProfileOrder, Where):
-    """What is run, where and how; in the help, the options of the last base come first."""
+    """Test to run, its place and options; in the help, the options of the last base come first."""
 
     discovery: Package = None
     scale: Scale = None
@@ -110,7 +110,7 @@ class Test(Experiment, ProfileOrder, Where):
         return self.setting or []
 
     def numbers(self, usual: str) -> list[int]:
-        """Of workers; raises UsageError."""
+        """Numbers of workers. Raises UsageError."""
         return opt.numbers(self.workers or usual, "--workers")
 
 
@@ -165,7 +165,7 @@ def _list(context: CommandContext) -> None:
 
 
 def _describe(context: CommandContext, name: str, test: Test) -> None:
-    """What a test does, writes and needs; of `all`, the room and the time of each."""
+    """Print what a test does, writes and needs; for `all`, the space and the time of each."""
     console = context.out
     if name == ALL:
         _describe_all(context, test)
@@ -228,7 +228,7 @@ def _described(name: str, test: Test) -> dict[str, Any]:
 
 
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> tuple[Result, Path]:
-    """Raises what `conduct` does."""
+    """Run a storage test as an experiment and return its result and directory. Raises the errors of `conduct`."""
     from cli.progress import live_line
     from experiments.study import begun, conduct, new_id
     from storage_tests.profile import refuse_filer, refuse_room
@@ -281,7 +281,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
 
 
 def why_here(profile: Profile[Any], filer: str) -> str | None:
-    """Why the load of a test cannot be made by members of the crew; None where it can."""
+    """Return why members of the crew cannot make the load of a test; None if they can."""
     if not profile.emulates:
         return "programs that this command starts make it, and orders to members carry no commands"
     if profile.targets.s3 is not None:
@@ -322,7 +322,8 @@ class _One:
 
 
 def _run_all(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> None:
-    """Raises UsageError where nothing can be run as asked, RunFailed at the end where a test failed that could be run."""
+    """Run all tests. Raises UsageError if none can run as requested, RunFailed at the end if one that could run
+    failed."""
     from importlib.metadata import version
 
     from experiments.package.records import RESULTS

@@ -38,7 +38,7 @@ Elsewhere = Callable[["Place", int], AbstractContextManager["Crowd"]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What they use, and how; see Spec."""
+    """Storage and settings of clients; see Spec."""
 
     roots: tuple[Path, ...] = ()
     s3: str | None = None
@@ -91,7 +91,7 @@ class Crowd(ABC):
         )
 
     def _shares(self, numbers: range) -> list[range]:
-        """As many for each process as it has of the clients."""
+        """Divide the numbers among the processes, in proportion to their clients."""
         out, first, clients = [], numbers.start, 0
         for its in self.clients:
             clients += its
@@ -161,7 +161,7 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
 
 
 def check_s3(url: str | None) -> None:
-    """Raises UsageError where there is an endpoint and it cannot be used as it is given."""
+    """Raise UsageError for an endpoint that cannot be used as given."""
     if url is not None:
         connect(place_of(url))
 

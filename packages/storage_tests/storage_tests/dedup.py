@@ -170,7 +170,7 @@ class DedupLoad(At):
     volume: str  # "volume 1": the path, by its number
 
     def on(self, axis: str) -> str:
-        """As it is called."""
+        """Value on an axis, as text."""
         return str(self.values()[axis])
 
 
@@ -199,7 +199,7 @@ class DedupRun(ProfileRun):
     allocated_ratio: float | None = None  # by what the files say that they take
 
     def cut(self, name: str) -> Expected | None:
-        """What is expected of chunks that are cut so."""
+        """Return the expectation for chunks of that kind of cut."""
         return next((one for one in self.expected if one.cut == name), None)
 
 
@@ -208,7 +208,7 @@ DedupResult = ResultOf[DedupPoint]
 
 
 def run_of(seen: DedupRun) -> DedupRun:
-    """With every figure of it; nothing else is asked."""
+    """Return the run with all of its figures."""
     written, end = _grown(seen)
     return figured(
         seen,
@@ -243,7 +243,7 @@ class DedupTelling(ProfileTelling):
     """`surroundings` as those of every profile."""
 
     def sentence(self, points: Sequence[DedupPoint]) -> str:
-        """Of each type what the storage made, and in brackets what content-defined chunks can make."""
+        """Report for each type the reduction by the storage, and in parentheses that by content-defined chunks."""
         volumes = list(dict.fromkeys(point.at.volume for point in points))
         said = []
         for volume in volumes:
@@ -276,7 +276,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 class DedupSettings(ProfileSettings):
-    """Of profile `dedup`."""
+    """Settings of profile `dedup`."""
 
     data: tuple[Data, ...] = Field(
         ("zeros", "random", "scientific", "backups", "snapshots", "discovery"),
@@ -327,7 +327,7 @@ class Dedup(Profile[DedupSettings]):
     axis: ClassVar[str] = "data"
 
     def check(self) -> None:
-        """Raises UsageError."""
+        """Check the settings and the paths. Raises UsageError."""
         s = self.settings
         if ("own" in s.data) != bool(s.source):
             raise UsageError("--set data=own requires --set source=DIR with the data, and vice versa")
@@ -356,7 +356,7 @@ class Dedup(Profile[DedupSettings]):
         )
 
     def touched(self) -> int:
-        """Of the smallest type."""
+        """Bytes of the smallest type."""
         return min(self._sizes.values())
 
     @property
@@ -368,7 +368,7 @@ class Dedup(Profile[DedupSettings]):
         return sizes
 
     def on_null(self) -> Dedup:
-        """With less data: what the writers make of them at most."""
+        """Return the test with less data, for the rate of the writers themselves."""
         size = min(int(self.settings.size), _NULL_BYTES)
         quiet = {"size": size, "reduce": "", "used": "", "stated": (), "settle": 0.0}
         return Dedup(self.settings.model_copy(update=quiet), self.targets)
@@ -428,7 +428,8 @@ class Dedup(Profile[DedupSettings]):
         )  # fmt: skip
 
     def _space(self, root: Path) -> Usage | int | None:
-        """In use now, by the file system or by the storage's own command. Raises RunFailed, StorageFault."""
+        """Return the space in use now, from the file system or the storage's own command. Raises RunFailed,
+        StorageFault."""
         with told(root):
             synced(root)
             if not self.settings.used:
@@ -449,7 +450,7 @@ class Dedup(Profile[DedupSettings]):
 
 
 def _run(command: list[str], root: Path) -> str:
-    """What it prints, tied to this process; raises RunFailed with its last words."""
+    """Run a command tied to this process and return its output. Raises RunFailed with its last line."""
     program = shutil.which(command[0]) or command[0]
     done = subprocess.run(tied([program, *command[1:]]), cwd=root.parent, stdin=subprocess.DEVNULL, capture_output=True,
                           check=False)  # fmt: skip
@@ -485,7 +486,7 @@ def _usage(space: Usage | int | None) -> Usage | None:
 
 
 def _allocated(root: Path) -> int:
-    """What the files say that they take, without directories."""
+    """Return the space that the files report, without directories."""
     return sum(os.stat(os.path.join(place, name), follow_symlinks=False).st_blocks * 512
                for place, _, names in os.walk(root) for name in names)  # fmt: skip
 

@@ -98,7 +98,7 @@ class Distinct:
             self._kept = {one: of for one, of in self._kept.items() if not one & self._mask}
 
     def expected(self, cut: str) -> Expected:
-        """What was counted so far."""
+        """Return the counts so far."""
         kept = sum(size for size, _ in self._kept.values())
         plain = sum(size for size, packed in self._kept.values() if packed)
         compressed = sum(packed for _, packed in self._kept.values())
@@ -127,7 +127,7 @@ class _Fixed:
         self._left = data[whole:]
 
     def end(self) -> None:
-        """Of the file: what is left is a chunk, too."""
+        """End the file: its remainder is a chunk, too."""
         if self._left:
             self.found.add(self._left)
         self._left = b""
@@ -154,7 +154,7 @@ class _Stream:
 
 
 def expected_of(files: Iterable[Callable[[], Iterator[bytes]]], between: Callable[[], None]) -> tuple[Expected, ...]:
-    """Of these files together, in one reading; `between` is called after each."""
+    """Return what chunking finds in these files together, in one pass; `between` is called after each file."""
     from pyfastcdc import FastCDC  # compiled; for those who cut
 
     fixed = [_Fixed(size) for size in FIXED]
@@ -255,7 +255,7 @@ _AHEAD_NS = 50_000_000  # that all know of the start before it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """What is written, and which part of it by this one."""
+    """Data to write, and the part of it that one writer writes."""
 
     root: str
     data: Data
@@ -270,7 +270,7 @@ class Spec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """What one writer did, or all together."""
+    """Result of one writer, or of all together."""
 
     files: int
     bytes: int
@@ -307,7 +307,7 @@ def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
 
 
 def written(spec: Spec, start_ns: int) -> Wrote:
-    """This one's share, from the moment when all begin."""
+    """Write this writer's part, from the moment at which all begin."""
     tally = Tally((Op.WRITE,))
     tally.begin(start_ns)
     storage = Storage(tally, FsyncPolicy(spec.fsync))
