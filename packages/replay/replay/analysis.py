@@ -51,7 +51,7 @@ class AnalysisLoad(At):
 
     @property
     def line(self) -> str:
-        """Everything but the paths: "16 clients, scheduler none"."""
+        """Series of the load: all but the paths, such as "16 clients, scheduler none"."""
         asked = [f"{name} {value}" for name, value in (("scheduler", self.scheduler), ("read-ahead", self.read_ahead))
                  if value != AS_IT_IS]  # fmt: skip
         return ", ".join([self.on("clients"), *asked])
@@ -62,7 +62,7 @@ class AnalysisLoad(At):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysisRun(ProfileRun):
-    """One run."""
+    """One run at a number of clients and paths."""
 
     paths: int
     data_sets: int  # clones of the trace
@@ -106,7 +106,7 @@ def run_of(seen: AnalysisRun) -> AnalysisRun:
 
 
 def lines(points: Sequence[AnalysisPoint]) -> dict[tuple[int, str, str], list[AnalysisPoint]]:
-    """Points that differ in the number of paths only, fewest first."""
+    """Group the points that differ only in their number of paths, fewest first."""
     out: dict[tuple[int, str, str], list[AnalysisPoint]] = {}
     for point in sorted(points, key=lambda point: point.at.paths):
         out.setdefault((point.at.clients, point.at.scheduler, point.at.read_ahead), []).append(point)
@@ -114,7 +114,7 @@ def lines(points: Sequence[AnalysisPoint]) -> dict[tuple[int, str, str], list[An
 
 
 def enough(line: Sequence[AnalysisPoint]) -> int | None:
-    """The fewest paths of which no larger number has 5 % more calls a second; None where one number was tried."""
+    """Return the fewest paths beyond which no number has 5 % more calls a second; None if one number was tried."""
     rates = [(point.at.paths, point.figures[RATE].median) for point in line]
     if len(rates) < 2:
         return None
@@ -148,7 +148,7 @@ class AnalysisTelling(ProfileTelling):
 
 
 def answer(line: Sequence[AnalysisPoint]) -> str:
-    """One line's."""
+    """Return the answer of one series."""
     last, named = line[-1], line[0].at.line
     rate = f"{words.figure(last.figures[RATE].median)} calls/s on {last.at.on('paths')}"
     paths = enough(line)
@@ -194,7 +194,7 @@ class AnalysisSettings(ProfileSettings):
 
 
 class AnalysisReplay(Profile[AnalysisSettings]):
-    """Each path is a disk."""
+    """Replay over one to all of the paths; each path is a disk."""
 
     name: ClassVar[str] = "analysis-replay"
     report: ClassVar[str] = "R5"
@@ -226,7 +226,7 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         return tuple(sorted(set(self.settings.paths))) or tuple(range(1, max(1, len(self.targets.paths)) + 1))
 
     def points(self) -> list[AnalysisLoad]:
-        """Every number of paths and clients under every setting."""
+        """Return a load for every number of paths and clients under every setting."""
         s = self.settings
         ahead = [f"{one} KiB" for one in dict.fromkeys(s.read_ahead_kb)] or [AS_IT_IS]
         varied = itertools.product(sorted(set(s.clients)), s.schedulers or (AS_IT_IS,), ahead, self._numbers)
@@ -256,20 +256,21 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         return Room(bytes=math.ceil(room.bytes * _SPARE), files=room.inodes, seconds=points * program.duration_ns / 1e9)
 
     def room(self) -> Room:
-        """All files on one path; as long as the trace lasts, which clients without think time do not take."""
+        """Return the space of all files on one path, and the trace's duration, which clients without think time do not
+        need."""
         return self._room
 
     def touched(self) -> int:
-        """All files of the fewest clients, on whichever paths."""
+        """Return the bytes of all files of the fewest clients, on any paths."""
         (room,) = self._compiled(min(self.settings.clients), 1).rooms
         return room.bytes
 
     def on_null(self) -> AnalysisReplay:
-        """Names in memory and no data: what the clients make of calls at most."""
+        """Return the replay on names in memory without data: the highest rate of the clients themselves."""
         return _OnNull(self.settings, self.targets)
 
     def observe(self, turn: Turn, arena: Arena) -> AnalysisRun:
-        """One replay. Raises RunFailed, StorageFault."""
+        """Run one replay. Raises RunFailed, StorageFault."""
         at = turn.at
         assert isinstance(at, AnalysisLoad)
         s, paths = self.settings, arena.paths[: at.paths]
@@ -298,10 +299,10 @@ class AnalysisReplay(Profile[AnalysisSettings]):
 
 
 class _OnNull(AnalysisReplay):
-    """Files there have their sizes and hold nothing."""
+    """Replay on null storage: files have their sizes and no data."""
 
     def room(self) -> Room:
-        """Names."""
+        """Return the space of the names."""
         return Room(bytes=self._room.files * _NAME_BYTES, files=self._room.files, seconds=0.0)
 
 

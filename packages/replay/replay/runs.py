@@ -56,7 +56,7 @@ def scaling_of(streams: int, clients: Iterable[int]) -> Scaling:
 
 
 def parse_scaling(text: str | None) -> Scaling | None:
-    """`strong` or `weak`; raises UsageError."""
+    """Parse `strong` or `weak`. Raises UsageError."""
     if text not in (None, Scaling.STRONG, Scaling.WEAK):
         raise UsageError(f"--scaling is {text!r}; use strong or weak, or remove it to allow both")
     return None if text is None else Scaling(text)
@@ -105,7 +105,7 @@ class Load(schema.At):
         return self.clients if self.percent is None else self.on("percent")
 
     def on(self, axis: str) -> str:
-        """A level as part of the peak."""
+        """Return the value as text; a level as part of the peak."""
         if axis != "percent":
             return schema.At.on(self, axis)
         return f"{self.percent} % of the peak" if self.percent else "full speed"
@@ -127,9 +127,11 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRun(schema.Run):
-    """One replay of the trace. `elapsed_s` is from the start of all clients to the end of the last, `latency` the
-    response times: from the intended start to the end, by op label, and ALL. The null baseline has no think
-    time: what this host can make of calls at most; it is made once for each number of clients."""
+    """One replay of the trace. `elapsed_s` is from the start of all clients to the end of the last; `latency` the
+    response times, from the intended start to the end, by op label, and ALL.
+
+    The null baseline has no think time: it is the highest rate of this host, measured once for each number of
+    clients."""
 
     emulated: bool
     job_id: str  # of the replay; of older versions of its job
@@ -161,7 +163,7 @@ class ReplayRun(schema.Run):
 
 
 def in_calls(run: ReplayRun) -> float | None:
-    """The share of the clients' time in calls, their only work, in which they did not wait for a CPU."""
+    """Return the share of the clients' time in calls, their only work, in which they did not wait for a CPU."""
     time = run.call_time
     return None if time is None or not time.call_s else 1 - time.processor_s / time.call_s
 
@@ -171,13 +173,13 @@ class ReplayPoint(schema.PointOf[Load, ReplayRun]):
 
     @property
     def run(self) -> ReplayRun:
-        """The repeat that stands for the point."""
+        """Repeat that represents the point."""
         return middle(self.repeats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One figure of the trace and that of its replay."""
+    """One figure of the trace and of its replay."""
 
     what: str
     recorded: float
@@ -188,13 +190,14 @@ class Compared:
 
     @property
     def kept(self) -> bool | None:
-        """Whether the bound is kept; None when there is none."""
+        """Whether the bound is kept; None without a bound."""
         return None if self.bound is None else abs(self.difference) <= self.bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """A replay at recorded speed, or in a closed loop, with as many clients as there were streams, compared with the trace."""
+    """Comparison with the trace of a replay at recorded speed, or in a closed loop, with as many clients as there were
+    streams."""
 
     storage: str  # of the point
     rows: tuple[Compared, ...]
@@ -203,7 +206,7 @@ class Fidelity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedFigures:
-    """The trace."""
+    """Figures of the trace."""
 
     path: str
     streams: int
@@ -232,7 +235,7 @@ class ReplayResult(schema.Result):
 
 
 def by_storage(points: Iterable[ReplayPoint]) -> dict[str, list[ReplayPoint]]:
-    """The points of each storage, in the order they have."""
+    """Group the points by storage, in their order."""
     out: dict[str, list[ReplayPoint]] = {}
     for point in points:
         out.setdefault(point.at.storage, []).append(point)
@@ -256,13 +259,13 @@ def backlogs(clients: Sequence[ReplayClient], streams: Sequence[Sequence[str]]) 
 
 
 def most_behind(seen: ClientResult) -> int:
-    """Calls that were due and had not ended, at the end of the second in which they were most."""
+    """Return how many calls were due and had not ended, at the end of the second with the most of them."""
     both = zip_longest(seen.due_by_second, seen.by_second, fillvalue=0)
     return max(accumulate(due - ended for due, ended in both), default=0)
 
 
 def told(backlog: Backlog) -> str:
-    """`w1/2 was up to 12.3 s and 1,234 calls behind its intended starts`."""
+    """Describe a backlog: `w1/2 was up to 12.3 s and 1,234 calls behind its intended starts`."""
     name = ", ".join(backlog.streams[:3]) or f"client {backlog.client}"
     more = f" and {len(backlog.streams) - 3} more" if len(backlog.streams) > 3 else ""
     return f"{name}{more} was up to {backlog.seconds:,.1f} s and {backlog.calls:,} calls behind its intended starts"
@@ -278,10 +281,10 @@ _LEAST_CALLS = 100  # of an op, before its p99 is shown: below, it is one call's
 def fidelity(
     recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool = True, closed: bool = False
 ) -> Fidelity:
-    """Compare the replay with the trace; of a `closed` loop its elapsed time is judged. On another filer than that of
-    the recording (`same_filer`) nothing is judged.
+    """Compare the replay with the trace; for a `closed` loop the elapsed time is judged.
 
-    Compared is the service time: what was recorded is from the actual start to the end, too."""
+    On another filer than that of the recording (`same_filer`) nothing is judged. The service times are compared: the
+    recorded times are from the actual start to the end, too."""
     if closed:
         took, bound, tail = point.figures["elapsed_s"].median * 1e6, ELAPSED_BOUND, None
         rows = [_compared(ELAPSED, recorded.elapsed_s * 1e6, took, bound if same_filer else None, "us")]
@@ -336,7 +339,8 @@ def _latencies_of(totals: Mapping[Op, CallSum]) -> dict[str, Latency]:
 
 
 def recorded_figures(path: str, trace: Trace) -> RecordedFigures:
-    """One pass over the trace, with memory for its seconds only. Raises UsageError when the trace is damaged."""
+    """Compute the figures of the trace in one pass, with memory for its seconds only. Raises UsageError if the trace is
+    damaged."""
     totals: dict[Op, CallSum] = {}
     cells: dict[Op, Counter[int]] = {}
     seconds: Counter[int] = Counter()
@@ -378,7 +382,7 @@ def recorded_figures(path: str, trace: Trace) -> RecordedFigures:
 
 
 def _emulated(filer: object) -> str:
-    """The label of the filer that an origin names; empty without one."""
+    """Return the label of the filer that an origin names; empty without one."""
     if not isinstance(filer, dict) or not filer.get("digest"):
         return ""
     return FilerChoice(name=str(filer.get("name")), scale=float(filer.get("scale", 1)), digest="known").label
@@ -386,7 +390,7 @@ def _emulated(filer: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One replay: what each client reported at its end, including its histograms."""
+    """Observation of one replay: what each client reported at its end, including its histograms."""
 
     repeat: int
     order: int
@@ -406,7 +410,7 @@ class Observed:
 
 
 def run_of(seen: Observed) -> ReplayRun:
-    """Every figure of it; nothing else is asked."""
+    """Return the run with all of its figures."""
     results = [client.result for client in seen.clients]
     merged = merge_results(ClientResult.from_json(result["found"]) for result in results)
     time = call_time_of(seen.job)
@@ -448,7 +452,7 @@ def run_of(seen: Observed) -> ReplayRun:
 
 
 def difference_text(difference: Difference) -> str:
-    """`open: recorded ENOENT, replayed OK`."""
+    """Describe a difference: `open: recorded ENOENT, replayed OK`."""
     if difference.expected == difference.found:
         return f"{difference.op.label}: fewer bytes than recorded"
     return f"{difference.op.label}: recorded {_name(difference.expected)}, replayed {_name(difference.found)}"

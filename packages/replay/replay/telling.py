@@ -21,7 +21,7 @@ _NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are com
 
 
 class ReplayTelling(Telling):
-    """`surroundings` as `Replays.surroundings` has them."""
+    """Remarks of a replay experiment; `surroundings` are those of `Replays.surroundings`."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
         super().__init__(surroundings)
@@ -42,7 +42,7 @@ class ReplayTelling(Telling):
         self._opened = max(self._opened, raw.opened)
 
     def pace(self) -> str:
-        """Pace of the replay, as text."""
+        """Return the pace of the replay, as text."""
         return {
             JOB: "in a closed loop with recorded think times",
             SCHEDULE: "at recorded speed",
@@ -51,15 +51,15 @@ class ReplayTelling(Telling):
         }.get(self._pace, f"at {self._pace} of recorded speed")
 
     def emulated(self, point: runs.ReplayPoint) -> str | None:
-        """The name of its storage, where that is a filer's label."""
+        """Return the label of the point's emulated filer; None without one."""
         return point.at.storage if point.run.emulated else None
 
     def cached(self, points: Sequence[runs.ReplayPoint]) -> bool:
-        """Whether the files are less than three times what this host's memory and the filer hold."""
+        """Return whether the files are less than three times what this host's memory and the filer hold."""
         return is_cached(self._touched, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
     def beside(self, points: Sequence[runs.ReplayPoint]) -> Mapping[str, Any]:
-        """The trace, whether it came out as recorded, and what more clients are."""
+        """Return the trace's figures, the fidelity, and the scaling."""
         return {"recorded": self._recorded, "fidelity": self._judged(points), "scaling": self._scaling(points)}
 
     def _scaling(self, points: Sequence[runs.ReplayPoint]) -> runs.Scaling | None:
@@ -81,7 +81,8 @@ class ReplayTelling(Telling):
         return runs.fidelity(self._recorded, same[0], same_filer=False, closed=closed)
 
     def remarks(self, result: runs.ReplayResult) -> Sequence[str]:
-        """Whether it came out as recorded, what of an emulated filer was the limit, what a bound on writes is worth."""
+        """Return the remarks: whether the replay is as recorded, which part of an emulated filer was the limit, the
+        meaning of a bound on writes."""
         options = self._recorded.origin.get("options")
         fsync = options.get("fsync") if isinstance(options, dict) else None
         said = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
@@ -118,7 +119,7 @@ class ReplayTelling(Telling):
 
 
 def as_recorded(result: runs.ReplayResult) -> list[str]:
-    """Whether a replay gave what was recorded, for the first line; nothing where that is not judged."""
+    """Return whether a replay is as recorded, for the first line; nothing if that is not judged."""
     verdict = result.fidelity
     if verdict is None:
         return []

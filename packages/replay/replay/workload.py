@@ -56,8 +56,8 @@ _COPY = "trace"
 
 
 def numbers_by_member(plan: ReplayPlan, members: int) -> list[list[int]]:
-    """The clients that each of the first members has, in whole clones of the trace, whose clients share memory; members that would
-    have none are left out."""
+    """Distribute the clients over the first members, in whole clones of the trace, whose clients share memory; members
+    that would have none are omitted."""
     out: list[list[int]] = [[] for _ in plan.clones[:members]]
     first = 0
     for clone in plan.clones:
@@ -77,8 +77,10 @@ class Site:
 
 
 class Replays(Workload):
-    """`system`: whose crew the clients are at; None: they are on this host. `workers`: of the crew, whose hosts are used; `filers`:
-    emulated one after another, each a source as settings have it; `bounded`: ops that a bound is set on."""
+    """Replays of a trace, one for each load.
+
+    `system`: its crew has the clients; None: this host has them. `workers`: number of workers whose hosts are used;
+    `filers`: filers to emulate one after another, each a source as in the settings; `bounded`: ops with a bound."""
 
     about = ABOUT
 
@@ -109,7 +111,7 @@ class Replays(Workload):
 
     @contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
-        """The trace is open, and a copy of it where members see it."""
+        """Open the trace, and copy it to where members see it."""
         with contextlib.ExitStack() as stack:
             self._trace = stack.enter_context(open_trace(self._order.trace))
             self._recorded = recorded_figures(str(self._order.trace), self._trace)
@@ -120,7 +122,7 @@ class Replays(Workload):
 
     @contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
-        """A run brings everything along."""
+        """Yield the function that runs the repeat."""
         yield lambda: self._observed(turn)
 
     def _observed(self, turn: Turn) -> Observed:
@@ -171,7 +173,7 @@ class Replays(Workload):
 
     @contextmanager
     def _program(self, choice: ReplayChoice) -> Iterator[Program]:
-        """Compiled on scratch."""
+        """Compile the program on scratch."""
         scratch = self._settings.scratch
         scratch.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as directory:
@@ -199,7 +201,8 @@ class Replays(Workload):
         }
 
     def _clear(self, target: Target) -> None:
-        """The members' clients are gone, or go when they notice that their lease is over."""
+        """Remove the trees, unless they are kept. The members' clients have ended, or end when they notice that their
+        lease is over."""
         if self._order.keep:
             for home in target.homes():
                 self.say(f"kept: {home}")
@@ -213,7 +216,7 @@ class Replays(Workload):
     def _players(
         self, choice: ReplayChoice, settings: Settings, program: Program | None, replay: str
     ) -> Iterator[Site]:
-        """Clients that are ready to play. `program`: None on null storage."""
+        """Yield clients that are ready to play. `program`: None on null storage."""
         if self._system is not None:
             with self._at_members(self._system, choice, settings.filer, replay) as site:
                 yield site
@@ -267,7 +270,7 @@ class Replays(Workload):
         return (at.peak or 0) * at.percent / 100 / recorded_rate(self._trace.header, plan)
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
-        """The same clients without think time."""
+        """Measure the same clients without think time on null storage."""
         clients = cast(Load, turn.at).clients
         if clients not in self._ceilings:
             try:
@@ -331,7 +334,7 @@ class Replays(Workload):
 
 @contextlib.contextmanager
 def _shown(trace: Path, storage: Path) -> Iterator[Path]:
-    """A directory below the storage root with a copy of the trace, for as long as the block lasts. Raises StorageFault."""
+    """Yield a directory below the storage root with a copy of the trace; remove it afterwards. Raises StorageFault."""
     there = storage / f".edbench-replay-{secrets.token_hex(8)}"
     try:
         there.mkdir()

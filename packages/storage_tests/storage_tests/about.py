@@ -22,7 +22,7 @@ from storage_tests.profile import Profile, ProfileRun
 
 
 class ProfileTelling(Telling):
-    """`surroundings` as `ProfileStudy.surroundings` has them."""
+    """Remarks of a storage test; `surroundings` are those of `ProfileStudy.surroundings`."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
         super().__init__(surroundings)
@@ -34,7 +34,7 @@ class ProfileTelling(Telling):
             self._served.append({"run": raw.order} | raw.filer)
 
     def conditions(self, points: Sequence[Any]) -> dict[str, Any]:
-        """The emulated filer's with what its stations did in each run."""
+        """Return the conditions; those of an emulated filer include its stations' figures for each run."""
         if not self._served:
             return self.surroundings
         served = [{key: run[key] for key in ("run", "seconds", "stations")} for run in self._served]
@@ -48,30 +48,31 @@ class ProfileTelling(Telling):
         return () if top.limited or not series else limit_told(series, waits=self._waits(top))
 
     def _waits(self, point: Any) -> bool:
-        """Whether most of the time was spent on the storage: in memory the same load has over twice the rate."""
+        """Return whether the clients spent most of the time on the storage: in memory the same load has over twice the
+        rate."""
         rate = about(self.surroundings["configuration"]["profile"]).headlines[0].name
         tops = [run.ceilings[rate] for run in point.repeats if rate in run.ceilings]
         return bool(tops) and rate in point.figures and max(tops) > 2 * point.figures[rate].median
 
     def where(self) -> str:
-        """Each kind of storage once."""
+        """Return each kind of storage once."""
         labels = dict.fromkeys(str(place["label"]) for place in self.surroundings["targets"])
         return ", ".join(labels) or "no storage"
 
     @property
     def pairs(self) -> bool:
-        """Whether this profile has one to offer."""
+        """Whether the profile has a null baseline."""
         return bool(self.surroundings["null_storage"]["paired"])
 
     def cached(self, points: Sequence[Any]) -> bool:
-        """Whether the bytes touched are less than three times what may have held them: this host's memory unless it was
-        passed by, and the filer's cache."""
+        """Return whether the bytes touched are less than three times what may have cached them: this host's memory
+        unless it was bypassed, and the filer's cache."""
         cache = self.surroundings["cache"]
         client = 0 if cache["direct"] else cache["client_memory_bytes"]
         return is_cached(cache["touched_bytes"], client + self.filer_cache.bytes)
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """Paths that are not what they were meant as; that it was interrupted and gone on with."""
+        """Return the warnings: O_DIRECT that is cached, paths on one file system, interruptions."""
         sessions = self.surroundings.get("sessions") or []
         resumed = (
             f"it was interrupted and resumed {words.many(len(sessions) - 1, 'time')}: runs are of {len(sessions)} commands"
@@ -106,7 +107,7 @@ MARK = 0.8  # of a ceiling: figures above it are the generator's
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """A figure of a report. Ours is shown next to it where the point and the settings make it the same quantity."""
+    """A figure of a report, shown next to ours if point and settings make it the same quantity."""
 
     what: str  # its row: "case 1, one volume, 256 outstanding"
     figure: str  # ours, by its name in `About.figures`
@@ -129,7 +130,7 @@ def profile_sections(
 
 
 def beside_report(result: Result, report: str, published: Sequence[Published]) -> Section:
-    """A line for each of the report's figures; ours where it is the same quantity."""
+    """Return the section with a line for each of the report's figures, and ours if it is the same quantity."""
     figures = {figure.name: figure for figure in about(result.workload).figures}
     rows = [(one, figures[one.figure], of_same_quantity(result, one)) for one in published]
 
@@ -161,7 +162,7 @@ def beside_report(result: Result, report: str, published: Sequence[Published]) -
 
 
 def of_same_quantity(result: Result, one: Published) -> float | None:
-    """The median of the point with the load of the published figure; None where nothing was measured under it."""
+    """Return the median of the point with the load of the published figure; None if nothing was measured under it."""
     settings: dict[str, Any] = result.conditions["configuration"]["settings"]
     if any(settings.get(name) != value for name, value in one.settings.items()):
         return None
@@ -240,8 +241,9 @@ def about_test(
     published: Sequence[Published] = (),
     **known: Any,
 ) -> About:
-    """The storage test as a workload. `figures`: the first headline is the rate; `ceilings`: those that are GENERATOR-LIMITED
-    within 80 % of the null baseline; `sections`: its own, after the table of points; `known`: more of `About`."""
+    """Describe the storage test as a workload. `figures`: the first headline is the rate; `ceilings`: those that are
+    GENERATOR-LIMITED within 80 % of the null baseline; `sections`: its own, after the table of points; `known`: other
+    fields of `About`."""
     bounded = tuple(figure for figure in figures if figure.name in ceilings)
     point, whole = types_of(load, run)
     known = {"notes": {}, "telling": ProfileTelling, "makers": "clients", **known}

@@ -50,7 +50,8 @@ TROUBLES = (
 
 
 class ClientTest(Profile[S]):
-    """A test whose load clients of edbench make: on this host, at members of the crew, against directories or an S3 endpoint."""
+    """A test whose load comes from clients of edbench: on this host or at members of the crew, on directories or an S3
+    endpoint."""
 
     report: ClassVar[str] = "R3"
     needs: ClassVar[str] = "nothing; with --s3 a bucket and the usual AWS_* variables"
@@ -69,7 +70,8 @@ def _said(orders: Iterable[ProcessDone]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SweepLoad(At):
-    """`start`: all clients begin at once, or each at a moment of its own. `fsync`: None where it is the same of all."""
+    """Load of a sweep. `start`: all clients begin at once, or each at a moment of its own. `fsync`: None if all loads
+    have the same."""
 
     start: str
     clients: int
@@ -78,7 +80,8 @@ class SweepLoad(At):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPhase:
-    """Every client writes, reads or removes its objects; rates are bytes a second, of removals objects a second."""
+    """Phase in which every client writes, reads or removes its objects; rates are bytes a second, of removals objects a
+    second."""
 
     deed: str
     clients: tuple[ClientDone, ...] = field(default=(), metadata=RAW)
@@ -101,7 +104,7 @@ class SweepPhase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRun(ProfileRun):
-    """One run."""
+    """One run of client-sweep."""
 
     phases: tuple[SweepPhase, ...]
     refused: int = 0
@@ -109,7 +112,7 @@ class SweepRun(ProfileRun):
     said: tuple[str, ...] = ()
 
     def phase(self, deed: str) -> SweepPhase | None:
-        """None: a run without mixed clients. Raises LookupError for a run without another phase."""
+        """Return a phase; None for a run without mixed clients. Raises LookupError if any other phase is missing."""
         if (found := next((p for p in self.phases if p.deed == deed), None)) is None and deed not in MOVING[2:]:
             raise LookupError(f"a run without {deed}")
         return found
@@ -141,7 +144,7 @@ def sweep_run_of(seen: SweepRun) -> SweepRun:
 
 
 def _parts(seen: SweepPhase) -> list[SweepPhase]:
-    """A mixed phase as two: even clients write, odd ones read."""
+    """Return the phase; a mixed phase as two: even clients write, odd ones read."""
     if seen.deed != MIXED:
         return [seen]
     halves = zip(MOVING[2:], (seen.clients[::2], seen.clients[1::2]), strict=True)
@@ -202,7 +205,7 @@ class SweepSettings(ProfileSettings):
 
 
 class ClientSweep(ClientTest[SweepSettings]):
-    """Report R3's clients."""
+    """Sweep over numbers of clients (report R3)."""
 
     name: ClassVar[str] = "client-sweep"
     does: ClassVar[str] = (
@@ -214,21 +217,22 @@ class ClientSweep(ClientTest[SweepSettings]):
     small: ClassVar[Mapping[str, Any]] = {"clients": (1, 2, 4, 8), "size": 8_000_000, "window": 1.0}
 
     def points(self) -> list[SweepLoad]:
-        """Every number of clients with every kind of start."""
+        """Return a load for every number of clients with every kind of start."""
         s = self.settings
         if not s.clients or not s.start or not 1 <= min(s.clients) <= max(s.clients) <= MOST:
             raise UsageError(f"client-sweep needs clients from 1 to {MOST:,}, and start together, spread or both")
         return [SweepLoad(*load) for load in itertools.product(s.start, s.clients, varied(s.fsync))]
 
     def room(self) -> Room:
-        """One run's: each is removed before the next."""
+        """Return the space of one run: each is removed before the next."""
         s, paths = self.settings, max(1, len(self.targets.paths))
         files = -(-max(s.clients, default=1) // paths) * s.objects * (1 + s.mixed)
         moved = (2 + s.mixed) * sum(s.clients) * s.objects * s.size * len(s.start) * len(s.fsync)
         return Room(bytes=files * s.size, files=2 * files + 1, seconds=moved / _SWEEP_SLOW)
 
     def on_null(self) -> ClientSweep:
-        """Smaller objects within a window that is as much shorter: as many bytes a second are begun."""
+        """Return the test with smaller objects and a window shorter in proportion, so that clients begin as many bytes
+        a second."""
         s = self.settings
         share = min(1.0, _SWEEP_ON_NULL / s.size, _ON_NULL_S / s.window)
         size = max(1, round(s.size * share))
@@ -240,7 +244,7 @@ class ClientSweep(ClientTest[SweepSettings]):
         return min(self.settings.clients, default=0) * self.settings.objects * self.settings.size
 
     def observe(self, turn: Turn, arena: Arena) -> SweepRun:
-        """Three phases. Raises RunFailed when nothing at all could be written."""
+        """Run the three phases. Raises RunFailed if nothing at all could be written."""
         load, s = turn.at, self.settings
         deeds: tuple[Deed, ...] = (WRITE, READ, MIXED, REMOVE) if s.mixed else (WRITE, READ, REMOVE)
         assert isinstance(load, SweepLoad)
@@ -280,7 +284,7 @@ _PUBLISHED = {WRITE: 300.0, READ: 146.0}  # kB/s that each added client cost the
 
 
 def _of_start(result: SweepResult) -> dict[str, list[SweepPoint]]:
-    """The points by how clients began and what they synced, fewest clients first."""
+    """Group the points by start and fsync, fewest clients first."""
     out: dict[str, list[SweepPoint]] = {}
     for point in sorted(result.points, key=lambda point: point.at.clients):
         out.setdefault("-fsync-".join(filter(None, (point.at.start, point.at.fsync))), []).append(point)
@@ -435,7 +439,8 @@ WHOLE = "whole write"
 
 @dataclass(frozen=True, slots=True)
 class InsertLoad(At):
-    """`directories`: one shared by all clients, or each client's own. `fsync`: None where it is the same of all."""
+    """Load of an insertion. `directories`: one shared by all clients, or each client's own. `fsync`: None if all loads
+    have the same."""
 
     directories: str
     clients: int
@@ -464,7 +469,7 @@ class InsertGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertRun(ProfileRun):
-    """One run."""
+    """One run of insert-drift."""
 
     groups: tuple[InsertGroup, ...]
     before: Usage | None = field(default=None, metadata=RAW)
@@ -521,7 +526,8 @@ def _group(group: InsertGroup, before: Usage | None) -> InsertGroup:
 
 
 def _a_file(seen: InsertRun, files: int, what: str) -> float | None:
-    """Growth a file; None where no value is reported: an S3 endpoint, a file system without a number of inodes."""
+    """Return the growth a file; None if no value is reported: an S3 endpoint, a file system without a number of
+    inodes."""
     if seen.before is None or seen.after is None or not files:
         return None
     grown = int(getattr(seen.after, what)) - int(getattr(seen.before, what))
@@ -559,7 +565,7 @@ class InsertSettings(ProfileSettings):
 
 
 class InsertDrift(ClientTest[InsertSettings]):
-    """Report R3's long insertion."""
+    """Long insertion (report R3)."""
 
     name: ClassVar[str] = "insert-drift"
     does: ClassVar[str] = (
@@ -571,14 +577,14 @@ class InsertDrift(ClientTest[InsertSettings]):
     small: ClassVar[Mapping[str, Any]] = {"files": 2_400, "group": 200, "clients": (1, 8)}
 
     def points(self) -> list[InsertLoad]:
-        """Every number of clients with every kind of directories."""
+        """Return a load for every number of clients with every kind of directories."""
         s = self.settings
         if not s.clients or not s.directories or min(s.clients) < 1:
             raise UsageError("insert-drift needs clients from 1, and directories shared, own or both")
         return [InsertLoad(*load) for load in itertools.product(s.directories, s.clients, varied(s.fsync))]
 
     def room(self) -> Room:
-        """One run's: each is removed before the next."""
+        """Return the space of one run: each is removed before the next."""
         s, paths = self.settings, max(1, len(self.targets.paths))
         files = -(-s.files // paths) + s.group
         each = -(-max(1, s.size) // _BLOCK) * _BLOCK + 512  # an inode, and its name
@@ -588,7 +594,7 @@ class InsertDrift(ClientTest[InsertSettings]):
         )
 
     def on_null(self) -> InsertDrift:
-        """Fewer files, since memory does not drift."""
+        """Return the test with fewer files: memory does not drift."""
         files = min(self.settings.files, max(_INSERT_ON_NULL, self.settings.group))
         return InsertDrift(self.settings.model_copy(update={"files": files}), self.targets)
 
@@ -597,7 +603,7 @@ class InsertDrift(ClientTest[InsertSettings]):
         return self.settings.files * self.settings.size
 
     def observe(self, turn: Turn, arena: Arena) -> InsertRun:
-        """All groups. Raises RunFailed when nothing at all could be inserted."""
+        """Run all groups. Raises RunFailed if nothing at all could be inserted."""
         load, s = turn.at, self.settings
         assert isinstance(load, InsertLoad)
         with own_place(

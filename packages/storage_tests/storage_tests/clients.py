@@ -38,7 +38,7 @@ Deed = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """The clients of one process; sent to it once."""
+    """Clients of one process; sent to it once."""
 
     clients: tuple[int, ...]  # their numbers, of all clients
     roots: tuple[str, ...]  # directories, that clients take in turn, or …
@@ -98,12 +98,12 @@ _KINDS = {"write": WHOLE_WRITE, "read": WHOLE_READ, "remove": WHOLE_REMOVE}
 
 
 def directory_of(client: int, *, shared: bool) -> str:
-    """The directory of a client's files."""
+    """Return the directory of a client's files."""
     return "shared" if shared else f"client-{client:04d}"
 
 
 class Client:
-    """One thread that writes, reads and removes; its files have no filler."""
+    """One thread that writes, reads and removes files without filler."""
 
     def __init__(self, number: int, store: Store, tally: Tally, seed: int, io_bytes: int) -> None:
         self.number, self.tally = number, tally
@@ -174,7 +174,7 @@ class Client:
 
 
 def client_of(spec: Spec, number: int, station: Station | None = None) -> Client:
-    """One of a spec's; raises UsageError."""
+    """Return a client of a spec. Raises UsageError."""
     counter = None if spec.counters is None else Counters(Path(spec.counters), max(spec.clients) + 1).of(number)
     tally = Tally(MOVES if spec.s3 is None else (WHOLE_WRITE, WHOLE_READ), counter)
     store: Store
@@ -187,7 +187,7 @@ def client_of(spec: Spec, number: int, station: Station | None = None) -> Client
 
 
 def obeyed(order: Order, clients: list[Client], pool: ThreadPoolExecutor) -> ProcessDone:
-    """All clients have done it."""
+    """Run the order on all clients, and return their results."""
     cpu = time.process_time()
     heap = iter(range(order.first, order.last))
     own = (heap if order.shared_numbers else iter(range(order.first, order.last)) for _ in clients)
@@ -210,7 +210,7 @@ def _added(each: Any) -> tuple[int, ...]:
 
 
 def main() -> int:
-    """The exit status: 1 after an error."""
+    """Serve orders on standard input; return the exit status, 1 after an error."""
     spec = msgspec.json.decode(sys.stdin.buffer.readline(), type=Spec)
     try:
         station = emulated_filer(read_settings(os.environ)) if spec.emulated else None

@@ -85,7 +85,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Continue the same comman
 
 
 class Where(Order):
-    """The storage, and the settings of the test."""
+    """Storage to test, and the settings of the test."""
 
     path: Paths = None
     s3: S3 = None
@@ -106,7 +106,7 @@ class Test(Experiment, ProfileOrder, Where):
 
     @property
     def given(self) -> list[str]:
-        """The settings."""
+        """Settings as given."""
         return self.setting or []
 
     def numbers(self, usual: str) -> list[int]:
@@ -292,12 +292,12 @@ def why_here(profile: Profile[Any], filer: str) -> str | None:
 
 
 def below(settings: Settings) -> Path:
-    """The directory of unfinished experiments."""
+    """Return the directory of unfinished experiments."""
     return settings.scratch / "profiles" / "begun"
 
 
 def asked(profile: Profile[Any], test: Test, filer: str) -> dict[str, Any]:
-    """Everything that must be the same for an experiment to be continued."""
+    """Return everything that must be the same for an experiment to be continued."""
     from importlib.metadata import version
 
     return {
@@ -313,7 +313,7 @@ def asked(profile: Profile[Any], test: Test, filer: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _One:
-    """One of all: a test, which writes a package, or the reason why it cannot run."""
+    """One part of `all`: a test, which writes a package, or the reason why it cannot run."""
 
     name: str
     report: str
@@ -360,8 +360,8 @@ def _run_all(context: CommandContext, settings: Settings, targets: Targets, test
 
 
 def _carried_out(context: CommandContext, tests: Sequence[_One], directory: Path) -> dict[str, str]:
-    """Run the tests that can run, one after another; those that failed, with the reason. Tests that an interrupted command
-    finished are kept."""
+    """Run the tests that can run, one after another; return the reasons of those that failed. Tests that an interrupted
+    command finished are kept."""
     from experiments.package.check import unsealed
     from experiments.summary import PACKAGES
 
@@ -382,7 +382,7 @@ def _carried_out(context: CommandContext, tests: Sequence[_One], directory: Path
 
 
 def _profiles(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> list[_One]:
-    """Each test with its settings; one that lacks something is reported before any runs."""
+    """Return each test with its settings; one that lacks something is reported before any runs."""
     from storage_tests.profile import Targets, profiles, refuse_filer, refuse_room, refuse_targets, settings_of
 
     own = _own_settings(test.given)
@@ -417,7 +417,7 @@ def _runner(context: CommandContext, settings: Settings, profile: Profile[Any], 
 
 
 def _own_settings(given: Sequence[str]) -> dict[str, list[str]]:
-    """`block-8k.seconds=60` by test; raises UsageError."""
+    """Parse `block-8k.seconds=60`, by test. Raises UsageError."""
     from storage_tests.profile import profiles
 
     out: dict[str, list[str]] = {}
@@ -430,7 +430,7 @@ def _own_settings(given: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _discovery(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> _One:
-    """A new one, or an existing one that passes its check."""
+    """Return a new discovery, or the given package if it passes its check."""
     from experiments.package.check import doubt
     from storage_tests.profile import refuse_bytes
 
@@ -454,7 +454,7 @@ def _discovery(context: CommandContext, settings: Settings, targets: Targets, te
 
 
 def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
-    """A line for each test."""
+    """Print a line for each test."""
     from experiments.summary import results_of, row_of, verdict
 
     console = context.people
@@ -475,10 +475,8 @@ def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
 
 
 def _discovered(context: CommandContext, settings: Settings, path: Path, there: Path, test: Test, scale: float) -> None:
-    """Corpus and storage root are in a directory of their own on `path`, which is removed; the package is copied
-    `there`.
-
-    Raises what `conduct` does, UsageError where the path is taken."""
+    """Run a discovery and copy its package `there`; corpus and storage root are in a temporary directory on `path`.
+    Raises the errors of `conduct`, UsageError if the path is taken."""
     from cli.corpus import reporter, usable_cores
     from dataset_gen.corpus import generate_corpus
     from experiments.kinds import sweep
@@ -509,8 +507,8 @@ def _discovered(context: CommandContext, settings: Settings, path: Path, there: 
 def _page_during(
     context: CommandContext, profile: Profile[Any], settings: Settings, port: int | None
 ) -> Iterator[Live | None]:
-    """Show a storage test in the web UI while the block lasts; None where `port` is None. Raises UsageError when the port is in
-    use."""
+    """Show a storage test in the web UI while the block lasts; yield None if `port` is None. Raises UsageError if the
+    port is in use."""
     if port is None:
         yield None
         return

@@ -51,26 +51,26 @@ class Place:
 
 
 class Crowd(ABC):
-    """Use `crowd`."""
+    """Clients that act together; made by `crowd`."""
 
     def __init__(self, clients: Sequence[int], processors: float, ahead_ns: int = _AHEAD_NS) -> None:
-        """`clients`: how many each process has; `processors`: CPUs that all may use; `ahead_ns`: of an order, until it
-        begins."""
+        """Set the sizes. `clients`: clients of each process; `processors`: CPUs that all may use; `ahead_ns`: time
+        between sending an order and its start."""
         self.clients, self.processors = clients, processors
         self._ahead_ns = ahead_ns + _AHEAD_EACH_NS * sum(clients)
 
     @abstractmethod
     def obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
-        """An order for each process; what came of them."""
+        """Send an order to each process; return the results."""
 
     def do(
         self, deed: Deed, numbers: range, size: int, *, shared_directory: bool = False, together: bool = False,
         delays_s: Sequence[float] = (),
     ) -> ProcessDone:  # fmt: skip
-        """Each client does it with all these numbers, or all clients `together`, each number once.
+        """Order each client to do this with all these numbers, or all clients `together` with each number once.
 
-        They begin at the same moment, or each so much later. Raises RunFailed when a process dies, HostLost when a
-        member of the crew is lost."""
+        They begin at the same moment, or each after its delay. Raises RunFailed if a process dies, HostLost if a member
+        of the crew is lost."""
         start = time.monotonic_ns() + self._ahead_ns
         delays = tuple(round(delay * 1e9) for delay in delays_s)
         shares = self._shares(numbers) if together else [numbers] * len(self.clients)
@@ -116,9 +116,7 @@ class Here(Crowd):
 
 @contextlib.contextmanager
 def crowd(place: Place, clients: int) -> Iterator[Crowd]:
-    """Start so many clients, which then wait for orders; none is left at the end.
-
-    Raises UsageError, RunFailed."""
+    """Start so many clients, which then wait for orders; end all of them afterwards. Raises UsageError, RunFailed."""
     if not 1 <= clients <= MOST:
         raise UsageError(f"{clients:,} clients of one test; use 1 to {MOST:,}")
     if place.elsewhere is not None:
@@ -131,7 +129,7 @@ def crowd(place: Place, clients: int) -> Iterator[Crowd]:
 
 @contextlib.contextmanager
 def here(place: Place, clients: Sequence[int]) -> Iterator[Here]:
-    """The same of clients with these numbers, on this host."""
+    """Start the clients with these numbers on this host, as `crowd` does."""
     parts = min(len(clients), processors()) if place.filer is None else len(clients)
     numbers = [tuple(clients[part::parts]) for part in range(parts)]
     processes: list[LineProcess] = []
@@ -168,8 +166,8 @@ def check_s3(url: str | None) -> None:
 
 @contextmanager
 def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) -> Iterator[Place]:
-    """Directories, or a prefix, of the run's own; removed at the end, so that the next run finds the storage as this
-    one did.
+    """Yield directories, or a prefix, of the run's own; remove them at the end, so that the next run finds the storage
+    as this one did.
 
     Raises StorageFault, RunFailed."""
     if arena.s3 is not None:
@@ -191,14 +189,14 @@ _MOST = 3  # kinds of trouble in words
 
 
 class ClientsTelling(ProfileTelling):
-    """`surroundings` as every profile's."""
+    """Remarks of a test by clients; `surroundings` are those of every profile."""
 
     def where(self) -> str:
-        """The kinds of storage, or the endpoint."""
+        """Return the kinds of storage, or the endpoint."""
         return f"S3, {self.surroundings['s3']}" if self.surroundings["s3"] else super().where()
 
     def remarks(self, result: Any) -> Sequence[str]:
-        """Refusals, errors and drift, which the reader must not overlook."""
+        """Return refusals, errors and drift, which the reader must not overlook."""
         runs = [run for point in result.points for run in point.repeats]
         out = list(self.limits(result.points))
         for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):
@@ -216,6 +214,6 @@ class ClientsTelling(ProfileTelling):
         return out
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """The words of what went wrong."""
+        """Return the messages of the errors."""
         said = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
         return (*super().warnings(points), *(f"not everything was accepted: {word}" for word in list(said)[:_MOST]))

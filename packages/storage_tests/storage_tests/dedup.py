@@ -90,7 +90,7 @@ def _ratios(result: DedupResult) -> Section:
 
 
 def _plot(result: DedupResult) -> Plot:
-    """Ratios over several powers of ten: dots on a logarithmic axis."""
+    """Draw ratios over several powers of ten: dots on a logarithmic axis."""
     rows = _rows(result)
     marks: list[tuple[str, str, Callable[[DedupRun], float | None]]] = [("4K fixed", "s", lambda run: _expected("4K", run)), ("128K fixed", "D", lambda run: _expected("128K", run)),
              ("content-defined", "o", lambda run: _expected("CDC", run)), ("the storage", "*", lambda run: run.ratio)]  # fmt: skip
@@ -222,7 +222,7 @@ def run_of(seen: DedupRun) -> DedupRun:
 
 
 def _grown(seen: DedupRun) -> tuple[int | None, int | None]:
-    """Bytes that the storage took, when all was written and at the end; None where no value was reported."""
+    """Return the bytes that the storage took when all was written, and at the end; None if no value was reported."""
     if seen.by_command is not None:
         before, written, end = seen.by_command
         return written - before, end - before
@@ -240,7 +240,7 @@ CDC = "expected_cdc"
 
 
 class DedupTelling(ProfileTelling):
-    """`surroundings` as those of every profile."""
+    """Remarks of a dedup test; `surroundings` are those of every profile."""
 
     def sentence(self, points: Sequence[DedupPoint]) -> str:
         """Report for each type the reduction by the storage, and in parentheses that by content-defined chunks."""
@@ -252,7 +252,7 @@ class DedupTelling(ProfileTelling):
         return f"reduced by the storage (by content-defined chunks): {'; '.join(said)}"
 
     def warnings(self, points: Sequence[DedupPoint]) -> Sequence[str]:
-        """Add to the warnings of every profile the data for which the storage reports no used space."""
+        """Return the warnings of every profile, and one on data for which the storage reports no used space."""
         silent = [str(point.at.data) for point in points if "ratio" not in point.figures]
         own = [] if not silent else [
             f"{words.listed(silent)}: the storage reports no used space, or its value does not settle; query it with --set used=COMMAND"
@@ -310,7 +310,7 @@ class DedupSettings(ProfileSettings):
 
 
 class Dedup(Profile[DedupSettings]):
-    """Each path is a storage."""
+    """Writing of data to storage that deduplicates or compresses; each path is a storage."""
 
     name: ClassVar[str] = "dedup"
     report: ClassVar[str] = "R5"
@@ -342,12 +342,12 @@ class Dedup(Profile[DedupSettings]):
         _stated(s.stated)
 
     def points(self) -> list[DedupLoad]:
-        """Every type on every path."""
+        """Return a load for every type on every path."""
         volumes = range(1, max(1, len(self.targets.paths)) + 1)
         return [DedupLoad(data, f"volume {volume}") for volume in volumes for data in dict.fromkeys(self.settings.data)]
 
     def room(self) -> Room:
-        """The largest type; each is removed before the next."""
+        """Return the space of the largest type; each is removed before the next."""
         sizes = self._sizes
         files = max(64, max(sizes.values()) // _OF_FILE)
         every = sum(sizes.values()) * max(1, len(self.targets.paths))
@@ -374,7 +374,7 @@ class Dedup(Profile[DedupSettings]):
         return Dedup(self.settings.model_copy(update=quiet), self.targets)
 
     def observe(self, turn: Turn, arena: Arena) -> DedupRun:
-        """One type, written once. Raises RunFailed, StorageFault, UsageError where scratch is full."""
+        """Write one type once. Raises RunFailed, StorageFault, UsageError if scratch is full."""
         at = turn.at
         assert isinstance(at, DedupLoad)
         path = arena.paths[int(at.volume.rpartition(" ")[2]) - 1]
@@ -386,7 +386,7 @@ class Dedup(Profile[DedupSettings]):
 
     @contextmanager
     def _source(self, data: Data, seed: int, arena: Arena) -> Iterator[Path | None]:
-        """The directory of data that are not generated as they are written."""
+        """Yield the directory of data that exist before the run; None for data generated while writing."""
         if data != "discovery":
             yield Path(self.settings.source) if data == "own" else None
             return

@@ -48,13 +48,13 @@ _LEVEL = 1  # of zlib
 
 
 def ratio_text(value: float | None) -> str:
-    """1:2.80, as reports write it."""
+    """Return a ratio as reports write it, such as 1:2.80."""
     return "not known" if value is None else f"1:{words.figure(value)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """One way to cut."""
+    """Result of one way to cut chunks."""
 
     cut: str  # "4K", "8K", "128K", "CDC"
     bytes: int
@@ -65,17 +65,17 @@ class Expected:
 
     @property
     def ratio(self) -> float:
-        """Bytes that are written for each byte of a different chunk."""
+        """Bytes written for each byte of a different chunk."""
         return self.bytes / self.different_bytes if self.different_bytes else 1.0
 
     @property
     def with_compression(self) -> float:
-        """The same when different chunks are compressed."""
+        """Ratio with compression of the different chunks."""
         return self.ratio / self.compressed_to
 
 
 class Distinct:
-    """Counts chunks and those that are different."""
+    """Counter of chunks and of those that are different."""
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most, self._mask = most, 0
@@ -83,7 +83,7 @@ class Distinct:
         self.bytes = self.chunks = 0
 
     def add(self, chunk: bytes | memoryview) -> None:
-        """One more."""
+        """Count one more chunk."""
         size = len(chunk)
         self.bytes += size
         self.chunks += 1
@@ -113,7 +113,7 @@ class Distinct:
 
 
 class _Fixed:
-    """Cuts a file's pieces, whatever their lengths, at multiples of a size."""
+    """Cutter of a file's pieces, of any length, at multiples of a size."""
 
     def __init__(self, size: int) -> None:
         self.size, self.found, self._left = size, Distinct(), b""
@@ -134,13 +134,13 @@ class _Fixed:
 
 
 class _Stream:
-    """A file's pieces to be read by the library, shown to the fixed cutters on the way."""
+    """A file's pieces as a stream for the library; the fixed cutters see them too."""
 
     def __init__(self, pieces: Iterator[bytes], seen: Callable[[bytes], None]) -> None:
         self._pieces, self._seen, self._left = pieces, seen, memoryview(b"")
 
     def readinto(self, buffer: memoryview) -> int:
-        """0 at the end."""
+        """Read into the buffer; return 0 at the end."""
         while not self._left:
             piece = next(self._pieces, None)
             if piece is None:
@@ -194,7 +194,7 @@ class DataFile:
 
 
 def files_of(data: Data, size: int, seed: int, source: Path | None) -> Iterator[DataFile]:
-    """All files, in the same order each time; together about `size` bytes, of a directory all that it holds.
+    """Yield all files, in the same order each time: about `size` bytes, or all files of a directory.
 
     `source`: the directory of the discovery corpus or the own data. Raises StorageFault."""
     if data in _PROFILES:
@@ -216,7 +216,7 @@ def _series(profile: str, size: int, seed: int) -> Iterator[DataFile]:
 
 
 def _lying(source: Path) -> Iterator[DataFile]:
-    """Regular files, sorted; links, sockets and the like are no data."""
+    """Yield the regular files, sorted; links, sockets and the like are no data."""
     for place, directories, names in os.walk(source, onerror=_unreadable):
         directories.sort()
         for name in sorted(names):
@@ -241,7 +241,8 @@ def _read(path: str) -> Iterator[bytes]:
 
 
 def corpus_made(below: Path, size: int, seed: int) -> Path:
-    """The discovery corpus of about so many bytes, in a directory that is made; raises UsageError without the room, RunFailed."""
+    """Generate the discovery corpus of about `size` bytes in a new directory, and return its data. Raises UsageError if
+    the space is too small, RunFailed."""
     from dataset_gen.corpus import DATA, generate_corpus  # slow to come
     from dataset_gen.profile import load_profile
 
@@ -282,7 +283,7 @@ class Wrote:
 
 
 def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
-    """Run all writers together, begun at one moment; raises RunFailed in the words of the first that failed."""
+    """Run all writers together, from one moment on. Raises RunFailed with the message of the first that failed."""
     with contextlib.ExitStack() as ends:
         processes = []
         for spec in specs:
@@ -331,7 +332,7 @@ def written(spec: Spec, start_ns: int) -> Wrote:
 
 
 def gathered(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
-    """The same bytes in pieces of `size`, the last one with what is left."""
+    """Yield the same bytes in pieces of `size`; the last one has the rest."""
     held = bytearray()
     for piece in pieces:
         held += piece
@@ -343,7 +344,7 @@ def gathered(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
 
 
 def main() -> int:
-    """The exit status."""
+    """Write as ordered on standard input; return the exit status."""
     spec = msgspec.json.decode(sys.stdin.buffer.readline(), type=Spec)
     answer(None)
     if start := sys.stdin.buffer.readline():

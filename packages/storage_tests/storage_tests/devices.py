@@ -44,7 +44,7 @@ class Direct(StrEnum):
 
 
 def direct_on(directory: Path) -> Direct:
-    """Tried with a file of 64 KiB in an own directory, which is removed. Raises StorageFault."""
+    """Try O_DIRECT with a file of 64 KiB in an own directory, and remove the file. Raises StorageFault."""
     file = directory / _NAME
     try:
         descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_DIRECT, 0o600)
@@ -61,7 +61,7 @@ def direct_on(directory: Path) -> Direct:
 
 
 def _tried(descriptor: int, file: Path) -> Direct:
-    """Written, and read once nothing of it is in memory any more."""
+    """Write the file, drop it from memory and read it; return whether any of it was in memory."""
     with mmap.mmap(-1, _BYTES) as aligned:
         aligned[:] = os.urandom(_BYTES)
         os.pwrite(descriptor, aligned, 0)
@@ -73,7 +73,7 @@ def _tried(descriptor: int, file: Path) -> Direct:
 
 
 def _through_loop(directory: Path) -> bool:
-    """Whether the directory is on a loop device whose file goes through this host's page cache."""
+    """Return whether the directory is on a loop device whose file goes through this host's page cache."""
     mount = holding(directory.resolve(), read_mountinfo())
     try:
         device = os.stat(mount.source).st_rdev if mount is not None else 0
@@ -105,7 +105,7 @@ class Usage:
 
 
 def usage(roots: Sequence[Path]) -> Usage | None:
-    """Each file system once; None without any."""
+    """Return the use of all file systems of the paths, each counted once; None without paths."""
     there = {os.stat(root).st_dev: os.statvfs(root) for root in roots}
     if not there:
         return None
@@ -119,8 +119,8 @@ def usage_at_rest(
     roots: Sequence[Path], still: float, look: Callable[[Sequence[Path]], Usage | None] = usage,
     now: Callable[[], float] = time.monotonic, wait: Callable[[float], None] = time.sleep,
 ) -> Usage | None:  # fmt: skip
-    """The usage once the space has been the same for so many seconds: a storage may report it once a second, or write
-    and free it later. None where it does not come to rest within a minute."""
+    """Return the usage once it has been the same for `still` seconds: a storage may report it once a second, or write
+    and free it later. None if it changes for more than a minute."""
     began = since = now()
     last = look(roots)
     while now() - since < still:
@@ -148,7 +148,7 @@ _BLOCK = "dev/block"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
-    """The queue of one path's device while a run lasted."""
+    """Queue of one path's device during a run."""
 
     path: int  # its number, 1 …
     device: str  # "vda"; empty: none that this host sees
@@ -183,7 +183,7 @@ def tuned(
 
 
 def queue_of(path: Path) -> Path | None:
-    """The directory of its device's queue in /sys; None of network storage and memory."""
+    """Return the directory of the device's queue in /sys; None for network storage and memory."""
     device = os.stat(path).st_dev
     found = _SYS / _BLOCK / f"{os.major(device)}:{os.minor(device)}"
     if not found.exists():  # btrfs has devices of its own; the mount names the one below
@@ -201,7 +201,7 @@ def queue_of(path: Path) -> Path | None:
 
 
 def restore_dead(ledger: Path = LEDGER) -> None:
-    """Put back what commands that were killed left; of those that live nothing."""
+    """Restore the values that killed commands had changed; leave those of running commands."""
     for file in sorted(ledger.glob("*.json")):
         with contextlib.suppress(
             UsageError, OSError, ValueError, TypeError, KeyError

@@ -185,7 +185,8 @@ def _way(data: Mapping[str, Any]) -> Way:
 
 
 def _by_second(directory: Path, log: str) -> tuple[tuple[float, float, float], ...]:
-    """fio's logs have a line for each second and way: milliseconds at its end, I/Os a second or KiB a second."""
+    """Read fio's logs: a line for each second and way, with the milliseconds at its end, and I/Os a second or KiB a
+    second."""
     ios, kib = (_logged(directory, log, what) for what in ("iops", "bw"))
     return tuple((second, ios.get(second, 0.0), kib.get(second, 0.0) * 1024) for second in sorted({*ios, *kib}))
 
@@ -212,10 +213,10 @@ def of_op(jobs: Sequence[Done], op: str) -> list[Done]:
 
 
 def busy_s(jobs: Sequence[Done], *, synced: bool) -> float:
-    """Seconds of the thread that needed longest.
+    """Return the seconds of the thread that needed longest.
 
     fio reports a thread's time in whole milliseconds, rounded up, and a file of a megabyte may need no more than one.
-    It reports the time spent in calls exactly, but the sync at the end of writing is not among them (fio 3.33)."""
+    It reports the time spent in calls exactly, but without the sync at the end of writing (fio 3.33)."""
     return max((_thread_s(job, synced=synced) for job in jobs), default=0.0)
 
 
@@ -227,12 +228,12 @@ def _thread_s(job: Done, *, synced: bool) -> float:
 
 
 def transferred(jobs: Iterable[Done]) -> int:
-    """Bytes read and written."""
+    """Return the bytes read and written."""
     return sum(job.read.bytes + job.write.bytes for job in jobs)
 
 
 def ios(jobs: Iterable[Done]) -> int:
-    """Reads and writes."""
+    """Return the number of reads and writes."""
     return sum(job.read.ios + job.write.ios for job in jobs)
 
 
@@ -265,7 +266,8 @@ def _histogram(ways: Iterable[Way]) -> Histogram:
 
 
 def by_second(jobs: Iterable[Done], *, of_bytes: bool = False) -> list[tuple[float, float]]:
-    """I/Os, or bytes, of all jobs in each second. The second in which a job ends is in none: fio logs it or not, as it comes."""
+    """Return the I/Os, or bytes, of all jobs in each second. The second in which a job ends is omitted: fio does not
+    always log it."""
     out: dict[float, float] = {}
     for job in jobs:
         last = round(job.runtime_ms / 1000) - 1
@@ -296,10 +298,10 @@ def fio(
     *,
     expected_s: float | None = None,
 ) -> Ran:
-    """Run the jobs on these paths (`Job.files` begins with the number of one: `0/name`) to their end.
+    """Run the jobs to their end on these paths (`Job.files` begin with the number of one: `0/name`).
 
-    `expected_s`: how long they should take; where that and two minutes more have passed they are ended. Raises RunFailed
-    with fio's own words, also where a job had an error."""
+    `expected_s`: how long they should take; two minutes after that they are killed. Raises RunFailed with fio's own
+    words, also if a job had an error."""
     refuse_without_fio()
     own = scratch / "fio"
     shutil.rmtree(own, ignore_errors=True)
@@ -345,7 +347,7 @@ def _document(own: Path) -> dict[str, Any]:
 
 
 def _said(own: Path) -> str:
-    """The last message that fio printed."""
+    """Return the last message that fio printed."""
     lines = [line.strip() for name in (_ERRORS, _OUTPUT) if (own / name).exists()
              for line in (own / name).read_text(errors="replace").splitlines() if line.startswith("fio:")]  # fmt: skip
     return lines[-1] if lines else "no output"
@@ -356,11 +358,10 @@ _AT_ONCE = 4
 
 
 def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
-    """Files of so many bytes, whole blocks, that no compression makes less of, on storage. Raises RunFailed,
+    """Write files of `size` bytes, in whole blocks that cannot be compressed, and sync them. Raises RunFailed,
     StorageFault.
 
-    To the last byte: fio writes a file that is too small for a job again when that begins, and leaves a part of a block
-    out."""
+    Every byte is written: fio rewrites a file that is too small when the job begins, and omits an incomplete block."""
     each = block * math.gcd(size // block, max(1, _BLOCK // block))
     arena.tell(f"writes {len(names):,} files of {size:,} bytes")
     jobs = [
@@ -399,7 +400,7 @@ class FioOp:
 
     @property
     def coarse(self) -> bool:
-        """Whether it was too short for an exact rate."""
+        """Whether the time was too short for an exact rate."""
         return self.seconds < COARSE_S
 
 
@@ -457,7 +458,7 @@ def _op(jobs: Sequence[Done], seen: FioRun) -> FioOp:
 
 
 def sampled(per_second: list[tuple[float, float]], elapsed_s: float) -> tuple[float, ...]:
-    """The mean of each whole 10 s; of the last one without its last second, of which fio may have no sample."""
+    """Return the mean of each whole 10 s; the last one without its last second, for which fio may have no sample."""
     whole = int(elapsed_s // SAMPLE_S)
     sums = [0.0] * whole
     for second, amount in per_second:
@@ -478,7 +479,7 @@ MB_PER_S = Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.
 
 
 class FioTest(Profile[S]):
-    """A row of the table."""
+    """A test whose load fio makes."""
 
     less: ClassVar[Mapping[str, int]] = {}  # on null storage: settings that may be no larger
 
@@ -506,13 +507,13 @@ class FioTest(Profile[S]):
 
     @contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
-        """Every path has its files, on storage and no longer in the page cache."""
+        """Write the files of every path to storage, and drop them from the page cache."""
         number, size, block = self.files()
         written(arena, [f"{path}/{file}" for path in range(len(arena.paths)) for file in range(number)], size, block)
         yield
 
     def observe(self, turn: Turn, arena: Arena) -> FioRun:
-        """The jobs of a load. Raises RunFailed."""
+        """Run the jobs of a load. Raises RunFailed."""
         jobs, expected_s = self.jobs(turn.at, len(arena.paths)), self.expected_s(turn.at)
         done = fio(jobs, arena.paths, arena.scratch, arena.tell, expected_s=expected_s)
         elapsed = elapsed_s(done.jobs)
@@ -525,8 +526,8 @@ class FioTest(Profile[S]):
 def rate_by(
     result: Result, axis: str, group: str, figure: Figure, name_of: Callable[[Any], str] | None = None
 ) -> Section:
-    """A line for each group: the median of a figure against what was varied, with its interval. `name_of`: the name of a load's
-    line; None: `group` with its value."""
+    """Return a section with a line for each group: the median of a figure, with its interval, against the varied field.
+    `name_of`: the name of a load's line; None: `group` with its value."""
     groups: dict[object, list[tuple[int, float, float, float]]] = {}
     for point in result.points:
         load, one = point.at.values(), point.figures.get(figure.name)

@@ -57,7 +57,8 @@ from storage_tests.tar import contents, planted, refuse_without_tar, tarred
 
 @dataclass(frozen=True, slots=True, order=True)
 class BlockLoad(schema.At):
-    """A case of report R2: so many volumes, spread over so many members (paths), with so much outstanding on each."""
+    """A case of report R2: number of volumes, of members (paths) over which they are spread, and of outstanding I/Os on
+    each."""
 
     case: int
     members: int
@@ -65,7 +66,7 @@ class BlockLoad(schema.At):
     outstanding: int
 
     def on(self, axis: str) -> str:
-        """Outstanding has no plural, and a case is none of several."""
+        """Return the value as text; outstanding I/Os and cases have their own forms."""
         if axis == "outstanding":
             return f"{self.outstanding:,} outstanding on each of {self.volumes}"
         return f"case {self.case}" if axis == "case" else schema.At.on(self, axis)
@@ -91,10 +92,10 @@ _CORPUS_FILE = 100_000  # bytes of a loose file of the reference corpus, about
 
 
 class BlockTelling(ProfileTelling):
-    """`surroundings` as those of every profile."""
+    """Remarks of block-8k; `surroundings` are those of every profile."""
 
     def sentence(self, points: Sequence[BlockPoint]) -> str:
-        """The most of all cases, the search's answer, the drift of the long case."""
+        """Report the highest rate of all cases, the search's answer, and the drift of the long case."""
         most = max(points, key=lambda point: point.figures["iops"].median)
         said = [f"{_rate(most)} at {most.at}"]
         if long := [point for point in points if point.at.case == _LONG]:
@@ -105,7 +106,7 @@ class BlockTelling(ProfileTelling):
         return "; ".join(said)
 
     def warnings(self, points: Sequence[BlockPoint]) -> Sequence[str]:
-        """Add to the warnings of every profile that fewer I/Os were outstanding than the points demand."""
+        """Return the warnings of every profile, and one if fewer I/Os were outstanding than the points demand."""
         engine = settings_in(self)["engine"]
         through = any(place.get("direct") == Direct.CACHED for place in self.surroundings["targets"])
         own = []
@@ -123,7 +124,7 @@ class BlockTelling(ProfileTelling):
 
 
 def _rate(point: Point) -> str:
-    """`12,035 IOPS, mean 21.3 ms`."""
+    """Return the rate of a point: `12,035 IOPS, mean 21.3 ms`."""
     mean = point.figures.get("mean_us")
     return f"{words.count(point.figures['iops'].median)} IOPS" + (
         f", mean {words.microseconds(mean.median)}" if mean else ""
@@ -141,7 +142,7 @@ def bounded(points: Sequence[BlockPoint], most_ms: float) -> BlockPoint | None:
 
 
 def bounded_said(points: Sequence[BlockPoint], most_ms: float) -> str:
-    """The search's answer."""
+    """Report the search's answer."""
     tried = [point.at.outstanding for point in points if point.at.case == _SEARCHED]
     best = bounded(points, most_ms)
     if best is None:
@@ -174,7 +175,7 @@ class BlockSettings(ProfileSettings):
 
 
 class Block(FioTest[BlockSettings]):
-    """A path is a member; volumes are spread over all members of a case."""
+    """Volumes that are spread over all members of a case; each path is a member."""
 
     name = "block-8k"
     report = "R2"
@@ -197,7 +198,7 @@ class Block(FioTest[BlockSettings]):
 
     @property
     def least_seconds(self) -> float:
-        """The report's runs are of 2 minutes."""
+        """Shortest run, in seconds; the report's runs last 2 minutes."""
         return 0.95 * min(self.settings.seconds, self.settings.long_seconds)
 
     def points(self) -> list[BlockLoad]:
@@ -211,7 +212,7 @@ class Block(FioTest[BlockSettings]):
         ]
 
     def plan(self, repeats: int, seed: int) -> Plan:
-        """The cases in random order; then the search of case 6."""
+        """Plan the cases in random order, then the search of case 6."""
         if _SEARCHED not in self.settings.cases:
             return super().plan(repeats, seed)
         base = BlockLoad(_SEARCHED, len(self.targets.paths), 4, 1)
@@ -220,7 +221,7 @@ class Block(FioTest[BlockSettings]):
         return planned("profile", self.axis, self.points(), repeats=repeats, seed=seed, search=search)
 
     def room(self) -> Room:
-        """Every path has the same."""
+        """Return the space, the same on every path, and the time."""
         each = self.settings.seconds + self.settings.ramp_seconds
         seconds = sum(self.expected_s(load) for load in self.points())
         tries = _TRIES * each if _SEARCHED in self.settings.cases else 0
@@ -232,7 +233,7 @@ class Block(FioTest[BlockSettings]):
         return members * int(self.settings.path_size)
 
     def files(self) -> tuple[int, int, int]:
-        """Whole blocks."""
+        """Return number, size and block of the files; sizes are whole blocks."""
         block = int(self.settings.block)
         if not (size := int(self.settings.path_size) // _FILES // block * block):
             raise UsageError("path_size is too small for 32 files of a block each")
@@ -244,7 +245,7 @@ class Block(FioTest[BlockSettings]):
         return float(seconds + self.settings.ramp_seconds)
 
     def jobs(self, at: BlockLoad, paths: int) -> list[Job]:
-        """One for each volume, whose files are spread evenly over all members of the case."""
+        """Return a job for each volume, whose files are spread evenly over all members of the case."""
         wish, (_, size, block), each = self.settings, self.files(), _FILES // at.volumes
         seconds = wish.long_seconds if at.case == _LONG else wish.seconds
         return [
@@ -269,7 +270,7 @@ def _block_sections(result: BlockResult) -> list[Section]:
 
 
 def _long(point: BlockPoint) -> Section:
-    """The repeat that stands for the others."""
+    """Return the section on the long case, from the repeat that represents it."""
     run = middle(point.repeats)
     title = f"Case {_LONG}: {words.seconds(run.elapsed_s)} in samples of {SAMPLE_S} s"
     if not run.samples:
@@ -287,7 +288,7 @@ def _long(point: BlockPoint) -> Section:
 
 
 def _search(result: BlockResult, points: list[BlockPoint]) -> Section:
-    """Load against rate, and against the mean response time with its bound."""
+    """Return the section on the search: load against rate, and against the mean response time with its bound."""
     most_ms = settings_in(result)["most_ms"]
     points = sorted((point for point in points if "mean_us" in point.figures), key=lambda point: point.at.outstanding)
     loads = [point.at.outstanding for point in points]
@@ -384,7 +385,7 @@ class StreamLoad(schema.At):
 
     @property
     def where(self) -> str:
-        """Everything but the number of streams: `tier 1`, `write, 2 disks, scheduler none`."""
+        """Series of the load: all but the number of streams, such as `tier 1` or `write, 2 disks, scheduler none`."""
         place = f"tier {self.tier}" if self.disks is None else self.on("disks")
         set_here = (("scheduler", self.scheduler), ("read-ahead", self.read_ahead))
         return ", ".join(filter(None, [self.does, place, *(f"{name} {value}" for name, value in set_here if value)]))
@@ -398,7 +399,7 @@ StreamResult = schema.ResultOf[StreamPoint]
 
 
 class StreamTelling(ProfileTelling):
-    """`surroundings` as those of every profile."""
+    """Remarks of stream; `surroundings` are those of every profile."""
 
     def sentence(self, points: Sequence[StreamPoint]) -> str:
         """Report for each tier whether the backup fits its window."""
@@ -409,7 +410,7 @@ class StreamTelling(ProfileTelling):
 
 
 def rate_needed(terabytes: float, hours: float) -> float:
-    """MB/s, sustained; 1 TB is 10¹² bytes."""
+    """Return the MB/s to sustain; 1 TB is 10¹² bytes."""
     return terabytes * 1e6 / (hours * 3600)
 
 
@@ -424,7 +425,8 @@ def windows(points: Sequence[StreamPoint], settings: Mapping[str, Any]) -> dict[
 
 
 def window_answer(points: Sequence[StreamPoint], terabytes: float, hours: float) -> str:
-    """Whether so much fits into the window: at the fewest streams that are fast enough by their median, or why not."""
+    """Report whether the backup fits the window: the fewest streams whose median is fast enough, or why it does not
+    fit."""
     needed, by_streams = rate_needed(terabytes, hours), sorted(points, key=lambda point: point.at.streams)
     rates = {point.at.streams: point.figures["mb_per_s"].median for point in by_streams}
     what = f"{terabytes:g} TB in {hours:g} h need {words.figure(needed)} MB/s"
@@ -441,7 +443,7 @@ def window_answer(points: Sequence[StreamPoint], terabytes: float, hours: float)
 
 
 def _more_streams(rates: Sequence[tuple[int, float]]) -> str:
-    """Whether more streams would help, from the last step that was measured."""
+    """Report whether more streams would help, from the last measured step."""
     if len(rates) < 2:
         return "more streams were not tried"
     (fewer, before), (most, last) = rates[-2:]
@@ -481,7 +483,7 @@ class StreamSettings(ProfileSettings):
 
 
 class Stream(FioTest[StreamSettings]):
-    """Each path is a tier."""
+    """Sequential streams; each path is a tier."""
 
     name = "stream"
     report = "R4"
@@ -497,7 +499,7 @@ class Stream(FioTest[StreamSettings]):
     less: ClassVar[Mapping[str, int]] = {"file_size": 128 << 20}
 
     def points(self) -> list[StreamLoad]:
-        """Every number of streams on every path; raises UsageError for files that are smaller than a block."""
+        """Return a load for every number of streams on every path. Raises UsageError for files smaller than a block."""
         if self.settings.file_size < self.settings.block:
             raise UsageError("--set block: it is longer than a file")
         s, there = self.settings, len(self.targets.paths)
@@ -514,7 +516,7 @@ class Stream(FioTest[StreamSettings]):
         ]
 
     def room(self) -> Room:
-        """The files of the most streams; each point reads its own, at 50 MB/s as reckoned."""
+        """Return the space of the most streams, of which each point reads its own, and the time at 50 MB/s."""
         most, size = max(self.settings.streams), int(self.settings.file_size)
         s, held = self.settings, {"read": (size, 1), "write": (size, 1), "tar": self._tree}
         kept = [held[does] for does in {"read", *s.does}] if self._fio else [self._tree]
@@ -526,12 +528,12 @@ class Stream(FioTest[StreamSettings]):
 
     @property
     def _fio(self) -> bool:
-        """Whether fio reads or writes anything."""
+        """Whether fio reads or writes any files."""
         return set(self.settings.does) != {"tar"}
 
     @functools.cached_property
     def _tree(self) -> tuple[int, int]:
-        """Bytes and files of the tree that tar reads; of a corpus about."""
+        """Bytes and files of the tree that tar reads; an estimate for a corpus."""
         size, tree = int(self.settings.file_size), self.settings.tree
         return (size, size // _CORPUS_FILE) if tree is None else contents(tree)
 
@@ -549,7 +551,7 @@ class Stream(FioTest[StreamSettings]):
 
     @contextlib.contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
-        """Every path has its files, and a tree for each stream."""
+        """Write the files of every path, and a tree for each stream."""
         s, streams = self.settings, range(max(self.settings.streams))
         if "tar" in s.does:
             trees = [path / f"tree{number}" for path in arena.paths for number in streams]
@@ -558,12 +560,13 @@ class Stream(FioTest[StreamSettings]):
             yield
 
     def files(self) -> tuple[int, int, int]:
-        """Whole blocks."""
+        """Return number, size and block of the files; sizes are whole blocks."""
         block = int(self.settings.block)
         return max(self.settings.streams), int(self.settings.file_size) // block * block, block
 
     def jobs(self, at: StreamLoad, paths: int) -> list[Job]:
-        """The first files of a path, or of each disk, each read or written to its end by a stream of its own."""
+        """Return the jobs: each stream reads or writes one of the first files of a path, or of each disk, to its
+        end."""
         _, size, block = self.files()
         more = (("end_fsync", "1"), ("refill_buffers", "1")) if at.does == "write" else ()
         return [
@@ -678,10 +681,10 @@ CheckPoint = schema.PointOf[CheckLoad, FioRun]
 
 
 class CheckTelling(ProfileTelling):
-    """No storage is under test: no label of one."""
+    """Remarks of self-check; there is no storage under test."""
 
     def where(self) -> str:
-        """Place of the measurement: this host."""
+        """Return the place of the measurement: this host."""
         return "this host without storage"
 
     def cached(self, points: Sequence[CheckPoint]) -> bool:
@@ -689,7 +692,7 @@ class CheckTelling(ProfileTelling):
         return False
 
     def sentence(self, points: Sequence[CheckPoint]) -> str:
-        """The most of each storage and shape."""
+        """Report the highest rate of each storage and shape."""
         said = []
         for key in dict.fromkeys((point.at.storage, point.at.shape) for point in points):
             best = max((p for p in points if (p.at.storage, p.at.shape) == key), key=lambda p: p.figures["iops"].median)
@@ -709,7 +712,7 @@ class CheckSettings(ProfileSettings):
 
 
 class SelfCheck(FioTest[CheckSettings]):
-    """No path: it is the harness that is tested."""
+    """Test of the load generator itself; it takes no path."""
 
     name = "self-check"
     report = ""
@@ -727,7 +730,7 @@ class SelfCheck(FioTest[CheckSettings]):
         return tuple(sorted(set(self.settings.threads or (1, processors()))))
 
     def points(self) -> list[CheckLoad]:
-        """Both storages in every shape."""
+        """Return a load for both storages in every shape."""
         return [CheckLoad(storage, shape, threads) for storage in ("null", "memory") for shape in _SHAPES
                 for threads in self._threads]  # fmt: skip
 
@@ -736,19 +739,19 @@ class SelfCheck(FioTest[CheckSettings]):
         return Room(bytes=0, files=0, seconds=float(len(self.points()) * self.settings.seconds))
 
     def touched(self) -> int:
-        """No bytes on storage: the files are in memory, so that there is no storage that a cache might hide."""
+        """Return 0: the files are in memory, so that there is no storage that a cache might hide."""
         return 0
 
     def on_null(self) -> None:
         """Return None: a self-check has no null baseline."""
 
     def files(self) -> tuple[int, int, int]:
-        """Whole blocks of the longest shape."""
+        """Return number, size and block of the files: whole blocks of the longest shape."""
         return max(self._threads), int(self.settings.file_size) // _LONGEST * _LONGEST, _LONGEST
 
     @contextlib.contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
-        """Files in memory."""
+        """Write the files in memory."""
         with place_of_own(MEMORY, "edbench-profile-null") as own:
             self._memory = dataclasses.replace(arena, paths=(own,))
             with super().prepared(self._memory):
@@ -763,7 +766,7 @@ class SelfCheck(FioTest[CheckSettings]):
         return float(self.settings.seconds)
 
     def jobs(self, at: CheckLoad, paths: int) -> list[Job]:
-        """A job for each thread."""
+        """Return a job for each thread."""
         block, does, read_percent = _SHAPES[at.shape]
         _, size, _ = self.files()
         return [

@@ -84,7 +84,7 @@ class Live:
             self._runs.append({"phase": name, "start_s": now, "end_s": None})
 
     def look(self) -> None:
-        """One more point."""
+        """Add one more point."""
         before, after = self._last, self._read()
         values = _between(before, after)
         with self._lock:
@@ -93,7 +93,7 @@ class Live:
             self._values.append(values)
 
     def timeline(self) -> dict[str, Any]:
-        """Everything so far, at most so many points of it: each the mean of its seconds."""
+        """Return the timeline so far, at most so many points, each the mean of its seconds."""
         with self._lock:
             seconds, values = list(self._seconds), list(self._values)
             runs, doing, said = [dict(run) for run in self._runs], self._doing, list(self._said)
@@ -129,7 +129,7 @@ class Live:
 
 
 def _between(before: _Reading, after: _Reading) -> dict[str, float]:
-    """Rates over the time between two readings; what either did not have is left out."""
+    """Return the rates between two readings; values that either lacks are omitted."""
     took = max(after[0] - before[0], 1e-3)
     grown = {name: after[1][name] - count for name, count in before[1].items() if name in after[1]}
     names = {
@@ -180,7 +180,7 @@ def _thinned(values: Sequence[float | None], together: int) -> list[float | None
 
 @contextlib.contextmanager
 def live(profile: str, paths: Sequence[Path]) -> Iterator[Live]:
-    """Looks once a second for as long as the block lasts."""
+    """Look once a second while the block lasts."""
     over = threading.Event()
     with tempfile.TemporaryDirectory(prefix="edbench-live-") as directory:
         watched = Live(profile, Counters(Path(directory) / "counters", MOST), paths)

@@ -44,20 +44,20 @@ _Cell = tuple[int, int, int]  # file, record, threads
 
 @dataclass(frozen=True, slots=True, order=True)
 class MatrixLoad(schema.At):
-    """A cell: so many threads, each with a file of its own, in records of so many bytes."""
+    """A cell: number of threads, each with a file of its own, size of the file and of the records."""
 
     file: int  # bytes
     record: int
     threads: int
 
     def on(self, axis: str) -> str:
-        """Bytes in binary units."""
+        """Return the value as text; bytes in binary units."""
         if axis == "threads":
             return schema.At.on(self, axis)
         return f"{words.binary(self.values()[axis])} {axis}s"
 
     def shown(self) -> dict[str, object]:
-        """The same in tables."""
+        """Return the values for tables; bytes in binary units."""
         return {"file": words.binary(self.file), "record": words.binary(self.record), "threads": self.threads}
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ RATES = {op: _op_rate(op) for op in OPS}
 
 
 def cache_ratio(run: FioRun) -> float | None:
-    """Rate of reading again ÷ that of reading."""
+    """Return the rate of reading again ÷ that of reading."""
     read, again = RATES["read"].of(run), RATES["reread"].of(run)
     return again / read if read and again is not None else None
 
@@ -89,10 +89,10 @@ CACHED_COARSE = 2.0  # the same where the first reading was too short for an exa
 
 
 class MatrixTelling(ProfileTelling):
-    """`surroundings` as those of every profile."""
+    """Remarks of matrix; `surroundings` are those of every profile."""
 
     def sentence(self, points: Sequence[MatrixPoint]) -> str:
-        """The best of writing and of reading, and the caches."""
+        """Report the highest rates of writing and of reading, and the caches."""
 
         def rate(point: MatrixPoint, op: str) -> float:
             figure = point.figures.get(f"{op}_mb_per_s")
@@ -164,7 +164,7 @@ class MatrixSettings(ProfileSettings):
 
 
 class Matrix(FioTest[MatrixSettings]):
-    """Files are spread over the paths, thread by thread."""
+    """Grid of threads, records and file sizes; files are spread over the paths, thread by thread."""
 
     name = "matrix"
     report = "R4"
@@ -181,7 +181,7 @@ class Matrix(FioTest[MatrixSettings]):
     axis = "threads"
 
     def points(self) -> list[MatrixLoad]:
-        """Every cell whose record is no longer than its file."""
+        """Return every cell whose record is no longer than its file."""
         wish = self.settings
         cells = [
             MatrixLoad(int(file), int(record), threads)
@@ -195,14 +195,14 @@ class Matrix(FioTest[MatrixSettings]):
         return cells
 
     def room(self) -> Room:
-        """The largest cell's; a cell takes a second, and 100 MB/s are reckoned with."""
+        """Return the space of the largest cell; the time is estimated at a second a cell and 100 MB/s."""
         a_path = -(-max(self.settings.threads) // max(1, len(self.targets.paths)))
         most = self.settings.seconds * len(OPS) or float("inf")
         seconds = (1 + min(len(OPS) * cell.threads * cell.file / 100e6, most) for cell in self.points())
         return Room(bytes=a_path * int(max(self.settings.files)), files=a_path, seconds=sum(seconds))
 
     def on_null(self) -> Matrix:
-        """The same cells, but no longer than a second, in files that are smaller where all together are large."""
+        """Return the test with at most a second a cell, and with smaller files if all together are large."""
         most = max(_NULL_BYTES // max(self.settings.threads), *self.settings.records)
         less = {"files": (ByteSize(min(max(self.settings.files), most)),), "seconds": 1, "direct": False}
         return Matrix(self.settings.model_copy(update=less), self.targets)
@@ -213,7 +213,7 @@ class Matrix(FioTest[MatrixSettings]):
 
     @contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
-        """Each cell writes its own files."""
+        """Prepare nothing: each cell writes its own files."""
         yield
 
     def expected_s(self, at: MatrixLoad) -> float | None:
@@ -221,7 +221,7 @@ class Matrix(FioTest[MatrixSettings]):
         return float(len(OPS) * self.settings.seconds) or None
 
     def observe(self, turn: Turn, arena: Arena) -> FioRun:
-        """Files of before are gone, so that `write` makes new ones. Raises RunFailed."""
+        """Run a cell on new files: earlier ones are removed, so that `write` creates them. Raises RunFailed."""
         at = cast("MatrixLoad", turn.at)
         if arena.null:  # whole records of which all together are held in memory; one record at least
             most = max(at.record, _NULL_BYTES // at.threads // at.record * at.record)
@@ -243,8 +243,8 @@ class Matrix(FioTest[MatrixSettings]):
         )
 
     def jobs(self, at: MatrixLoad, paths: int) -> list[Job]:
-        """One for each operation and thread; the first of an operation waits for the one before. But for the first operation they
-        take files as they are."""
+        """Return a job for each operation and thread; the first of an operation waits for the previous operation. All
+        but the first operation use existing files."""
         wish = self.settings
         return [
             Job(name=f"{op}-{number}", does="write" if op in ("write", "rewrite") else "read",
@@ -318,7 +318,7 @@ def _caches(result: MatrixResult) -> Parts:
 def _map(
     name: str, values: Mapping[_Cell, float], sentence: str, write: Callable[[float], str], columns: Mapping[str, float]
 ) -> Plot:
-    """A panel for each file size, all in the same colours. `columns`: of the CSV, each a multiple of the value."""
+    """Draw a panel for each file size, all in the same colours. `columns`: of the CSV, each a multiple of the value."""
     from matplotlib.colors import LogNorm
 
     files = sorted({file for file, _, _ in values}) or [0]

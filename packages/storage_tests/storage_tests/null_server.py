@@ -32,14 +32,14 @@ _WHOLE = f'{_XML}<CompleteMultipartUploadResult><ETag>"0"</ETag></CompleteMultip
 
 
 class Objects:
-    """Sizes by path; of an object that goes in parts those that came so far."""
+    """Sizes by path; of an object sent in parts those that arrived so far."""
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
         self._parts: dict[str, int] = {}
 
     def answer(self, method: str, target: str, length: int) -> tuple[str, int, str]:
-        """Status, zeros that follow, and the text of the answer where it is no object."""
+        """Return the status, the number of zeros that follow, and the text if the answer is no object."""
         parts = urlsplit(target)
         path, query = parts.path, parse_qs(parts.query, keep_blank_values=True)
         if method == "PUT":
@@ -93,7 +93,7 @@ class _Connection(socketserver.BaseRequestHandler):
         return True
 
     def _dropped(self, length: int) -> bool:
-        """A body of so many bytes; whether all of it came."""
+        """Read and discard a body; return whether all of it arrived."""
         left, self._came = length - len(self._came), self._came[length:]
         while left > 0:
             if not (moved := self.request.recv_into(self._scrap, min(left, _SCRAP))):
@@ -112,7 +112,7 @@ class _Connection(socketserver.BaseRequestHandler):
 
 
 class _Server(socketserver.ThreadingTCPServer):
-    """`zeros`: a file of holes in memory, that reads are answered from without a copy."""
+    """Server of the null endpoint; `zeros`: a file of holes in memory, from which reads are answered without a copy."""
 
     daemon_threads = True
     request_queue_size = 1024
@@ -134,7 +134,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def null_endpoint() -> Iterator[str]:
-    """The URL of a bucket there, for as long as the block lasts. Raises RunFailed."""
+    """Serve null storage while the block lasts; yield the URL of a bucket. Raises RunFailed."""
     server = LineProcess("storage_tests.null_server", "null storage for an S3 endpoint")
     try:
         yield f"http://127.0.0.1:{answers([server])[0]}/null"

@@ -46,11 +46,12 @@ class Owner:
 
     @property
     def directory(self) -> str:
-        """The directory that it writes to, next to the marker."""
+        """Directory to which it writes, next to the marker."""
         return f"{_PREFIX}{self.id}"
 
     def alive(self) -> bool:
-        """Whether the process still runs on this host; raises UsageError where that cannot be determined from here."""
+        """Return whether the process still runs on this host. Raises UsageError if that cannot be determined from
+        here."""
         if self.host != socket.gethostname():
             raise UsageError(
                 f"it belongs to a command of host {self.host}; run a command there, which removes it, or remove it by hand"
@@ -82,10 +83,10 @@ def started_of(pid: int) -> int | None:
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[Path]:
-    """An empty directory below `path`, removed at the end with everything in it.
+    """Yield an empty directory below `path`; remove it at the end with everything in it. Files that a dead command left
+    there are removed first.
 
-    What a dead command left there is removed first. Raises UsageError where `path` is no directory, is not empty, or
-    another command works there; StorageFault."""
+    Raises UsageError if `path` is no directory, is not empty, or another command uses it; StorageFault."""
     if not path.is_dir():
         raise UsageError(f"{path} is not a directory; create it, or mount the storage under test there")
     with told(path):
@@ -105,7 +106,7 @@ def claimed(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def told(path: Path) -> Iterator[None]:
-    """Errors of the system as StorageFault."""
+    """Turn errors of the system into StorageFault."""
     try:
         yield
     except OSError as error:
@@ -114,8 +115,8 @@ def told(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_directories(paths: Sequence[Path], name: str) -> Iterator[tuple[Path, ...]]:
-    """A directory on each path for one run, removed at its end: the next run finds the storage as this one did. Raises StorageFault,
-    also for an error of the system in the block."""
+    """Make a directory on each path for one run, and remove it at its end: the next run finds the storage as this one
+    did. Raises StorageFault, also for an error of the system in the block."""
     own = tuple(path / name.replace("/", "-") for path in paths)
     try:
         for path in own:
@@ -128,8 +129,8 @@ def own_directories(paths: Sequence[Path], name: str) -> Iterator[tuple[Path, ..
 
 
 def forget_dead(path: Path) -> bool:
-    """Remove what a dead command left; whether there was any. Raises UsageError for one that lives, and for a marker
-    that is not ours."""
+    """Remove what a dead command left; return whether there was anything. Raises UsageError if its process is alive,
+    and for a marker that is not ours."""
     drafts = _forget_drafts(path)
     marker = path / MARKER
     try:
@@ -164,7 +165,7 @@ def _read(marker: Path, text: str) -> Owner:
 
 
 def _forget_drafts(path: Path) -> bool:
-    """Remove the markers that dead commands did not get into their place; whether there were any."""
+    """Remove the drafts of markers that dead commands left; return whether there were any."""
     drafts = [file for file in path.glob(f"{MARKER}.*") if _ID.fullmatch(file.name.removeprefix(f"{MARKER}."))]
     for draft in drafts:
         _refuse_young(draft)
@@ -183,7 +184,8 @@ def _begun(path: Path) -> UsageError:
 
 
 def _mark(path: Path, owner: Owner) -> None:
-    """Whole from its first moment on, where the file system has hard links: one that is empty looks like a dead command's."""
+    """Write the marker; where the file system has hard links it is never empty, because an empty one looks like a dead
+    command's."""
     marker, draft = path / MARKER, path / f"{MARKER}.{owner.id}"
     text = json.dumps(asdict(owner)) + "\n"
     try:
@@ -229,8 +231,8 @@ def _boot_id() -> str:
 
 @contextlib.contextmanager
 def place_of_own(below: Path, prefix: str) -> Iterator[Path]:
-    """A directory below one that others use too, such as scratch or memory; those that dead commands left under the same
-    prefix are removed first. Raises StorageFault."""
+    """Yield a directory below one that others use too, such as scratch or memory; those that dead commands left under
+    the same prefix are removed first. Raises StorageFault."""
     with told(below):
         below.mkdir(parents=True, exist_ok=True)
         for left in below.glob(f"{prefix}-*"):

@@ -34,8 +34,8 @@ RAW = {"raw": True}  # metadata of a field that only the record in raw/ has; in 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRun(schema.Run):
-    """One run of any profile. A profile's own class adds what it observes, and figures with a default; the profile's `run_of`
-    computes these (`figured`)."""
+    """One run of any profile. A profile's own class adds its observations, and figures with a default; the profile's
+    `run_of` computes these (`figured`)."""
 
     run_queue_share: float | None = None
     null_elapsed_s: float | None = None  # that the null baseline took
@@ -49,13 +49,14 @@ D = TypeVar("D")
 
 
 def figured(seen: D, **figures: Any) -> D:
-    """A run, or a part of one, with its figures, and without what only the record in raw/ has."""
+    """Return a run, or a part of one, with its figures, and without the fields that only the record in raw/ has."""
     nothing = {one.name: one.default for one in fields(seen) if one.metadata}  # type: ignore[arg-type]  # a dataclass
     return replace(seen, **nothing | figures)  # type: ignore[type-var]
 
 
 def noted(turn: Turn, started_at: float, elapsed_s: float, cpu_s: float, cpus: float) -> dict[str, Any]:
-    """The fields that every test observes. `cpu_s`: CPU seconds of those who made the load, on so many `cpus`."""
+    """Return the fields that every test observes. `cpu_s`: CPU seconds of the processes that made the load, on so many
+    `cpus`."""
     return {
         "repeat": turn.repeat,
         "order": turn.order,
@@ -108,7 +109,7 @@ S = TypeVar("S", bound=ProfileSettings)
 
 
 class Profile(ABC, Generic[S]):
-    """One, with its settings, on its targets."""
+    """A storage test with its settings and targets."""
 
     ABOUT: ClassVar[About]  # what is known of it without running it
     name: ClassVar[str]
@@ -132,10 +133,10 @@ class Profile(ABC, Generic[S]):
 
     @abstractmethod
     def points(self) -> Sequence[Any]:
-        """The loads; raises UsageError for settings that make no sense together."""
+        """Return the loads. Raises UsageError for settings that contradict each other."""
 
     def plan(self, repeats: int, seed: int) -> Plan:
-        """Every point, in random order."""
+        """Plan every point, in random order."""
         return planned("profile", self.axis, self.points(), repeats=repeats, seed=seed)
 
     @abstractmethod
@@ -144,7 +145,7 @@ class Profile(ABC, Generic[S]):
 
     @abstractmethod
     def observe(self, turn: Turn, arena: Arena) -> ProfileRun:
-        """One run; raises RunFailed, SystemFault."""
+        """Run one repeat. Raises RunFailed, SystemFault."""
 
     def check(self) -> None:
         """Check that everything the profile needs is there. Raises UsageError, with how to get it."""
@@ -155,16 +156,17 @@ class Profile(ABC, Generic[S]):
         yield
 
     def on_null(self) -> Profile[S] | None:
-        """The same profile with settings that memory holds and that take seconds; None: it has no null baseline."""
+        """Return the same profile with settings that fit in memory and take seconds; None: it has no null baseline."""
         return None
 
     def touched(self) -> int:
-        """Different bytes that a run touches, on all targets together: of the point that touches the fewest (CACHED)."""
+        """Return the distinct bytes that a run touches on all targets, for the point that touches the fewest
+        (CACHED)."""
         return self.room().bytes * max(1, len(self.targets.paths))
 
     @property
     def direct(self) -> bool:
-        """Whether reads and writes bypass the page cache: as the settings say."""
+        """Whether reads and writes bypass the page cache, by the settings."""
         return bool(getattr(self.settings, "direct", False))
 
     @property
@@ -280,7 +282,7 @@ def settings_of(kind: type[Profile[Any]], given: Sequence[str], *, small: bool) 
 
 
 def command_only(kind: type[Profile[Any]]) -> set[str]:
-    """The settings that only the command takes."""
+    """Return the settings that only the command takes."""
     fields = kind.settings_type.model_fields
     return {name for name, field in fields.items() if field.json_schema_extra == COMMAND_ONLY}
 
@@ -291,5 +293,5 @@ def varied(given: Sequence[str]) -> Sequence[str | None]:
 
 
 def plain(value: Any) -> str:
-    """A setting as it is written: a list by commas."""
+    """Return a setting as text; a list with commas."""
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -46,7 +46,7 @@ class Targets(Document):
     )
 
     def arguments(self, paths: Iterable[Path]) -> list[str]:
-        """The arguments after the options."""
+        """Return the arguments after the options."""
         return [*(f"--path={path}" for path in paths), *(f"--set={one}" for one in self.setting), "--", self.profile]
 
 
@@ -79,7 +79,7 @@ class ProfileList(Document):
 
 @api.get("/profiles", responses=responses())
 def list_profiles() -> ProfileList:
-    """Storage tests with their settings, by default and with `small`."""
+    """List the storage tests with their settings, by default and with `small`."""
     return ProfileList(profiles=[_profile(name) for name in profiles()])
 
 
@@ -130,7 +130,7 @@ def _arguments(context: WebContext, order: Any) -> list[str]:
 
 
 def _shown(context: WebContext, _rows: object, query: Mapping[str, str]) -> dict[str, Any]:
-    """The chosen test and all others. Raises NotFound."""
+    """Return the chosen test and all others. Raises NotFound."""
     name = query.get("profile", "stream")
     if name not in profiles():
         raise NotFound(f"storage test {name[:100]!r} does not exist; the tests are {', '.join(profiles())}")
@@ -185,5 +185,5 @@ def profile_page(
 
 
 def shown(live: Live) -> Shown:
-    """The page of a running test."""
+    """Return the page of a running test."""
     return Shown(path=PATH, title="Storage test", source=live)

@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 
 
 class Refused(EdbenchError):
-    """The storage did not take the connection: refused, reset before an answer, or reported as busy."""
+    """The storage did not accept the connection: refused, reset before an answer, or reported as busy."""
 
 
 class Failed(EdbenchError):
-    """Anything else that went wrong with one file or object."""
+    """Any other error with one file or object."""
 
 
 class Store(Protocol):
-    """One client's way to the storage; not for several threads. Names are relative, with `/` between their parts.
+    """Access of one client to the storage; not for several threads. Names are relative, with `/` between their parts.
 
-    Everything raises Refused or Failed; nothing is tried again."""
+    Every method raises Refused or Failed; nothing is retried."""
 
     def make(self, directory: str) -> None:
-        """A directory that names begin with, where the storage has such a thing."""
+        """Make the directory with which names begin, if the storage has directories."""
 
     def write(self, name: str, size: int, pieces: Iterable[Buffer]) -> int:
-        """A new file or object of so many bytes, whole; its bytes."""
+        """Write a new file or object of `size` bytes, and return its bytes."""
 
     def read(self, name: str) -> int:
-        """All of it; its bytes."""
+        """Read a whole file or object, and return its bytes."""
 
     def remove(self, name: str) -> None:
         """Remove a file or object."""
@@ -85,7 +85,7 @@ _REFUSALS = frozenset(
 
 
 class _Faults:
-    """The storage layer's errors as Refused or Failed."""
+    """Context that turns the storage layer's errors into Refused or Failed."""
 
     def __enter__(self) -> None:
         return None
@@ -161,14 +161,14 @@ _REFUSED_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A bucket and what names in it begin with."""
+    """A bucket and a prefix of names."""
 
     bucket: str
     prefix: str
     endpoint: str | None  # None: as in the environment
 
     def below(self, name: str) -> Place:
-        """The place under a further part of the name."""
+        """Return the place one level below."""
         return Place(self.bucket, "/".join(filter(None, (self.prefix, name))), self.endpoint)
 
     def __str__(self) -> str:
@@ -210,7 +210,7 @@ def connect(place: Place, env: Mapping[str, str] = os.environ) -> S3Store:
 
 
 class ObjectStore:
-    """One client's."""
+    """Objects of one client."""
 
     def __init__(self, place: Place) -> None:
         self._store = connect(place)
@@ -245,7 +245,7 @@ class ObjectStore:
 
 
 def text_of(place: Place, name: str) -> str:
-    """A small object's; raises Refused or Failed, ValueError where it is no text."""
+    """Return the text of a small object. Raises Refused or Failed, ValueError if it is not text."""
     import obstore
 
     with _translated():
@@ -254,7 +254,7 @@ def text_of(place: Place, name: str) -> str:
 
 
 class _translated:
-    """The library's errors in our words."""
+    """Context that turns the library's errors into Refused or Failed."""
 
     def __enter__(self) -> None:
         return None
@@ -268,7 +268,7 @@ class _translated:
 
 
 def names_below(place: Place) -> Iterator[list[str]]:
-    """All objects, so many at a time; raises Refused or Failed."""
+    """Yield the names of all objects, so many at a time. Raises Refused or Failed."""
     import obstore
 
     with _translated():
@@ -289,12 +289,12 @@ def remove_below(place: Place) -> None:
 
 
 def _words(error: BaseException) -> str:
-    """One line without the tree of causes that follows it."""
+    """Return the error in one line, without the tree of causes that follows it."""
     return " ".join(str(error).split("\n\nDebug")[0].split())[:500]
 
 
 def _copied(pieces: Iterable[Buffer]) -> Iterator[bytes]:
-    """A piece is good until the next one; a part is put together from several."""
+    """Copy the pieces: each is valid only until the next one, and a part consists of several."""
     for piece in pieces:
         yield bytes(piece)
 
@@ -304,9 +304,8 @@ _MARK = ".owner.json"
 
 @contextmanager
 def claimed_prefix(url: str) -> Iterator[str]:
-    """A URL below this one, empty; everything below it is removed at the end.
-
-    Raises UsageError where something else is stored there, StorageFault where the endpoint does not do as requested."""
+    """Yield an empty URL below this one; remove everything below it at the end. Raises UsageError if something else is
+    stored there, StorageFault if the endpoint fails."""
     place = place_of(url)
     connect(place)
     owner = this_process()

@@ -74,7 +74,7 @@ def crowd_at(system: System, place: Place, clients: int) -> Iterator[Crowd]:
 
 
 class _There(Crowd):
-    """`clients`: of each member, how many each of its processes has."""
+    """Crowd at members. `clients`: for each member, the clients of each of its processes."""
 
     def __init__(self, working: Working, run: str, members: Sequence[Hello], clients: Sequence[list[int]]) -> None:
         super().__init__([many for its in clients for many in its], usable(members, "processors"), _AHEAD_NS)
@@ -98,8 +98,8 @@ _SHARE = 0.6  # of free memory that a null baseline may take
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """The command that runs a test. `env`: where the test's own clients are at members of the crew, of which so many `workers` are
-    awaited; None: they are on this host."""
+    """Environment of a test that a command runs. `env`: set if members of the crew have the test's own clients, for
+    which so many `workers` are awaited; None: this host has them."""
 
     clock: Clock
     say: Callable[[str], None] = lambda _line: None
@@ -131,7 +131,7 @@ class ProfileStudy(Workload):
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
-        """The directories are taken, and what all runs need is there."""
+        """Claim the directories and prepare what all runs need."""
         restore_dead()
         with contextlib.ExitStack() as self._stack:
             if self._run.env is not None:
@@ -159,7 +159,7 @@ class ProfileStudy(Workload):
 
     @property
     def _counters(self) -> Path | None:
-        """The file in which clients count for the live view."""
+        """File in which clients count for the live view."""
         return None if self._live is None else self._live.counters.path
 
     def _begins(self, what: str) -> None:
@@ -179,7 +179,7 @@ class ProfileStudy(Workload):
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
-        """A run brings everything along, an emulated filer too."""
+        """Yield the function that runs the repeat, with an emulated filer if there is one."""
         self._begins(str(turn))
         observe = partial(self._profile.observe, turn, self._own)
         if self._filer is None:
@@ -211,7 +211,8 @@ class ProfileStudy(Workload):
         }
 
     def _null_arena(self) -> tuple[Profile[Any], Arena]:
-        """Memory, or an endpoint that keeps nothing, with what the pair's runs need. Raises RunFailed where there is none, StorageFault."""
+        """Return the profile on memory, or on an endpoint that keeps nothing, and its prepared arena. Raises RunFailed
+        if it has no null baseline, StorageFault."""
         profile = self._profile.on_null()
         if profile is None:
             raise RunFailed(self._profile.no_pair)

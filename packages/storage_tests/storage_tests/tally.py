@@ -24,7 +24,7 @@ _WORDS = 4
 
 
 class Counters:
-    """One process's way to them, made when there are none: places for so many clients. Raises OSError."""
+    """Counters of so many clients in a shared file, which is created if missing. Raises OSError."""
 
     def __init__(self, path: Path, clients: int) -> None:
         self.path = path
@@ -37,7 +37,7 @@ class Counters:
             os.close(descriptor)
 
     def of(self, client: int) -> Counter:
-        """The counter of one client; no other client writes there meanwhile."""
+        """Return the counter of one client; only that client may write there."""
         return Counter(self._words[client * _WORDS : (client + 1) * _WORDS])
 
     def totals(self) -> tuple[int, int, int, int]:
@@ -49,7 +49,7 @@ class Counters:
 
 
 class Counter:
-    """One client's."""
+    """Counter of one client."""
 
     __slots__ = ("_words",)
 
@@ -61,7 +61,7 @@ class Counter:
         self._words[_BYTES] += nbytes
 
     def whole(self, took_ns: int, error: int) -> None:
-        """A whole file or object."""
+        """Count a whole file or object."""
         words = self._words
         words[_TROUBLES if error else _FILES] += 1
         words[_WHOLE_NS] += took_ns
@@ -125,11 +125,11 @@ class Tally:
         argument: int = 0,
         other: bytes = b"",
     ) -> None:
-        """One call, as every recorder takes it."""
+        """Record one call, as every recorder does."""
         self.whole(op, start_ns, duration_ns, nbytes, error)
 
     def whole(self, kind: int, start_ns: int, duration_ns: int, nbytes: int, error: int) -> None:
-        """One of a kind that LABELS names; `error`: 0 when it succeeded."""
+        """Count a whole file or object of a kind in LABELS; `error`: 0 for success."""
         self._kinds.append(kind)
         self._begun.append(start_ns)
         self._took.append(duration_ns)
@@ -191,7 +191,7 @@ class Tally:
         return tuple(out)
 
     def bytes_by_second(self) -> tuple[int, ...]:
-        """Bytes moved by calls that ended in each second; a long call's bytes are all in its last one."""
+        """Return the bytes moved by calls that ended in each second; a long call's bytes are all in its last one."""
         self._fold()
         used = np.flatnonzero(self._seconds)
         return tuple(int(n) for n in self._seconds[: used[-1] + 1]) if len(used) else ()

@@ -35,7 +35,7 @@ def refuse_without_tar() -> None:
 
 
 def contents(tree: Path) -> tuple[int, int]:
-    """Bytes and number of the files of a tree. Raises UsageError for what is no directory."""
+    """Return bytes and number of the files of a tree. Raises UsageError if it is not a directory."""
     if not tree.is_dir():
         raise UsageError(f"--set tree={tree}: it is not a directory")
     sizes = [path.lstat().st_size for path in regular_files(tree)]
@@ -43,7 +43,8 @@ def contents(tree: Path) -> tuple[int, int]:
 
 
 def planted(tree: Path | None, size: int, places: Sequence[Path], arena: Arena) -> None:
-    """A copy of the tree at each place; of None a generated corpus of about `size` bytes. Raises RunFailed, StorageFault."""
+    """Copy the tree to each place; for None a generated corpus of about `size` bytes. Raises RunFailed,
+    StorageFault."""
     first, *others = places
     if tree is None:
         from dataset_gen.corpus import generate_corpus
@@ -74,12 +75,12 @@ def _run(command: list[str]) -> str:
 
 
 def _last(said: bytes) -> str:
-    """The last line of a program's errors; file names in it may be any bytes."""
+    """Return the last line of a program's errors; file names in it may be any bytes."""
     return said.decode(errors="replace").strip().rpartition("\n")[2][:300]
 
 
 class _Stream:
-    """A tar of one tree to a pipe."""
+    """Process of tar that writes one tree to a pipe."""
 
     def __init__(self, tree: Path, errors: IO[bytes]) -> None:
         command = tied([shutil.which("tar") or "tar", "-C", str(tree), "-cf", "-", "."])
@@ -106,7 +107,7 @@ class _Stream:
         )
 
     def close(self) -> None:
-        """Also before its end."""
+        """Kill tar if it still runs, and close the pipe."""
         if self._process.returncode is None:
             signal_group(self._process, signal.SIGKILL)
             self._process.wait()
@@ -114,7 +115,7 @@ class _Stream:
 
 
 def tarred(trees: Sequence[Path], tell: Callable[[str], None]) -> Ran:
-    """A tar of each tree at the same time, to pipes whose bytes are counted and discarded. Raises RunFailed.
+    """Run tar on each tree at the same time, to pipes whose bytes are counted and discarded. Raises RunFailed.
 
     Not to /dev/null: GNU tar notices that and reads no file."""
     version = _run(["tar", "--version"]).partition("\n")[0]
