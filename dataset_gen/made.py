@@ -54,7 +54,7 @@ class Made:
     truth: Truth
 
     def spoiled(self, fault: str, *exceptions: ExceptionCode, **known: Any) -> Made:
-        """The same with a fault noted, and what it causes. `known`: other fields of `Truth`."""
+        """Return the result with a fault and its consequences. `known`: other fields of `Truth`."""
         codes = tuple(code.value for code in exceptions)
         return Made(self.data, replace(self.truth, fault=fault, exceptions=codes, **known))
 
@@ -71,7 +71,7 @@ def content_of(own: Iterable[bytes], children: Iterable[Placed]) -> bytes:
 
 
 def placed(kind: Kind, named: Iterable[tuple[str, Made]], first: int = 0) -> tuple[Placed, ...]:
-    """Children in this order, each known by its position, which is `first` for the first of them."""
+    """Return children in this order, numbered from `first`."""
     return tuple(
         Placed(name=name.encode(), ordinal=position, kind=kind, truth=made.truth)
         for position, (name, made) in enumerate(named, first)
@@ -103,7 +103,7 @@ def branch(
 
 @dataclass(slots=True, kw_only=True)  # not frozen: it is made as often as documents are
 class Order:
-    """One document to be made; everything in it follows from these."""
+    """One document to build; everything in it follows from these fields."""
 
     maker: Workshop
     dice: Dice

@@ -80,8 +80,9 @@ def pkware_encrypt(data: bytes, password: bytes, crc: int, dice: Dice) -> bytes:
 
 @dataclass(slots=True)
 class ZipWriter:
-    """Puts members one after the other; `finish` adds the directory. With a `sink`, bytes go there as they come, so
-    that an archive may be larger than memory."""
+    """Writer of members, one after the other; `finish` adds the directory.
+
+    With a `sink`, bytes are written there at once, so that an archive may be larger than memory."""
 
     dos_time: int = 0x6000
     dos_date: int = 0x5021  # 2020-01-01
@@ -118,7 +119,7 @@ class ZipWriter:
         utf8: bool | None = None,
         encryption: tuple[bytes, Dice] | None = None,
     ) -> int:
-        """Put a member that is packed already."""
+        """Put a member that is already packed."""
         flags = _UTF8 if (not name.isascii() if utf8 is None else utf8) else 0
         if encryption is not None:
             packed = pkware_encrypt(packed, encryption[0], crc, encryption[1])
@@ -140,7 +141,7 @@ class ZipWriter:
         self.add(name, b"", store=True)
 
     def finish(self) -> bytes:
-        """All bytes of the archive; with a sink none, they are there."""
+        """Return all bytes of the archive; none with a sink, which has them."""
         start, count = self.size, len(self.central)
         self._write(b"".join(self.central))
         length, end = self.size - start, self.size
@@ -206,8 +207,9 @@ class _Block:
 
 @dataclass(slots=True)
 class SevenZipWriter:
-    """Blocks one after the other; `finish` puts the header behind them. Names end with a slash where they are
-    directories; entries without bytes come first, as 7-Zip has them."""
+    """Writer of blocks, one after the other; `finish` adds the header.
+
+    Names of directories end with a slash; entries without bytes are first, as in 7-Zip."""
 
     mtime: int  # seconds since 1970, of every entry
     password: str | None = None

@@ -122,7 +122,7 @@ class NodeTree:
         return True
 
     def unclear(self) -> list[bytes]:
-        """Paths that existed and were only looked at: no call shows whether each is a file or a directory."""
+        """Return the existing paths that were only looked at: no call shows whether each is a file or a directory."""
         return [
             path
             for path, n in self.numbers.items()

@@ -98,7 +98,7 @@ class Supervisor:
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def run(self) -> int:
-        """Work until asked to stop; the exit status. Call it in a process's main thread, once."""
+        """Work until asked to stop; return the exit status. Call it in a process's main thread, once."""
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         for number in _HANDLED:
             signal.signal(number, self._on_stop)
@@ -295,7 +295,7 @@ class Supervisor:
                 self._kill(watched, now)
 
     def _tend_fork_server(self, now: float) -> None:
-        """Start the fork server, or another when it died, and the sandboxes with it: their slots die of that, and are
+        """Start the fork server, or another one when it died. Its sandboxes die with it, so their slots die and are
         forked again."""
         settings = self._plan.settings
         if self._plan.fork_server is not None:
@@ -405,4 +405,4 @@ def _for_people(report: Report | None) -> str:
 
 
 def _on_child(_signum: int, _frame: FrameType | None) -> None:
-    """Do nothing: it is only there so that the signal is not ignored; the wake-up descriptor does the rest."""
+    """Do nothing: the handler only keeps the signal from being ignored; the wake-up descriptor does the rest."""

@@ -1,7 +1,7 @@
-"""Every kind of fault, each with the exceptions it has to cause: builders, names and sizes.
+"""Kinds of faults, each with the exceptions that it must cause: builders, names and sizes.
 
-A builder states in its truth what is expected of a reader that gives way nowhere: a code, or none where the limits of
-the reader make the file harmless."""
+The truth of a builder states what is expected of a complete reader: a code, or none if the limits of the reader make
+the file harmless."""
 
 from __future__ import annotations
 

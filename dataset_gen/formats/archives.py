@@ -17,13 +17,13 @@ _SKIP_COMPRESSION = (b"\xff\xd8", b"GIF8", b"\x89PNG", b"PK\x03\x04", b"\x1f\x8b
 
 
 def stored_already(data: bytes) -> bool:
-    """Whether packing it again would gain nothing worth the time."""
+    """Return whether packing the data again would not reduce it enough."""
     return data.startswith(_SKIP_COMPRESSION)
 
 
 @dataclass(slots=True)
 class Members:
-    """Draws an archive's members one after the other until `target` packed bytes are reached."""
+    """Source of an archive's members, one after the other, until `target` packed bytes are reached."""
 
     order: Order
     target: int
@@ -190,7 +190,7 @@ _7Z_EPOCH = 1_420_000_000
 
 
 class _Blocks:
-    """Gathers files until a block is full; a file's place in the header follows from its block."""
+    """Collector of files until a block is full; a file's position in the header follows from its block."""
 
     def __init__(self, out: SevenZipWriter) -> None:
         self._out = out
@@ -200,7 +200,7 @@ class _Blocks:
         self.empty: list[tuple[str, Made]] = []
 
     def put(self, path: str, made: Made) -> int:
-        """Take a file; its packed bytes, about."""
+        """Add a file; return its approximate packed bytes."""
         if not made.data:
             self._out.add_empty(path)
             self.empty.append((path, made))

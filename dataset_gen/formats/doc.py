@@ -72,7 +72,7 @@ def formatting_pages(
 
 
 def _characters(start: int, end: int, pictures: Sequence[tuple[int, int]]) -> bytes:
-    """A page of characters (2.9.33): by default, and each picture's as what it stands for (2.6.1)."""
+    """Return a page of characters (2.9.33): default formatting, and each picture's (2.6.1)."""
     bounds, formats, stored = [start], [], b""
     for at, place in pictures:
         stored = struct.pack("<BHBHI", 9, 0x0855, 1, 0x6A03, place) + stored
@@ -179,8 +179,8 @@ _OBJECT = "\x13 EMBED Package \x14\x01\x15\r"
 
 @dataclass(slots=True)
 class Text:
-    """The characters of a document as pieces; `ends` are the file offsets at which its paragraphs end, `pictures` those
-    of characters that stand for pictures, with the place of each in the stream Data."""
+    """Characters of a document as pieces; `ends` are the file offsets at which its paragraphs end, `pictures` those of
+    characters that represent pictures, with the place of each in the stream Data."""
 
     raw: bytearray = field(default_factory=bytearray)
     pictures: list[tuple[int, int]] = field(default_factory=list)
@@ -196,8 +196,8 @@ class Text:
         return sum(count for count, _ in self.pieces)
 
     def add(self, paragraphs: list[str], *, wide: bool) -> None:
-        """One piece: 8-bit characters (2.9.73) or UTF-16. It begins on a page of 512 bytes: two of different width
-        right after one another are one to some readers."""
+        """Add one piece: 8-bit characters (2.9.73) or UTF-16. It begins on a page of 512 bytes: some readers merge
+        adjacent pieces of different width."""
         self.raw.extend(bytes(-self.end % 512))
         start, width = self.end, 2 if wide else 1
         text = "".join([f"{paragraph}\r" for paragraph in paragraphs])
@@ -259,7 +259,7 @@ def build(order: Order) -> Made:
 
 
 def _text(first: list[str], rest: list[str], packages: int, *, wide: bool) -> Text:
-    """Pieces of one width each: 8-bit as far as the characters allow and unless UTF-16 is asked for."""
+    """Divide the text into pieces of one width: 8-bit as far as the characters allow, unless UTF-16 is requested."""
     text = Text()
     text.add(first, wide=False)
     wide = wide or not _narrow("".join(rest))
@@ -274,7 +274,7 @@ def _text(first: list[str], rest: list[str], packages: int, *, wide: bool) -> Te
 
 
 def _narrow(text: str) -> bool:
-    """Whether every character is one byte in a piece of 8-bit text."""
+    """Return whether every character is one byte in a piece of 8-bit text."""
     try:
         text.encode("latin-1")
     except UnicodeEncodeError:
@@ -283,7 +283,7 @@ def _narrow(text: str) -> bool:
 
 
 def _package(order: Order, size: int, storages: list[cfb.Storage], children: list[tuple[str, Made]]) -> int:
-    """Add an embedded file of about so many bytes; returns how many they are."""
+    """Add an embedded file of about so many bytes; return its bytes."""
     fmt = order.dice.pick(_PACKED)
     made = order.child(fmt, 900, size)
     name = f"{prose().title(order.dice, 2)}.{fmt}"

@@ -24,7 +24,7 @@ _SMALLEST = 1500  # bytes of a message in a store
 
 @dataclass(slots=True, kw_only=True)
 class Letter:
-    """One message before it is written down."""
+    """One message, before it is encoded."""
 
     key: str
     sender: Someone
@@ -51,7 +51,7 @@ def mail_date(when: int) -> str:
 
 
 def _word(text: str) -> str:
-    """A header text as RFC 2047 wants it."""
+    """Encode a header text by RFC 2047."""
     if text.isascii():
         return text
     return f"=?utf-8?b?{base64.b64encode(text.encode()).decode()}?="
@@ -189,7 +189,7 @@ def build(order: Order) -> Made:
 
 
 def single(order: Order) -> Letter:
-    """The letter of `build`: a note, with an attachment for what is left of the size."""
+    """Return the letter of `build`: a note, with an attachment for the rest of the size."""
     dice = order.dice
     characters = min(order.size, dice.between(300, 3000))
     rest = int((order.size - characters * 1.1 - 800) / 1.37)
@@ -237,7 +237,7 @@ class Formed:
     terms: tuple[str, ...]
 
     def own(self) -> tuple[bytes, ...]:
-        """The message's own content, children left out (for `Truth.content`)."""
+        """Return the message's own content without its children (for `Truth.content`)."""
         form = self.form
         people = (form.sender, *form.to, *form.cc)
         fields = [form.message_id, str(form.sent), form.subject, *form.references]
@@ -290,5 +290,5 @@ def formed(letter: Letter) -> Formed:
 
 
 def _declared(made: Made) -> str:
-    """The media type that a sender states of an attachment."""
+    """Return the media type that a sender declares for an attachment."""
     return made.truth.media_type if made.data else "application/octet-stream"

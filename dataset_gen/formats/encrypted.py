@@ -1,4 +1,4 @@
-"""Office documents under a password ([MS-OFFCRYPTO]), which is `PASSWORD`: they are whole and can be opened with it.
+"""Office documents under the password `PASSWORD` ([MS-OFFCRYPTO]): they are whole and can be opened with it.
 
 docx and xlsx: standard encryption (2.3.4.5), the package under AES-128 in a compound file. doc: RC4 (2.3.6), the text
 and its tables under a cipher of 40 bits, as Word 97 to 2003 wrote them."""

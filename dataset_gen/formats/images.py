@@ -144,7 +144,7 @@ def _codes(counts: bytes, values: bytes) -> Codes:
 
 
 def _block(dice: Dice, dc: Codes, ac: Codes, step: int, pairs: int) -> tuple[int, int]:
-    """Bits, and how many, of one block whose DC differs by `step` from its neighbour's."""
+    """Return the bits, and their number, of one block whose DC differs by `step` from its neighbour's."""
     size = abs(step).bit_length()
     bits, length = dc[size]
     if size:
@@ -193,7 +193,7 @@ def _segment(marker: int, data: bytes) -> bytes:
 
 @functools.cache
 def _tables() -> tuple[bytes, bytes]:
-    """The segments before and behind the frame header, which is the only one that differs."""
+    """Return the segments before and after the frame header, the only segment that differs."""
     return (
         _segment(0xDB, b"\0" + bytes([3] + [8] * 63)),
         b"".join(
@@ -234,7 +234,8 @@ def picture(dice: Dice, size: int, marks: bytes = b"") -> tuple[bytes, int]:
 
 
 def build_jpeg(order: Order) -> Made:
-    """A picture 640 pixels wide and as high as the bytes wanted need; half of them as a camera leaves them, with Exif."""
+    """Build a picture 640 pixels wide, as high as the requested size needs; half of them have Exif, as from a
+    camera."""
     dice = order.dice
     comment = _segment(0xFE, b"edbench %016x" % dice.below(1 << 62))
     if order.size > 3000 and dice.chance(0.5):

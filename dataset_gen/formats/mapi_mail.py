@@ -321,7 +321,7 @@ def attachment_properties(attachment: MailAttachment, number: int) -> Properties
 
 
 def short(name: str) -> str:
-    """A name as DOS had it, eight characters and three."""
+    """Return the name in DOS form, eight characters and three."""
     stem, _, extension = name.rpartition(".") if "." in name else (name, "", "")
     plain = [
         "".join(c for c in part.upper() if c.isascii() and (c.isalnum() or c in "_-")) for part in (stem, extension)
@@ -376,8 +376,8 @@ def compress(data: bytes) -> bytes:
 
 
 def _tokens(data: bytes) -> bytes:
-    """Literals and references, eight to a run after a byte whose bits distinguish them; a reference to the place that
-    is written next ends it (2.2)."""
+    """Yield literals and references, eight to a run after a byte whose bits distinguish them; a reference to the next
+    place to be written is the end (2.2)."""
     buffer = _PRELOADED + data
     latest = _PLACES.copy()  # the latest place of three bytes
     at, end = len(_PRELOADED), len(buffer)
@@ -404,8 +404,7 @@ def _tokens(data: bytes) -> bytes:
 
 
 def _match(buffer: bytes, latest: dict[bytes, int], at: int, end: int) -> tuple[int, int]:
-    """The latest place of the bytes that come next, and the number of equal ones; 0 if they are not in the
-    dictionary."""
+    """Return the latest place of the next bytes in the dictionary, and the number of equal ones; 0 if there is none."""
     start = latest.get(buffer[at : at + _SHORTEST], -1)
     if start < 0 or at - start > _DICTIONARY - _LONGEST or at + _SHORTEST > end:
         return 0, 0

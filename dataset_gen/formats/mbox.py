@@ -18,7 +18,7 @@ _FOLD = 75  # octets of a line
 
 
 def _folded(line: str) -> str:
-    """The line, broken where it is long: a line break and a blank (RFC 5545, 3.1). Breaks fall between characters."""
+    """Fold a long line: a line break and a blank (RFC 5545, 3.1). Breaks fall between characters."""
     if len(line) <= _FOLD:
         return line
     step = _FOLD - 1

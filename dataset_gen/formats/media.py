@@ -1,4 +1,4 @@
-"""A little sound and film: WAV (PCM), MP3 (ISO/IEC 11172-3 frames behind an ID3v2 tag), MP4 (ISO/IEC 14496-12).
+"""Short sound and film: WAV (PCM), MP3 (ISO/IEC 11172-3 frames after an ID3v2 tag), MP4 (ISO/IEC 14496-12).
 
 The samples are noise: no reader of this pipeline decodes them, and players show noise. Items of these types have no
 text, which the pipeline reports as `unsupported`."""

@@ -86,8 +86,9 @@ def _put(storage: Storage, head: bytes, properties: mapi.Properties) -> None:
 
 
 def _variable(tag: int, value: mapi.Value, streams: dict[str, bytes]) -> tuple[bytes, int]:
-    """A value's stream and the size stated of it: a string's has its terminator counted, which is not stored. The
-    strings of a multiple one go into streams of their own (2.1.4.2)."""
+    """Return a value's stream and its stated size, which counts a string's terminator although it is not stored.
+
+    The strings of a multiple value have streams of their own (2.1.4.2)."""
     kind = tag & 0xFFFF
     if kind == mapi.STRING and isinstance(value, str):
         data = value.encode("utf-16-le", "replace")
@@ -131,7 +132,7 @@ def _made(mail: Formed, details: mapi.Details = mapi.NOTE) -> Made:
 
 
 def _with_rich_text(form: MailForm, details: mapi.Details) -> mapi.Details:
-    """Some letters in plain text also have an RTF rendition, as Outlook writes it."""
+    """Return details with an RTF rendition for some letters in plain text, as Outlook writes it."""
     if form.html is not None or form.plain is None or len(form.plain) > _LONGEST_RICH:
         return details
     if hashlib.sha256(form.message_id.encode()).digest()[1] >= _RICH:
@@ -144,7 +145,7 @@ def _with_rich_text(form: MailForm, details: mapi.Details) -> mapi.Details:
 
 
 def build(order: Order) -> Made:
-    """An item on its own: mostly a note, with attachments for what is left of the size or a message in it."""
+    """Build an item on its own: mostly a note, with attachments for the rest of the size or a message in it."""
     dice = order.dice
     draw = dice.random()
     if draw < 0.2 and order.size < 4 * FIXED_BYTES:

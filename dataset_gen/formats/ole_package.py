@@ -103,5 +103,5 @@ def storage(name: str, data: bytes, storage_name: str = "") -> cfb.Storage:
 
 
 def compound_file(name: str, data: bytes) -> bytes:
-    """The same as a file of its own: `oleObject1.bin` of an Office Open XML document."""
+    """Return a compound file with the same content: `oleObject1.bin` of an Office Open XML document."""
     return cfb.write(storage(name, data))

@@ -48,7 +48,8 @@ class PdfObjects:
         return len(self.bodies)
 
     def stream(self, entries: bytes, data: bytes) -> int:
-        """A stream object; `entries` of its dictionary other than the length, which is of the bytes as they are."""
+        """Add a stream object; `entries` are those of its dictionary without the length, which is that of the stored
+        bytes."""
         return self.add(b"<<%b/Length %d>>stream\n%b\nendstream" % (entries, len(data), data))
 
     def finish(self, root: int, info: int) -> bytes:

@@ -17,14 +17,15 @@ _LONGEST = 24_000  # bytes of a stretch, about
 
 @dataclass(frozen=True, slots=True)
 class RecordPool:
-    """Records one after the other, and where each begins; the last entry is the end."""
+    """Records one after the other, and the offset of each; the last entry is the end."""
 
     data: bytes
     starts: tuple[int, ...]
 
     def take(self, dice: Dice, size: int) -> list[bytes]:
-        """Stretches of whole records with about `size` bytes in all, at least one record; over or under by a record, and
-        by as much as the records of the last stretch are longer than the average."""
+        """Return stretches of whole records with about `size` bytes in all, at least one record.
+
+        The total may differ by a record, and by the excess of the last stretch's records over the average."""
         data, starts = self.data, self.starts
         count = len(starts) - 1
         average = max(1, starts[-1] // count)
@@ -229,7 +230,7 @@ def build_json(order: Order) -> Made:
 
 
 def build_xml(order: Order) -> Made:
-    """The same of an older one."""
+    """Build an export of an older application, in XML."""
     head = f'<?xml version="1.0" encoding="UTF-8"?>\n<orders export="{order.dice.below(1 << 40)}">\n'.encode()
     data = b"".join((head, _rows(order, "xml", 80), b"</orders>\n"))
     # The rest is tags.

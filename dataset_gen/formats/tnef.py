@@ -158,7 +158,7 @@ _WITH_MESSAGE = 0.15
 
 
 def build(order: Order) -> Made:
-    """A text and one to three documents for what is left of the size, now and then a message with them."""
+    """Build a text and one to three documents for the rest of the size, now and then with a message."""
     dice = order.dice
     lines = [f"{term}." for term in order.terms]
     lines += prose().lines(dice, dice.between(100, 1200), accented=True)

@@ -71,14 +71,15 @@ def own_texts() -> dict[str, str]:
 
 
 def fitting(text: str, charset: str) -> str:
-    """The text as it is written in a charset, without the few characters that this lacks; "" where they are not few."""
+    """Return the text as it is written in a charset, without the few characters that the charset lacks; "" if they are
+    not few."""
     written = _written(text, charset)
     fit = written.translate({ord(c): None for c in set(written) if not c.encode(charset, "ignore")})
     return fit if len(fit) >= (1 - _MOST_LEFT_OUT) * len(text) else ""
 
 
 def _written(text: str, charset: str) -> str:
-    """Vietnamese for Windows has tones as characters of their own."""
+    """Decompose tones for Vietnamese in windows-1258, where they are characters of their own."""
     if charset != "cp1258":
         return text
     out = []
@@ -127,8 +128,8 @@ _WIDE = ("ja", "ko", "zh_Hans", "zh_Hant")  # their letters are as wide as Latin
 
 
 def states(charset: str, manner: Manner) -> tuple[str, ...]:
-    """The text states that are allowed. Where the charset is neither declared nor evident from the structure, a reader
-    may be unsure. It may not be wrong and report `ok`."""
+    """Return the allowed text states. If the charset is neither declared nor evident from the structure, a reader may
+    be unsure. It may not be wrong and report `ok`."""
     certain = manner in _DECLARED or charset in UNICODE or charset in SHIFTED
     return ("ok",) if certain else ("ok", "guessed")
 
@@ -141,7 +142,7 @@ def false_label(charset: str, number: int) -> str:
 
 @functools.cache
 def pairs() -> tuple[tuple[str, str, tuple[Manner, ...]], ...]:
-    """Every language with every charset that it is written in, and the manners that go with both."""
+    """Return every language with every charset in which it is written, and the manners that go with both."""
     return tuple(_pairs())
 
 
@@ -166,7 +167,7 @@ def _pairs() -> Iterator[tuple[str, str, tuple[Manner, ...]]]:
 
 
 def in_forms(text: str, language: str) -> str:
-    """The text in the less usual forms that Unicode has of its letters and signs."""
+    """Replace letters and signs by less usual forms that Unicode has of them."""
     return text.translate(_forms(language in _WIDE))
 
 
@@ -205,14 +206,15 @@ _MEDIA_TYPES = {"txt": "text/plain", "csv": "text/csv", "html": "text/html", "em
 
 
 def sample_key(number: int) -> str:
-    """The key of file `number`: every pair of language and charset comes once before one comes again, in its next manner."""
+    """Return the key of file `number`: every pair of language and charset occurs once before one is repeated in its
+    next manner."""
     turn, at = divmod(number, len(pairs()))
     language, charset, manners = pairs()[at]
     return f"{language}/{charset}/{manners[(at + turn) % len(manners)]}/{number}"
 
 
 def sample_size(number: int) -> int:
-    """Bytes of file `number`, about."""
+    """Return the approximate bytes of file `number`."""
     return SIZES[(number + number // len(pairs())) % len(SIZES)]
 
 
@@ -243,7 +245,7 @@ def _fit(language: str, charset: str) -> str:
 
 @functools.cache
 def _words(language: str, charset: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Words to make compounds of, those to begin with and those to end with; none is both."""
+    """Return the words to make compounds of, first parts and last parts; no word is both."""
     shape = _SYLLABLES if language in _WITHOUT_BLANKS else _WORD
     words = dict.fromkeys(w for w in shape.findall(_fit(language, charset)) if w == w.lower())
     ordered = sorted(words)
@@ -252,7 +254,7 @@ def _words(language: str, charset: str) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def _compound(dice: Dice, language: str, charset: str) -> tuple[str, str]:
-    """Two words that follow each other in no text; the first is no ASCII where the language has such."""
+    """Return two words that follow each other in no text; the first is not ASCII if the language has such words."""
     first, second = _words(language, charset)
     while True:
         pair = dice.pick(first), dice.pick(second)
@@ -262,7 +264,7 @@ def _compound(dice: Dice, language: str, charset: str) -> tuple[str, str]:
 
 @functools.cache
 def _all_letters() -> str:
-    """Every text without the characters between its words: what it contains might be found without having been
+    """Return all texts without the characters between their words: a term in it might be found without having been
     planted."""
     return "\n".join(re.sub(rf"[^\w{_MARKS}]+", "", text) for text in own_texts().values()).lower()
 

@@ -1,7 +1,7 @@
-"""Compressibility and duplicate blocks of a corpus, from blocks that are chosen by what they hold.
+"""Compressibility and duplicate blocks of a corpus, from blocks that are sampled by content.
 
 One block in sixteen is taken, by its CRC-32: of a block that occurs in many places all copies are taken or none, so the
-share of duplicates among those taken is that of all."""
+share of duplicates in the sample is that of all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SeriesFile:
 
     @property
     def full(self) -> bool:
-        """Whether it holds all blocks."""
+        """Whether the file has all blocks."""
         return self.generation % self.series.full_every == 0
 
     @property
@@ -50,7 +50,7 @@ class SeriesFile:
 
 
 def plan_series(series: Series, seed: int, budget: float) -> list[SeriesFile]:
-    """Files that have `budget` bytes together, in chains of the series' generations; small budgets get small files."""
+    """Plan files of `budget` bytes together, in chains of the series' generations; small budgets get small files."""
     least = 4 if series.kind not in _CHAINS else 1
     copies = _copies(series) if series.kind in _CHAINS else 1.0
     wanted = min(series.file_bytes, max(BLOCK, budget / copies / least))
@@ -70,7 +70,7 @@ def plan_series(series: Series, seed: int, budget: float) -> list[SeriesFile]:
 
 
 def _copies(series: Series) -> float:
-    """Bytes of a whole chain, in full copies."""
+    """Return the bytes of a whole chain, in full copies."""
     full = len(range(0, series.generations, series.full_every))
     return full + (series.generations - full) * series.change_rate
 
@@ -192,7 +192,7 @@ class Blocks:
                 self.take(data)
 
     def take(self, data: bytes) -> None:
-        """Count the whole blocks of what begins at a block."""
+        """Count the whole blocks of data that begin at a block."""
         check = crc32
         self.blocks += len(data) // SIZE
         for start in range(0, len(data) - SIZE + 1, SIZE):
@@ -213,7 +213,7 @@ class Blocks:
             self.packed += min(SIZE, len(deflated(block)))
 
     def add(self, other: Blocks) -> None:
-        """Add another part's."""
+        """Add the counts of another part."""
         self.blocks += other.blocks
         self.zero += other.zero
         self.plain += other.plain
@@ -221,7 +221,7 @@ class Blocks:
         self.digests += other.digests
 
     def to_json(self) -> dict[str, Any]:
-        """Shares, as `dataset.json` has them."""
+        """Return the shares, as `dataset.json` has them."""
         taken = len(self.digests)
         return {
             "bytes": SIZE,

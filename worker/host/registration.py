@@ -1,4 +1,4 @@
-"""A worker's entry in the table `worker`: that it lives, and how busy it is (design §4, "Is it the storage?")."""
+"""Entry of a worker in the table `worker`: that it is alive, and how busy it is (design §4, "Is it the storage?")."""
 
 from __future__ import annotations
 

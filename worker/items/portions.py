@@ -1,4 +1,4 @@
-"""Writes what a task has found so far, so that a slot's memory does not grow with it (decision 0042)."""
+"""Writing of what a task has found so far, so that a slot's memory does not grow with it (decision 0042)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class Portions:
-    """The portions of one claim. A database that is away for a moment is waited for, as at the finish."""
+    """Portions of one claim. If the database is away for a moment, they wait for it, as the finish does."""
 
     database: Database
     claimed: ClaimedTask
@@ -43,7 +43,7 @@ class Portions:
         return self.written > 0
 
     def clear(self, alive: Callable[[], None]) -> None:
-        """Take out what earlier claims of the task wrote and never finished. Raises TaskLost, DatabaseFault."""
+        """Remove what earlier claims of the task wrote and never finished. Raises TaskLost, DatabaseFault."""
         more = self.any
         while more:
             # Where the answer was lost, it is asked again.

@@ -69,7 +69,7 @@ _LOOPBACK = "lo"
 
 
 class MemberMeter:
-    """Measures until `read`; call `look` once a second meanwhile, for peaks and for processes that end."""
+    """Measurement until `read`; call `look` once a second meanwhile, for peaks and for processes that end."""
 
     def __init__(self, storage: Path, crowd: int) -> None:
         """`crowd`: the process whose descendants the workers are."""

@@ -1,7 +1,7 @@
 """Phase walk: list directories, stat files, cut batches for expand (design §3.1).
 
-Links are never followed and special files never opened: they become items with an exception here and now. A directory
-that cannot be listed becomes an item too, so that nothing under it is lost without a word."""
+Links are never followed and special files never opened: they become items with an exception at once. A directory that
+cannot be listed becomes an item too, so that the loss of its content is recorded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOK_EVERY = 500  # entries: whether there is enough for a portion, and a sign o
 
 
 def run(work: TaskWork) -> TaskResult:
-    """List this task's directories and what is in them, breadth first, within bounds."""
+    """List this task's directories and their entries, breadth first, within bounds."""
     return _Walk(work).run()
 
 

@@ -151,11 +151,11 @@ class Files:
         return self._sources[key]
 
     def open_of(self, key: int) -> bool:
-        """Whether files of that source are open."""
+        """Return whether files of that source are open."""
         return any(of == key for of, _ in self._open.values())
 
     def open(self, key: int) -> int:
-        """Open a source; the number of the file."""
+        """Open a source; return the number of the file."""
         if len(self._open) >= _MOST_OPEN:
             raise ValueError("too many files open")
         file = self._sources[key].open()
@@ -228,7 +228,7 @@ class Sandbox:
         return self._unfolded(answer, wanted)
 
     def introduced(self) -> list[Introduction]:
-        """The sandbox's handlers, once the fork server has loaded them and the sandbox is running."""
+        """Return the sandbox's handlers, once the fork server has loaded them and the sandbox is running."""
         return self.ask(Introduce(), Introduced).handlers
 
     def parsers(self) -> ParserSet:
@@ -307,7 +307,7 @@ class Sandbox:
         return self.ask(Hashes(self.ref(source), handler), FarHashes, limits)
 
     def opened_ahead(self, source: Source) -> tuple[int, Batch] | None:
-        """The generator over this source that was opened when it was identified, and its first batch; once."""
+        """Return the generator over this source that was opened when it was identified, and its first batch; once."""
         if self._ahead is None or not _same(self._ahead[0], source) or self._ahead[2].batch is None:
             return None
         _, number, answer = self._ahead

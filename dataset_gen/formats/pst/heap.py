@@ -49,7 +49,7 @@ class SubNode(NamedTuple):
 
 
 class Blocks:
-    """Writes blocks and keeps what the block B-tree has to say of them: 24 bytes a block."""
+    """Writer of blocks; it keeps the entries of the block B-tree: 24 bytes a block."""
 
     def __init__(self, space: Space, crypt: Crypt) -> None:
         self.space = space
@@ -103,7 +103,7 @@ class Blocks:
         return self._internal(struct.pack("<BBHI", 2, 1, len(leaves), 0) + above)
 
     def share(self, bid: int) -> int:
-        """The same block for one more node."""
+        """Count one more node that uses the block; return its id."""
         if bid:
             at = (bid >> 2) * _ENTRY.size - _ENTRY.size + 18
             count = int.from_bytes(self.entries[at : at + 2], "little") + 1
@@ -219,7 +219,7 @@ class Heap:
         self._size = _head_of(number + 1)
 
     def _body(self) -> tuple[bytes, int]:
-        """The open page behind its head, and where in the page the map of its items is."""
+        """Return the open page without its head, and the offset of the map of its items."""
         places = list(accumulate(map(len, self._items), initial=_head_of(len(self._ids))))
         at = places[-1] + (places[-1] & 1)
         tail = struct.pack(f"<HH{len(places)}H", len(self._items), 0, *places)
@@ -251,7 +251,7 @@ _RECORD = struct.Struct("<HHI")
 
 
 class Nested(NamedTuple):
-    """An object that is in a subnode of the same object."""
+    """An object in a subnode of the same object."""
 
     nid: int
     size: int
@@ -262,7 +262,7 @@ Properties = Mapping[int, Value]  # by tag: id in the upper 16 bits, type in the
 
 
 class Larges:
-    """The values of one object that are too large for its heap: each is a subnode."""
+    """Values of one object that are too large for its heap: each is a subnode."""
 
     __slots__ = ("_blocks", "_next", "nodes")
 
@@ -272,11 +272,11 @@ class Larges:
         self.nodes: list[SubNode] = []
 
     def add(self, value: bytes) -> int:
-        """The number of the new subnode."""
+        """Add a value; return the number of its subnode."""
         return self.place(self._blocks.data_tree(value))
 
     def place(self, bid: int) -> int:
-        """The same of a value that is in blocks already."""
+        """Add a value that is in blocks already; return the number of its subnode."""
         nid = self._next
         self._next += _STEP
         self.nodes.append(SubNode(nid, bid, 0))
@@ -284,8 +284,8 @@ class Larges:
 
 
 def pointer(heap: Heap, larges: Larges, kind: int, value: Value) -> int:
-    """The 32 bits that stand for a value: itself, a heap id or a subnode's number; 0 for an empty one. Raises ValueError
-    for multiple values."""
+    """Return the 32 bits that represent a value: the value, a heap id or a subnode's number; 0 for an empty one. Raises
+    ValueError for multiple values."""
     if isinstance(value, str):
         raw = value.encode("utf-16-le", "replace")
     elif isinstance(value, bytes):

@@ -35,7 +35,7 @@ class Nodes:
         self.templates: dict[int, tuple[int, int]] = {}
 
     def add(self, nid: int, data: int, sub: int = 0, parent: int = 0) -> None:
-        """A node: its number, block ids of data and subnodes, the folder it is in."""
+        """Add a node: its number, block ids of data and subnodes, and its folder."""
         entry = b"".join(n.to_bytes(8, "little") for n in (nid, data, sub, parent))
         self.entries.append(nid.to_bytes(4, "big") + entry)
 
@@ -44,12 +44,12 @@ class Nodes:
         self.add(nid, *heap.write_properties(self.blocks, values), parent)
 
     def template(self, nid: int, columns: heap.Columns) -> None:
-        """A table without rows; folders' own empty tables are this one again."""
+        """Add a table without rows; folders share it as their empty table."""
         self.templates[nid] = heap.TableContext(self.blocks, columns).finish()
         self.add(nid, *self.templates[nid])
 
     def table(self, nid: int, table: heap.TableContext | None) -> None:
-        """A node that is a table; without rows, it is its template."""
+        """Add a node that is a table; without rows, it shares its template."""
         if table is None or table.count == 0:
             data, sub = self.templates[_TEMPLATES | nid & 0x1F]
             self.add(nid, self.blocks.share(data), self.blocks.share(sub))
