@@ -65,7 +65,7 @@ def _no_place(there: Path, why: str) -> UsageError:
 GENERATOR_VERSION = 1
 DESCRIPTION = "dataset.json"
 DATA = "data"
-_POOLS = "dataset_gen.pools"  # what importing it makes is shared by all processes
+_POOLS = "dataset_gen.pools"  # all processes share the pools that its import makes
 _WORK = ".edbench-generate"  # holds what an interrupted run leaves: files so far and pieces of the manifest
 
 Progress = Callable[[int, int], None]  # bytes written, bytes to write (about)
@@ -102,7 +102,7 @@ def _make(
     write_json(work / "request.json", wanted)
     parts, blocks = _write_rounds(planner, work, processes, progress)
     system, system_text = system_list(planner.shop)
-    if (work / DATA).exists():  # it is not when an earlier run ended right here
+    if (work / DATA).exists():  # absent if an earlier run ended right here
         os.rename(work / DATA, directory / DATA)
     (directory / SYSTEM_LIST).write_text(system_text, encoding="utf-8")
     joined = (

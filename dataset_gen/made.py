@@ -26,14 +26,14 @@ class Truth:
     content: bytes  # hash over its content, whatever compressor packed it
     container: bool = False
     children: tuple[Placed, ...] = ()
-    pages: int | None = None  # where the format knows
+    pages: int | None = None  # if the format knows
     characters: int | None = None  # of its text, about; None where it has none
     terms: tuple[str, ...] = ()
     fault: str | None = None
     exceptions: tuple[str, ...] = ()  # those that do not follow from its place or its name
     announced: int | None = None  # containers that announce their children
     failed: int | None = None  # containers: children expected less children that have a row
-    states: tuple[str, ...] = ()  # that its text may be in; (): whatever it comes to
+    states: tuple[str, ...] = ()  # allowed states of its text; (): any
 
 
 @dataclass(slots=True, kw_only=True)

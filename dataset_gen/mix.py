@@ -71,7 +71,7 @@ class Duplicates:
 
     shared_attachments: Share = 0.0  # attachments that are one of the shared documents
     shared_members: Share = 0.0
-    shared_documents: int = 0  # how many different ones there are at scale 1.0
+    shared_documents: int = 0  # number of different ones at scale 1.0
     loose_copies: Share = 0.0  # loose documents that copy another one, of any custodian
     near_copies: Share = 0.0  # loose texts that are another one with a few changed sentences
 

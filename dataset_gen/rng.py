@@ -55,8 +55,8 @@ class Dice:
     __slots__ = ("_bits", "characters", "language", "random", "variant")
 
     def __init__(self, seed: int) -> None:
-        self.characters = 0  # of running text that was drawn with these dice
-        self.language = "en"  # of that text
+        self.characters = 0  # characters of running text drawn with these dice
+        self.language = "en"  # language of that text
         self.variant = 0  # not 0: a few of its sentences are others than those with 0
         source = Source(seed)
         self.random = source.random

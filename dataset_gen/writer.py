@@ -121,7 +121,7 @@ def tally_of_part(part: Path) -> CorpusTotals:
 
 Store = Callable[[Iterator[Letter], IO[bytes]], Truth]
 Single = Callable[[Letter], Made]
-# How a file is made of the letters in it: a store of many, or one of its own.
+# Function for a file of letters: a store of many, or a file for one.
 STORES: dict[str, Store] = {STORE: lambda mails, out: write_store(mails, out.write), PST: store.write_store}
 SINGLES: dict[str, Single] = {
     LETTER: lambda letter: write(letter, crlf=True),

@@ -30,7 +30,7 @@ _ASK_SECONDS = 2.0
 # Between attempts to reach a broker that is away: at once, then up to a second.
 _RETRY = {"interval_start": 0.1, "interval_step": 0.2, "interval_max": 1.0}
 
-# What Celery and those below it import when it is first used.
+# Modules that Celery and its libraries import at their first use.
 _LATER = (
     *("celery.app.amqp", "celery.app.control", "celery.app.events", "celery.app.routes", "celery.backends.base"),
     *(

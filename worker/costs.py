@@ -46,8 +46,8 @@ def processor_seconds() -> float:
 if TYPE_CHECKING:
     from sql.ledger import Around, Death
 
-_MORE_DEATHS = 4  # of slots on their way to the last place of a death, then no slot goes there any more
-_MORE_SECONDS = 2.0  # times what was allowed; likewise
+_MORE_DEATHS = 4  # deaths of slots on their way to the last place of a death, after which no slot goes there any more
+_MORE_SECONDS = 2.0  # factor on the allowed seconds, after which the same holds
 
 
 @dataclass(slots=True)

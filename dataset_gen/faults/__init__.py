@@ -75,7 +75,7 @@ _KINDS: dict[str, tuple[Callable[[Order], Made], str, int]] = {
 }
 BUILDERS: dict[str, Callable[[Order], Made]] = {kind: builder for kind, (builder, _, _) in _KINDS.items()}
 FILES = {kind: (extension, size) for kind, (_, extension, size) in _KINDS.items()}
-# Those whose exceptions do not depend on what surrounds them, and that people attach.
+# Faults whose exceptions do not depend on the place, and that people attach.
 ATTACHABLE = (
     "corrupt_docx", "encrypted_zip", "encrypted_pdf", "truncated_zip", "zero_bytes", "truncated_docx",
     "truncated_pdf", "truncated_jpg", "flipped_zip", "flipped_pdf", "flipped_xlsx", "encrypted_7z",

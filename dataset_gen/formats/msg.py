@@ -104,7 +104,7 @@ def _variable(tag: int, value: mapi.Value, streams: dict[str, bytes]) -> tuple[b
 
 
 FIXED_BYTES = 17_000  # of a note without text and attachments: streams are small and many
-_RICH = 24  # of 256 letters in plain text, so many have their text as RTF too
+_RICH = 24  # number of letters with RTF text, of 256 in plain text
 _LONGEST_RICH = 6000  # characters
 _CATEGORIES = mapi.Named(mapi.PS_PUBLIC_STRINGS, "Keywords", mapi.MANY_STRING)
 _ROOMS = ("Room 1.12", "Room 2.07", "Board room", "Canteen", "Conference call", "")

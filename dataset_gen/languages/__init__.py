@@ -48,7 +48,7 @@ CHARSETS: dict[str, tuple[str, ...]] = {
     "ko": ("euc_kr", "cp949", "iso2022_kr", "johab"),
 }
 _TONES = "\u0300\u0301\u0303\u0309\u0323"
-_MOST_LEFT_OUT = 0.01  # of a text's characters, for a charset that lacks them: with more it is not written in that
+_MOST_LEFT_OUT = 0.01  # share of a text's characters that a charset may lack: with more, the text is not written in it
 
 
 def texts(place: Path = TEXTS) -> dict[str, str]:
@@ -119,12 +119,12 @@ class Manner(StrEnum):
 
 _DECLARED = (Manner.HTML_DECLARED, Manner.EML_DECLARED)
 CONTRADICTED = (Manner.HTML_CONTRADICTED, Manner.EML_CONTRADICTED)
-_FALSE = ("us-ascii", "utf-8")  # what programs declare that do not know
+_FALSE = ("us-ascii", "utf-8")  # declared by programs that do not know the charset
 _NO_ASCII = ("cp037", "cp500", "cp1140", "cp424", "cp875", "cp1026", *UNICODE[1:])  # not for text inside markup
 _RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
 _NO_HYPHENS = (*_RIGHT_TO_LEFT, "ja", "ko", "th", "zh_Hans", "zh_Hant")
 _IN_FORMS = ("ar", "fa", "ja", "ko", "ur", "zh_Hans", "zh_Hant")
-_WIDE = ("ja", "ko", "zh_Hans", "zh_Hant")  # their letters are as wide as Latin ones can be written
+_WIDE = ("ja", "ko", "zh_Hans", "zh_Hant")  # languages whose Latin letters may be as wide as their own
 
 
 def states(charset: str, manner: Manner) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ def _forms(wide: bool) -> dict[int, str]:
 SIZES = (200, 500, 1_000, 2_000, 4_000, 8_000, 20_000)  # bytes, in turn
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
 _WORD = re.compile(rf"(?:[^\W\d_][{_MARKS}]*){{5,9}}")
-_SYLLABLES = re.compile(rf"(?:[^\W\d_][{_MARKS}]*){{5}}")  # of scripts without blanks: any that follow each other
+_SYLLABLES = re.compile(rf"(?:[^\W\d_][{_MARKS}]*){{5}}")  # in scripts without blanks: any five letters in a row
 _WITHOUT_BLANKS = ("ja", "th", "zh_Hans", "zh_Hant")
 _HYPHENS = ("-\n", "\u2010\n", "\xad\n", "\xad")
 _LABELS = {

@@ -20,7 +20,7 @@ BLOCK = 65_536  # bytes
 _CHAINS = ("backup", "vm-image")
 _RUN = 12  # changed blocks are adjacent, in runs of up to so many
 _MEDIA_TYPE = "application/octet-stream"
-_HEAD = b"EDBENCH\0"  # nothing that begins so is taken for a known format
+_HEAD = b"EDBENCH\0"  # bytes at which no known format begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

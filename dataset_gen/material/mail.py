@@ -19,7 +19,7 @@ _MOST_ATTACHED = 20_000_000  # bytes of all attachments of a message: servers re
 _LEAST_ATTACHED = 2_000
 _QUOTED_MOST = 6000  # characters of quotation that a reply carries
 _ENCODINGS = ("7bit", "7bit", "7bit", "8bit", "quoted-printable", "quoted-printable", "base64")
-# What mail in a language is written in; a text that has other letters is UTF-8 all the same.
+# Charsets of mail by language; a text with other letters is UTF-8.
 _CHARSETS = {
     "en": ("utf-8", "utf-8", "windows-1252", "iso-8859-1"),
     "ja": ("iso-2022-jp", "iso-2022-jp", "utf-8", "shift_jis"),

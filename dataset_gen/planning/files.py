@@ -218,7 +218,7 @@ def _store(
 SMALLEST_RAW = 2_000_000  # bytes; below this the parts of a corpus no longer fit in
 _FIRST_BYTES = 60_000  # of the one of each format, at most
 _OPEN = 0.64  # share of the archives that is drawn by chance, where the rest can level the totals out
-_OPEN_DOCUMENTS = 0.35  # the same of the loose documents: what mail and archives hold has to fit in as well
+_OPEN_DOCUMENTS = 0.35  # share of the loose documents; mail and the content of archives must fit in as well
 _SURE = 0.8  # part of the missing archives that is made at once: they hold others, by chance
 _SMALL_ARCHIVE = 60_000  # bytes
 _ROUNDS = (0.7, 0.75, 0.8, 1.0)  # parts of the missing documents that each levelling round adds

@@ -15,7 +15,7 @@ from dataset_gen.mix import Profile
 from dataset_gen.planning.tally import CorpusTotals, Sums
 
 _TURNS = 30
-_LEAST, _MOST = 0.25, 4.0  # how far sizes may be stretched to make bytes and pages meet
+_LEAST, _MOST = 0.25, 4.0  # bounds on the stretching of sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

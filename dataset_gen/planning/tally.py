@@ -11,7 +11,7 @@ from typing import Any
 
 from dataset_gen.material.blocks import Blocks
 
-CHARACTERS_A_PAGE = 3_000  # where a format knows no pages (the glossary's rule)
+CHARACTERS_A_PAGE = 3_000  # for formats without pages (the glossary's rule)
 
 
 def pages_of(row: Mapping[str, Any]) -> int:

@@ -275,7 +275,7 @@ class DatabaseReporter(threading.Thread):
             self._reports.popleft()
         now = time.monotonic()
         rows = self._plan.table.read_all()
-        # Of those that have a task: the kernel is not queried about others.
+        # Only slots with a task: the kernel is not queried about others.
         lost = self._leases.renew((row for row in rows if row.at is not None and is_running(row.pid)), now)
         for task, token in lost:
             log.info("task %s: claim %s does not hold it any more", task, token)

@@ -176,11 +176,11 @@ def inspect_files(
     trace: Path | None = None,
     convicted: Convicted | None = None,
 ) -> dict[str, str]:
-    """Append one JSON line for each item found to `spool`, file by file; children come before the items that they are
-    in. Gives the titles of formats by the media types that were found, so that counting them requires no reader.
+    """Append one JSON line for each item found to `spool`, file by file; children come before the items that contain
+    them. Returns the titles of formats by the media types that were found, so that counting them requires no reader.
 
-    `trace` (worker.inspect.file) always records which file and item is being read; the `convicted` are items at which
-    earlier processes died, and they are not read again."""
+    `trace` always records which file and item is being read; the `convicted` are items at which earlier processes died,
+    and they are not read again."""
     storage = Storage(NullRecorder())
     storage.keep_below(os.fsencode(spill_directory(spool)), own=True)
     children = SpillStore(storage, spill_directory(spool))

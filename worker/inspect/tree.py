@@ -89,7 +89,7 @@ class _Process:
 
     def give(self, work: Work) -> None:
         self.work = work
-        with contextlib.suppress(BrokenPipeError):  # it died idle; reading from it will say so
+        with contextlib.suppress(BrokenPipeError):  # it died idle; reading from it will report that
             self.talk.sendall(pickle.dumps(work.call))
 
     def take(self) -> None:

@@ -94,7 +94,7 @@ def loose_row(
 
 MOST_BYTES = 32_000_000  # of a record; one of a load file has 16 million characters at most
 VALUE_CHARACTERS = 100_000
-# Of a record without a native no other source has these.
+# Fields that no other source has if a record has no native.
 _OWN = ("from", "to", "cc", "bcc", "subject", "date", "title", "author")
 _RECORDS = os.fsencode(f"{BESIDE}/{RECORDS}")
 

@@ -30,7 +30,7 @@ class Portions:
     database: Database
     claimed: ClaimedTask
     clock: Clock
-    seconds: float  # that a database which is away is waited for
+    seconds: float  # time to wait for a database that is away
     rows: int = field(default_factory=lambda: ROWS)
     written: int = field(init=False)  # portions that the ledger must have seen, those of earlier claims included
 
@@ -46,7 +46,7 @@ class Portions:
         """Remove what earlier claims of the task wrote and never finished. Raises TaskLost, DatabaseFault."""
         more = self.any
         while more:
-            # Where the answer was lost, it is asked again.
+            # The query is repeated if its answer was lost.
             more = self._transact(lambda conn: ledger.take_out(conn, self.claimed, self.written + 1)) is not False
             alive()
 

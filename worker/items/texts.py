@@ -67,12 +67,12 @@ if TYPE_CHECKING:
 
 CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
 
-UNREAD_SHARE = 0.02  # of a text's characters: with more of them replaced it is `partial`
+UNREAD_SHARE = 0.02  # share of a text's characters: with more replaced it is `partial`
 
-# Who a message is from and for, in the index.
+# Sender and recipients of a message in the index.
 _SENDERS = ("from", "sent_by", "reply_to", "resent_from")
 _RECIPIENTS = ("to", "cc", "bcc", "resent_to", "delivered_to")
-# What becomes of a state where a child's notes have one.
+# New state for a state, if a child's notes have one.
 _AT_BEST: dict[tuple[str | None, TextState], TextState] = {
     (TextState.GUESSED, TextState.OK): TextState.GUESSED,
     (TextState.PARTIAL, TextState.OK): TextState.PARTIAL,

@@ -147,7 +147,7 @@ class Deferred:
     item: Item
     budget: Budget  # shared by all that this task leaves of one loose file
     part: Part | None = None
-    parts: int = 1  # how many ranges the item was cut into
+    parts: int = 1  # number of ranges into which the item was cut
 
     @property
     def cost(self) -> int:
@@ -310,7 +310,7 @@ class Unpacker:
         if self.convicted and (ident in self.untouchable or (ident in self.convicted and child.data is None)):
             child = replace(
                 child, data=None, stream=None, size_hint=None, error=None, media_type=None
-            )  # its bytes are what kills
+            )  # its bytes killed a slot
         taken = self._take(inside, ident, child)
         if taken is None:
             return

@@ -18,7 +18,7 @@ from worker.ocr.candidates import PDF
 from worker.ocr.page import Page
 from worker.ocr.tesseract import held
 
-# As Leptonica distinguishes them: these are taken for pictures in every release, whatever follows.
+# Beginnings by which every release of Leptonica recognises a picture, whatever follows.
 _PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 

@@ -46,7 +46,7 @@ class Engine:
 
     program: str  # its path
     version: str  # "5.3.0"
-    languages: tuple[str, ...]  # those it has data of, sorted
+    languages: tuple[str, ...]  # languages with data, sorted
 
     def needs(self, languages: str) -> None:
         """Raise OcrUnavailable if there is no data of one of the languages (joined by "+")."""

@@ -81,7 +81,7 @@ class Office:
 
     program: str  # the path of soffice.bin: no script or splash screen around it
     version: str  # "7.4"
-    parts: tuple[str, ...]  # of writer, calc, impress those it has
+    parts: tuple[str, ...]  # the available ones of writer, calc, impress
 
 
 def find_office() -> Office:
@@ -103,7 +103,7 @@ def find_office() -> Office:
 HERE = "/proc/self/cwd"  # the process's own directory, as it names it
 _LOOK_SECONDS = 0.1
 _LEAST_CPU = 10  # CPU seconds, should no check come for so long
-# What it reads in addition to programs and libraries: its own configuration, a distribution's extensions, fonts.
+# Paths that it reads in addition to programs and libraries: its own configuration, a distribution's extensions, fonts.
 _READABLE = (
     "/etc/libreoffice",
     "/var/lib/libreoffice",
@@ -333,7 +333,7 @@ class Converter:
 
     office: Office
     scratch: Path
-    limits: Limits  # of documents that have none of their own
+    limits: Limits  # for documents without limits of their own
     alive: Callable[[], None]
     bounds: Bounds = field(default_factory=Bounds)
     form: Form = PDF

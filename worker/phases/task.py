@@ -40,12 +40,12 @@ class TaskWork:
     job: Job
     custodians: Mapping[int, str]
     convicted: Mapping[uuid.UUID, tuple[ExceptionCode, str]]
-    untouchable: AbstractSet[uuid.UUID]  # those of them that are not even to be read
+    untouchable: AbstractSet[uuid.UUID]  # those of them that are not read
     portions: Portions
     deaths: Sequence[Death] = ()  # of this phase
     spent: Mapping[uuid.UUID, float] = field(default_factory=dict)  # seconds by loose file, in this phase
     passwords: Passwords = NO_PASSWORDS
-    source_device: int | None = None  # of the source's root on this host; None where the phase does not look at it
+    source_device: int | None = None  # device of the source's root on this host; None: the phase does not check it
 
     @property
     def storage(self) -> Storage:
@@ -150,7 +150,7 @@ def path_bytes(text: str) -> bytes:
     return base64.b64decode(text)
 
 
-NOTED_SECONDS = 5.0  # of one loose file in one task; less is not noted: that many items may take it
+NOTED_SECONDS = 5.0  # least time of one loose file in one task that is noted, because many items may take less
 
 
 class ItemCosts:

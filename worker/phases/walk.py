@@ -26,7 +26,7 @@ from worker.slots.breadcrumb import Activity
 _T = TypeVar("_T")
 DIRECTORIES_A_TASK = 64  # listed by one task; deeper ones become follow-on tasks
 DIRECTORIES_A_FOLLOW_ON = 16
-_PATHS_AN_ITEM = 5  # what the row of a loose file takes, in lengths of its path: three times, of these twice in hex
+_PATHS_AN_ITEM = 5  # size of a loose file's row in lengths of its path: three copies, two of them in hex
 LOOK_EVERY = 500  # entries: whether there is enough for a portion, and a sign of life
 
 

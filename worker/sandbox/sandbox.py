@@ -126,7 +126,7 @@ class Files:
     """Sources by key, and their open files by number. KeyError for an unknown one: the sandbox invented it."""
 
     _sources: dict[int, Source] = field(default_factory=dict)
-    _holders: Counter[int] = field(default_factory=Counter)  # of the sources: who still may read them
+    _holders: Counter[int] = field(default_factory=Counter)  # number of holders of each source
     _open: dict[int, tuple[int, Any]] = field(default_factory=dict)  # number → key, file
     _numbers: int = 0
 
@@ -198,7 +198,7 @@ class Sandbox:
     _close: list[int] = field(default_factory=list)
     _limits: Limits | None = None
     _passwords: Passwords = NO_PASSWORDS
-    _fault: BaseException | None = None  # that a read of ours met during the present request
+    _fault: BaseException | None = None  # error of a read of ours during the present request
     _busy: bool = False
 
     def ask(self, what: Asked, wanted: type[_T], limits: Limits | None = None) -> _T:

@@ -9,8 +9,8 @@ from typing import Protocol
 from core.names import display_name
 from core.records import Phase
 
-TELL_SECONDS = 20.0  # what lasts longer is reported, in the log and by `edbench job show`
-DETAIL_BYTES = 160  # of a path that fit into a slot's row
+TELL_SECONDS = 20.0  # longer activities are reported, in the log and by `edbench job show`
+DETAIL_BYTES = 160  # bytes of a path that fit into a slot's row
 
 
 class Activity(enum.IntEnum):

@@ -226,7 +226,7 @@ class SlotContext:
     noted: set[str] = field(default_factory=set)  # databases that have stored them
     clock: Clock = field(default_factory=SystemClock)
     filer: Station | None = None  # the emulated filer that `storage` is delayed by
-    filer_digest: str = ""  # of the emulated filer that `storage` is delayed by
+    filer_digest: str = ""  # of the emulated filer that delays `storage`
 
 
 def note_parsers(context: SlotContext, database: Database) -> uuid.UUID:

@@ -60,7 +60,7 @@ class SlotPlan:
     parts: WorkerParts  # of the traces of jobs
     table: SlotTable
     handle: Handle
-    fork_server: ForkServerAddress | None = None  # where it gets its sandbox; None: it parses itself
+    fork_server: ForkServerAddress | None = None  # source of its sandbox; None: it parses itself
 
 
 def preload(settings: Settings) -> None:

@@ -72,12 +72,12 @@ class SlotRow:
     pid: int  # 0: no slot has this row
     incarnation: uuid.UUID
     at: TaskAt | None
-    item: uuid.UUID | None  # that it reads
+    item: uuid.UUID | None  # item that it reads
     deadline: float  # monotonic seconds by which it has to update the row again; 0: it need not
     activity: Activity = Activity.IDLE
     since: float = 0.0  # monotonic seconds
-    detail: bytes = b""  # what it is done to: a path, or the beginning of one
-    given_up: bool = False  # it cannot be ended, and its task is not its own any more
+    detail: bytes = b""  # object of the activity: a path, or the beginning of one
+    given_up: bool = False  # cannot be ended, and has lost its task
     around: Whereabouts = NOWHERE
 
 

@@ -104,7 +104,7 @@ class Circumstances:
     killed: bool = False  # the supervisor itself sent SIGKILL, because the grace was over
     overdue: bool = False  # the supervisor sent SIGKILL at the item's deadline
     out_of_memory: bool = False  # the control group's count of OOM kills has grown
-    seconds: float = 0.0  # that the claim had spent on its loose file, or item, without those it was stopped
+    seconds: float = 0.0  # seconds of the claim on its loose file, or item, without stops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class Report:
     detail: str
     failed: bool  # it counts against the task
     suspend: bool = False  # the system is to blame: its job waits until that is fixed
-    around: Whereabouts = NOWHERE  # what is charged in addition to the item, or without one
+    around: Whereabouts = NOWHERE  # charged in addition to the item, or without one
     seconds: float = 0.0
 
     def write(self, conn: Connection, worker: str) -> None:
@@ -237,7 +237,7 @@ class Watched:
     overdue: bool = False  # got SIGKILL from us at the deadline of what it did
     killed_at: float = 0.0  # when it got either
     given_up: bool = False  # and did not end
-    say_after: float = TELL_SECONDS  # that one activity is to last before it is reported the next time
+    say_after: float = TELL_SECONDS  # duration of an activity at which it is reported the next time
     clock: RowClock = field(default_factory=RowClock)
 
     def begin(self, pid: int, now: float) -> None:

@@ -126,7 +126,7 @@ class Blocks:
         return bid
 
 
-PROPERTIES, TABLE = 0xBC, 0x7C  # what a heap holds
+PROPERTIES, TABLE = 0xBC, 0x7C  # types of heaps
 MOST_ITEM = 3580  # bytes of one allocation; larger values are subnodes
 _MOST_ITEMS = 2047  # in one page: 11 bits of a heap id
 _FIRST_HEAD, _HEAD, _MAP_HEAD = 12, 2, 66
@@ -149,7 +149,7 @@ class Heap:
         self._items: list[bytes] = []  # of the open page
         self._size = _FIRST_HEAD  # its head and items
         self._ids: list[int] = []  # blocks of the pages before it; 0 for those held
-        self._held: dict[int, tuple[bytes, int]] = {}  # by number: their bytes behind the head, where the map is
+        self._held: dict[int, tuple[bytes, int]] = {}  # by number: bytes without the head, offset of the map
         self._last = 0  # size of the last page written
         self._levels: list[int] = []
 

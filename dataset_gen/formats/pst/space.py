@@ -82,7 +82,7 @@ class _Section:
             # Deprecated, but they have to be there; what they say is "nothing known" (2.6.1.1.2).
             self.data[at : at + PAGE] = page(kind, _FULL, self.offset + at, self.offset + at)
         self.start, self.end = 0, len(kinds) * PAGE  # of the run that grows
-        self.runs: list[tuple[int, int]] = []  # those before it; between two runs there is a gap
+        self.runs: list[tuple[int, int]] = []  # earlier runs; between two runs there is a gap
 
     def take(self, size: int, align: int) -> int | None:
         """Reserve `size` bytes and return their offset; None if they do not fit."""

@@ -37,7 +37,7 @@ from traces.file import open_trace
 NAME = "analysis-replay"
 RATE = "calls_per_s"
 AS_IT_IS = "as it is"
-HELPS = 0.05  # of the rate: what more paths have to bring
+HELPS = 0.05  # least gain in rate for which more paths are said to help
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class AnalysisRun(ProfileRun):
     tuned: tuple[Tuned, ...]
     trace_sha256: str
     found: dict[str, Any] | None = field(default=None, metadata=RAW)  # of all clients, as replay.tally has it
-    touched_bytes: int | None = field(default=None, metadata=RAW)  # that were prepared
+    touched_bytes: int | None = field(default=None, metadata=RAW)  # bytes of the prepared files
     calls: int = 0
     bytes: int = 0
     errors: int = 0
@@ -90,7 +90,7 @@ AnalysisResult = ResultOf[AnalysisPoint]
 
 def run_of(seen: AnalysisRun) -> AnalysisRun:
     """Return the run with all of its figures."""
-    from replay.runs import replayed_latencies  # what reads traces is slow to come
+    from replay.runs import replayed_latencies  # modules that read traces are slow to import
 
     assert seen.found is not None
     found = ClientResult.from_json(seen.found)
@@ -165,7 +165,7 @@ def answer(line: Sequence[AnalysisPoint]) -> str:
 
 
 _SPARE = 1.1
-_NAME_BYTES = 2_048  # of memory that a file without data takes, with its name
+_NAME_BYTES = 2_048  # memory for a file without data, with its name
 _HOW = "edbench discover DIR --workers 1 --slots 1 --trace"
 
 

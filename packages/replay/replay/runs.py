@@ -122,7 +122,7 @@ class Backlog:
     client: int
     streams: tuple[str, ...]  # worker/slot
     seconds: float  # the latest start of a call, behind its intended one
-    calls: int  # that were due and not over, at the end of a second
+    calls: int  # number of calls due and not ended, at the end of a second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,7 @@ class ReplayRun(schema.Run):
     backlog: tuple[Backlog, ...] = ()  # of clients that were behind, the worst first; none where no call had a schedule
     data_sets: int | None = None  # clones of the trace that were played; None in results of older versions
     waited_s: float  # for calls of other clients that had to come first, summed over clients
-    null_calls: int | None  # of the pair
+    null_calls: int | None  # of the null baseline
     due_per_second: tuple[int, ...] = ()  # calls that were to begin in each second; empty as fast as it goes
     offered_per_second: float | None = None  # calls ÷ the last intended start; None as fast as it goes
     response_mean_us: float | None = None  # of all calls; None in results of older versions
@@ -185,7 +185,7 @@ class Compared:
     recorded: float
     replayed: float
     difference: float  # replayed ÷ recorded − 1
-    bound: float | None  # that the difference is to keep; None: shown, not judged
+    bound: float | None  # limit on the difference; None: shown, not judged
     unit: str  # "calls/s" or "us"
 
     @property
@@ -231,7 +231,7 @@ class ReplayResult(schema.Result):
     recorded: RecordedFigures
     points: tuple[ReplayPoint, ...]  # by storage in the order asked for, then by clients
     fidelity: Fidelity | None = None  # None where no point is at recorded speed with the recorded clients
-    scaling: Scaling | None = None  # what more clients are; None in results of older versions
+    scaling: Scaling | None = None  # None in results of older versions
 
 
 def by_storage(points: Iterable[ReplayPoint]) -> dict[str, list[ReplayPoint]]:
@@ -275,7 +275,7 @@ RATE_BOUND = 0.05  # calls a second
 LATENCY_BOUND = 0.10  # p50 and p99 of all calls
 ELAPSED = "elapsed"
 ELAPSED_BOUND = 0.05  # in a closed loop
-_LEAST_CALLS = 100  # of an op, before its p99 is shown: below, it is one call's latency
+_LEAST_CALLS = 100  # least calls of an op for which p99 is shown: below, it is the latency of one call
 
 
 def fidelity(
@@ -396,13 +396,13 @@ class Observed:
     order: int
     emulated: bool
     job_id: str
-    job: dict[str, Any]  # as ReplayRun has it
+    job: dict[str, Any]  # in the form of `ReplayRun.job`
     processors: float
     clients: tuple[ReplayClient, ...]
     touched: int  # bytes of the files that were made
     adapted: int  # calls of the trace that ended otherwise than the rest of it explains
     opened: int  # files that no call of the trace opened
-    streams: tuple[tuple[str, ...], ...] = ()  # that each client played, as worker/slot
+    streams: tuple[tuple[str, ...], ...] = ()  # streams that each client played, as worker/slot
     data_sets: int | None = None
     hosts: tuple[dict[str, Any], ...] = ()  # members: share, clock, meters (core.crew)
     null_calls: int | None = None  # of the same clients on null storage

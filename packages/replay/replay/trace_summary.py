@@ -84,7 +84,7 @@ class TreeShape:
     most_entries: int = 0
     name_bytes: int = 0  # of all nodes but roots, added up
     names: int = 0
-    packed_bytes: int = 0  # what the bytes of existing files would be compressed, by the recorded ratios
+    packed_bytes: int = 0  # compressed bytes of the existing files, by the recorded ratios
 
 
 def tree_shape(nodes: Sequence[Node], written: array[int], names: LastNames) -> TreeShape:
@@ -145,7 +145,7 @@ class Timeline:
     """The trace's time in equal bins."""
 
     bin_ns: int
-    calls: list[Counter[Op]]  # that began in each bin
+    calls: list[Counter[Op]]  # calls that began in each bin
     busy_ns: list[int]  # of all streams in each bin; divided by the bin's length, the mean number of calls in flight
 
     @property

@@ -50,7 +50,7 @@ from replay.tally import ClientResult, merge_results
 from replay.tree import Target, check_room, remove_trees
 from traces.file import FileTrace, open_trace
 
-_AHEAD_SECONDS = 0.5  # that an order to play is on its way to a member
+_AHEAD_SECONDS = 0.5  # time for an order to play to reach a member
 _RUN_DIGITS = 16
 _COPY = "trace"
 
@@ -73,7 +73,7 @@ class Site:
 
     play: Callable[[], list[Played]]  # all start, and are through when it returns
     processors: float
-    hosts: Callable[[], tuple[dict[str, Any], ...]] = tuple  # what was counted at each member, once all are through
+    hosts: Callable[[], tuple[dict[str, Any], ...]] = tuple  # counts of each member, once all are through
 
 
 class Replays(Workload):
@@ -100,7 +100,7 @@ class Replays(Workload):
         self._levels = False  # whether the load is offered by levels
         self._ceilings: dict[int, dict[str, Any]] = {}  # by clients: it is the same for every storage and repeat
         self._discarded: dict[int, int] = {}  # bytes written on null storage, by clients
-        self._no_pair: str | None = None  # why no run has a null baseline
+        self._no_pair: str | None = None  # reason why no run has a null baseline
         self._trace: FileTrace
         self._shown: Path  # a directory that members see, with a copy of the trace
         self._recorded: RecordedFigures
@@ -276,7 +276,7 @@ class Replays(Workload):
             try:
                 found = self._ceiling(clients)
             except HostLost:
-                raise  # it is made again
+                raise  # the engine repeats it
             except (RunFailed, SystemFault) as fault:
                 self._no_pair, self._ceilings[clients] = str(fault), {}
             else:

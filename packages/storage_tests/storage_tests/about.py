@@ -102,19 +102,19 @@ def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             )
 
 
-MARK = 0.8  # of a ceiling: figures above it are the generator's
+MARK = 0.8  # share of a ceiling above which a figure is the generator's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """A figure of a report, shown next to ours if point and settings make it the same quantity."""
 
-    what: str  # its row: "case 1, one volume, 256 outstanding"
+    what: str  # label of the row: "case 1, one volume, 256 outstanding"
     figure: str  # ours, by its name in `About.figures`
     value: float
-    at: Mapping[str, Any] = field(default_factory=dict)  # what the load of the point must have
-    settings: Mapping[str, Any] = field(default_factory=dict)  # what the profile's settings must have
-    remark: str = ""  # what was otherwise
+    at: Mapping[str, Any] = field(default_factory=dict)  # fields that the point's load must have
+    settings: Mapping[str, Any] = field(default_factory=dict)  # values that the profile's settings must have
+    remark: str = ""  # differences of the report's test
     ours: Callable[[Any], float | None] | None = (
         None  # of the result, where ours is no figure of a point with that load
     )

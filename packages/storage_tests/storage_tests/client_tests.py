@@ -37,7 +37,7 @@ WRITE: Final = "write"
 READ: Final = "read"
 REMOVE: Final = "remove"
 MIXED: Final = "mixed"
-MIXED_WRITE, MIXED_READ = "mixed write", "mixed read"  # its clients that write, and those that read
+MIXED_WRITE, MIXED_READ = "mixed write", "mixed read"  # parts of the mixed phase: writing and reading clients
 MOVING = (WRITE, READ, MIXED_WRITE, MIXED_READ)
 S = TypeVar("S", bound=ProfileSettings)
 Policies = tuple[Literal["none", "file"], ...]
@@ -92,7 +92,7 @@ class SweepPhase:
     bytes: int = 0
     refused: int = 0  # connections that the storage did not take; none was tried again
     failed: int = 0
-    mean: float | None = None  # of the clients' own rates, of those that did anything
+    mean: float | None = None  # mean of the rates of all clients that did anything
     least: float | None = None
     most: float | None = None
     aggregate: float | None = None  # from the first begin to the last end
@@ -454,7 +454,7 @@ class InsertGroup:
     seconds: float  # from its start to the last client's end
     done: int | None = field(default=None, metadata=RAW)
     bytes: int | None = field(default=None, metadata=RAW)
-    late_s: float | None = field(default=None, metadata=RAW)  # that the last client began after the start
+    late_s: float | None = field(default=None, metadata=RAW)  # delay of the last client's start
     counted: tuple[Counted, ...] = field(default=(), metadata=RAW)
     # After it; None of an S3 endpoint, which does not report it.
     usage: Usage | None = field(default=None, metadata=RAW)
@@ -483,7 +483,7 @@ class InsertRun(ProfileRun):
     late_s: float = 0.0
     rate_drift: Drift | None = None  # None: too few groups
     latency_drift: Drift | None = None  # of the groups' medians
-    bytes_a_file: float | None = None  # that the file system took
+    bytes_a_file: float | None = None  # space used in the file system
     inodes_a_file: float | None = None
 
 

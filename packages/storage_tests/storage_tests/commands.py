@@ -39,7 +39,7 @@ ALL = "all"  # every test, and a discovery
 DISCOVERY = "discovery"
 _CORPUS_PROFILE, _SEED = "reference", 1
 _RAW, _FILES = 45e9, 1_000_000  # of that profile at scale 1
-_TIMES = 4  # its size: corpus, extracted children, indexes
+_TIMES = 4  # size of corpus, extracted children and indexes together, in sizes of the corpus
 
 
 Name = Annotated[str, typer.Argument(metavar="[NAME]", help="a storage test, or `all`; omit it to list the tests")]

@@ -30,7 +30,7 @@ from storage_tests.tally import merged
 
 MOST = 1_000
 _PROCESS = "storage_tests.clients"
-_AHEAD_NS = 20_000_000  # that all know of an order before it begins
+_AHEAD_NS = 20_000_000  # time between sending an order and its start
 _AHEAD_EACH_NS = 200_000  # and for each client
 
 Elsewhere = Callable[["Place", int], AbstractContextManager["Crowd"]]
@@ -45,9 +45,9 @@ class Place:
     seed: int = 1
     fsync: str = "none"
     io_bytes: int = 1 << 20
-    filer: Settings | None = None  # that name the emulated filer which delays the calls
-    counters: Path | None = None  # where they count for the live view (storage_tests.tally)
-    elsewhere: Elsewhere | None = None  # who has the clients in place of this host; they count for no live view
+    filer: Settings | None = None  # settings that name the emulated filer
+    counters: Path | None = None  # file in which clients count for the live view (storage_tests.tally)
+    elsewhere: Elsewhere | None = None  # starts the clients elsewhere, without a live view; None: this host has them
 
 
 class Crowd(ABC):

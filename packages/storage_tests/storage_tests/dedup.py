@@ -181,7 +181,7 @@ class DedupRun(ProfileRun):
     files: int
     bytes: int
     expected: tuple[Expected, ...]  # empty on null storage
-    reduce_s: float | None  # that the reducing command took
+    reduce_s: float | None  # duration of the reducing command
     stated: float | None  # the ratio that the operator gave
     host_busy: float  # share of all CPUs, of all programs, while it was written
     load1: float  # processes that run or wait for it, 1-minute mean, at the end of writing
@@ -195,8 +195,8 @@ class DedupRun(ProfileRun):
     by_command: tuple[int, int, int] | None = field(default=None, metadata=RAW)
     written_ratio: float | None = None  # when all was written; None: the storage grew by nothing, or reports nothing
     ratio: float | None = None  # at the end
-    used_bytes: int | None = None  # that the storage grew by at the end
-    allocated_ratio: float | None = None  # by what the files say that they take
+    used_bytes: int | None = None  # growth of the storage at the end
+    allocated_ratio: float | None = None  # by the allocated bytes that the files report
 
     def cut(self, name: str) -> Expected | None:
         """Return the expectation for chunks of that kind of cut."""

@@ -59,9 +59,9 @@ class Expected:
     cut: str  # "4K", "8K", "128K", "CDC"
     bytes: int
     chunks: int
-    different_bytes: int  # of chunks that are not alike; estimated from `share` of them
+    different_bytes: int  # bytes of different chunks; estimated from `share` of them
     share: float
-    compressed_to: float  # what zlib makes of a different chunk by itself ÷ its bytes; 1: nothing
+    compressed_to: float  # zlib's output for different chunks, one by one, ÷ their bytes; 1: no gain
 
     @property
     def ratio(self) -> float:
@@ -251,7 +251,7 @@ def corpus_made(below: Path, size: int, seed: int) -> Path:
     return below / DATA
 
 
-_AHEAD_NS = 50_000_000  # that all know of the start before it
+_AHEAD_NS = 50_000_000  # time between sending the start and the start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

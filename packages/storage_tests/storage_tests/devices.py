@@ -152,9 +152,9 @@ class Tuned:
 
     path: int  # its number, 1 …
     device: str  # "vda"; empty: none that this host sees
-    scheduler: str  # that was in force; empty: unknown
+    scheduler: str  # scheduler in force; empty: unknown
     read_ahead_kb: int | None
-    refused: tuple[str, ...]  # what could not be set, and why
+    refused: tuple[str, ...]  # settings that could not be set, and why
 
 
 @contextlib.contextmanager

@@ -51,7 +51,7 @@ class Job:
     ramp_seconds: int = 0
     direct: bool = False
     engine: str = "psync"
-    drop: bool = True  # what the page cache holds of its files, before (fio's `invalidate`)
+    drop: bool = True  # drop its files from the page cache before (fio's `invalidate`)
     after: bool = False  # only when all before it have ended
     options: tuple[tuple[str, str], ...] = ()  # more of fio's
 
@@ -107,7 +107,7 @@ def _section(job: Job, log: str) -> list[str]:
     return ["", f"[{job.name}]", *(f"{name}={value}" for name, value in said.items())]
 
 
-_EXACT_S = 0.1  # of a thread: from there on fio's whole milliseconds are exact enough
+_EXACT_S = 0.1  # least time of a thread for which fio's whole milliseconds are exact enough
 WAYS = ("read", "write")
 
 
@@ -353,7 +353,7 @@ def _said(own: Path) -> str:
     return lines[-1] if lines else "no output"
 
 
-_BLOCK = 1 << 20  # of a write, at most
+_BLOCK = 1 << 20  # largest write
 _AT_ONCE = 4
 
 
@@ -386,8 +386,8 @@ def settled(arena: Arena) -> None:
 
 
 S = TypeVar("S", bound=ProfileSettings)
-SAMPLE_S = 10  # of `FioRun.samples`
-COARSE_S = 0.05  # of an operation: below it the millisecond that fio rounds to, and how threads began, are seen
+SAMPLE_S = 10  # length of `FioRun.samples`
+COARSE_S = 0.05  # below this time of an operation, fio's rounding to milliseconds and the threads' starts matter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -396,7 +396,7 @@ class FioOp:
 
     seconds: float  # of the thread that needed longest
     mb_per_s: float | None
-    cut: bool  # it moved less than whole files: it, or the writing before it, was ended
+    cut: bool  # moved less than whole files: it, or the writing before it, was ended
 
     @property
     def coarse(self) -> bool:
@@ -415,7 +415,7 @@ class FioRun(ProfileRun):
     tuned: tuple[Tuned, ...] = ()  # scheduler and read-ahead of each path's device meanwhile, where they were set
     ios: int = 0
     bytes: int = 0
-    mean_us: float | None = None  # of all I/Os of all jobs, from the moment each was asked for
+    mean_us: float | None = None  # mean over all I/Os of all jobs, from the moment at which each was requested
     highest_second: float = 0.0  # bytes in the second with the most: what a meter shows at its best
     samples: tuple[float, ...] = ()  # I/Os a second, over 10 s each
     drift: Drift | None = None  # over those samples; None: too few

@@ -78,7 +78,7 @@ class BlockLoad(schema.At):
 BlockPoint = schema.PointOf[BlockLoad, FioRun]
 BlockResult = schema.ResultOf[BlockPoint]
 _FILES = 32  # on each path: what 32 volumes are made of, or 4, or one
-_TRIES = 12  # of the search, about
+_TRIES = 12  # expected tries of the search
 _CASES = {
     1: (1, 256),
     2: (1, 256),

@@ -24,12 +24,12 @@ from core.plain import unambiguous
 
 MARKER = ".edbench-profile.json"
 _PREFIX = "edbench-profile-"
-_THEIRS = frozenset({"lost+found"})  # of file systems whose root is the path
+_THEIRS = frozenset({"lost+found"})  # entries of a file system's root, ignored
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _PROC = Path("/proc")
 _STARTED = 19  # field 22 of /proc/PID/stat, counted from the state on
 _GONE = ("Z", "X", "x")  # states of what runs no more
-_BEGINS_S = 60.0  # so long a marker that is empty, or not yet in its place, belongs to a command that begins
+_BEGINS_S = 60.0  # age up to which an empty marker, or a draft of one, belongs to a command that is starting
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})  # of file systems without hard links
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -42,7 +42,7 @@ class Owner:
     host: str
     boot_id: str
     pid: int
-    started: int  # of the process, in ticks since the host was: no clock that is set moves it
+    started: int  # start of the process, in ticks since the host's start: independent of the clock
 
     @property
     def directory(self) -> str:
@@ -245,5 +245,5 @@ def place_of_own(below: Path, prefix: str) -> Iterator[Path]:
         with claimed(own) as directory:
             yield directory
     finally:
-        with contextlib.suppress(OSError):  # what a person put there stays
+        with contextlib.suppress(OSError):  # files that a person put there stay
             own.rmdir()

@@ -38,7 +38,7 @@ class ProfileRun(schema.Run):
     `run_of` computes these (`figured`)."""
 
     run_queue_share: float | None = None
-    null_elapsed_s: float | None = None  # that the null baseline took
+    null_elapsed_s: float | None = None  # elapsed time of the null baseline
     latency: dict[str, schema.Latency] = field(default_factory=dict)
     ceilings: dict[str, float] = field(default_factory=dict)  # figure → the same load's on null storage
     # An emulated filer's stations meanwhile, as in `monitoring.observations`.
@@ -100,9 +100,9 @@ class Arena:
     s3: str | None = None
     null: bool = False  # in memory: the pair
     tell: Callable[[str], None] = field(default=lambda _line: None)  # the current activity, for the live line
-    filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
-    counters: Path | None = None  # where clients count for the live view; None: there is none
-    elsewhere: Elsewhere | None = None  # who has our own clients in place of this host
+    filer: Settings | None = None  # settings that name the emulated filer, which delays our own clients' calls
+    counters: Path | None = None  # file in which clients count for the live view; None: no live view
+    elsewhere: Elsewhere | None = None  # starts our own clients elsewhere; None: this host has them
 
 
 S = TypeVar("S", bound=ProfileSettings)
@@ -111,9 +111,9 @@ S = TypeVar("S", bound=ProfileSettings)
 class Profile(ABC, Generic[S]):
     """A storage test with its settings and targets."""
 
-    ABOUT: ClassVar[About]  # what is known of it without running it
+    ABOUT: ClassVar[About]  # description for use without running the test
     name: ClassVar[str]
-    report: ClassVar[str]  # whose test it is: "R2"; empty: ours
+    report: ClassVar[str]  # report of the test, such as "R2"; empty: ours
     does: ClassVar[str]
     writes: ClassVar[str]
     needs: ClassVar[str]
@@ -125,7 +125,7 @@ class Profile(ABC, Generic[S]):
     emulates: ClassVar[bool] = (
         False  # whether its calls go through the storage layer, so that an emulated filer delays them
     )
-    indirect: ClassVar[str] = "--set direct=false goes through the page cache"  # where O_DIRECT is not taken
+    indirect: ClassVar[str] = "--set direct=false goes through the page cache"  # advice if O_DIRECT is refused
     no_pair: str = "this storage test has no load that null storage could answer"
 
     def __init__(self, settings: S, targets: Targets) -> None:
@@ -176,7 +176,7 @@ class Profile(ABC, Generic[S]):
 
 
 MEMORY = Path("/dev/shm")  # of null storage
-MOST_OF_FREE = 0.8  # of the free space, unless the operator agrees
+MOST_OF_FREE = 0.8  # share of the free space that may be used unless the operator agrees
 
 
 def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: ignore[type-arg]  # of any settings

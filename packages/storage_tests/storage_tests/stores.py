@@ -148,10 +148,10 @@ class PathStore:
 
 PART_BYTES = 8 << 20
 _READ_BYTES = 1 << 20
-_LONGEST = "2h"  # that one request may take
+_LONGEST = "2h"  # timeout of one request
 _AT_ONCE = 1_000  # objects that are removed between two looks
 
-# What object_store's errors contain of a connection that failed, and servers of being busy (503 SlowDown, 429).
+# Parts of object_store's errors for a failed connection, and of servers' for overload (503 SlowDown, 429).
 _REFUSED_WORDS = re.compile(
     r"connection refused|connection reset|connection closed|connectionreset|incompletemessage|broken pipe|tcp connect"
     r"|client error \(connect\)|\b503\b|\b429\b|slowdown|too many requests",

@@ -43,7 +43,7 @@ from storage_tests.owner import claimed, place_of_own
 from storage_tests.profile import MEMORY, Arena, Profile
 from storage_tests.stores import claimed_prefix
 
-_AHEAD_NS = 500_000_000  # that an order is on its way to a member
+_AHEAD_NS = 500_000_000  # time for an order to reach a member
 _LOOK_S = 1.0
 
 
@@ -93,7 +93,7 @@ class _There(Crowd):
 
 
 NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
-_SHARE = 0.6  # of free memory that a null baseline may take
+_SHARE = 0.6  # share of free memory that a null baseline may use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ class ProfileStudy(Workload):
         self._tell = run.tell if live is None else _both(run.tell, live.tell)
         self._profile, self._settings, self._live, self._run = profile, settings, live, run
         self._stack = contextlib.ExitStack()
-        self._ceilings: dict[At, dict[str, Any]] = {}  # of each load, the pair
+        self._ceilings: dict[At, dict[str, Any]] = {}  # null baseline of each load
         self._null: tuple[Profile[Any], Arena] | None = None
         self._filer = load_filer(settings.filer) if profile.emulates else None
         self._no_pair: str | None = None
