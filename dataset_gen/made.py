@@ -79,7 +79,7 @@ def placed(kind: Kind, named: Iterable[tuple[str, Made]], first: int = 0) -> tup
 
 
 def leaf(data: bytes, media_type: str, **known: Any) -> Made:
-    """An item whose bytes are its content: no compression, no children. `known`: other fields of `Truth`."""
+    """Build an item whose bytes are its content: no compression, no children. `known`: other fields of `Truth`."""
     digest = hashlib.sha256(data).digest()
     return Made(data, Truth(media_type=media_type, size=len(data), sha256=digest, content=digest, **known))
 
@@ -87,8 +87,8 @@ def leaf(data: bytes, media_type: str, **known: Any) -> Made:
 def branch(
     data: bytes, media_type: str, *, own: Iterable[bytes] = (), children: tuple[Placed, ...] = (), **known: Any
 ) -> Made:
-    """An item that is compressed or holds others; `own` are its uncompressed pieces, children left out. `known`: other fields
-    of `Truth`."""
+    """Build an item that is compressed or holds others; `own` are its uncompressed pieces, children left out. `known`:
+    other fields of `Truth`."""
     truth = Truth(
         media_type=media_type,
         size=len(data),
@@ -113,9 +113,9 @@ class Order:
     level: int = 0  # archives around it
 
     def child(self, fmt: str, index: int, size: int) -> Made:
-        """A document inside this one."""
+        """Build a document inside this one."""
         return self.maker.document(fmt, f"{self.key}/{index}", size, self.level + 1)
 
     def part(self, index: int, size: int) -> Order:
-        """The order for a message inside this mail store."""
+        """Return the order for a message inside this mail store."""
         return self.maker.order("eml", f"{self.key}/{index}", size, self.level + 1)

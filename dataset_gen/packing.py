@@ -22,12 +22,12 @@ LEVEL = 1
 
 
 def deflated(data: bytes) -> bytes:
-    """A raw DEFLATE stream (RFC 1951)."""
+    """Return a raw DEFLATE stream (RFC 1951)."""
     return bytes(deflate.deflate_compress(data, LEVEL))
 
 
 def zlib_stream(data: bytes) -> bytes:
-    """A zlib stream (RFC 1950), as PNG holds it."""
+    """Return a zlib stream (RFC 1950), as PNG holds it."""
     return bytes(deflate.zlib_compress(data, LEVEL))
 
 
@@ -54,7 +54,7 @@ _STORED, _DEFLATED = 0, 8
 
 
 def _crc_step(crc: int, byte: int) -> int:
-    """The CRC-32 of APPNOTE §6.1 with one more byte: neither its start nor its end is inverted."""
+    """Return the CRC-32 of APPNOTE §6.1 with one more byte: neither its start nor its end is inverted."""
     return zlib.crc32(bytes((byte,)), crc ^ _MASK32) ^ _MASK32
 
 
@@ -137,7 +137,7 @@ class ZipWriter:
         return len(packed)
 
     def add_directory(self, name: bytes) -> None:
-        """A directory entry; `name` ends with a slash."""
+        """Add a directory entry; `name` ends with a slash."""
         self.add(name, b"", store=True)
 
     def finish(self) -> bytes:
@@ -171,7 +171,7 @@ _FILETIME_EPOCH = 11_644_473_600  # seconds from 1601 to 1970
 
 
 def number(value: int) -> bytes:
-    """One to nine bytes; the ones at the top of the first say how many follow."""
+    """Encode a number in one to nine bytes; the leading ones of the first byte give the number of those that follow."""
     for extra in range(8):
         if value < 1 << (7 * (extra + 1)):
             first = (0xFF00 >> extra) & 0xFF | value >> (8 * extra)
@@ -189,7 +189,7 @@ def _bits(flags: list[bool]) -> bytes:
 
 @functools.cache
 def _key(password: str) -> bytes:
-    """The AES key of a password without salt: SHA-256 over password and counter, 2^power times."""
+    """Return the AES key of a password without salt: SHA-256 over password and counter, 2^power times."""
     raw = password.encode("utf-16-le")
     return hashlib.sha256(b"".join(raw + struct.pack("<Q", i) for i in range(1 << _ROUNDS_POWER))).digest()
 
@@ -220,13 +220,13 @@ class SevenZipWriter:
     empty: list[str] = field(default_factory=list)
 
     def add(self, names: list[str], pieces: list[bytes], *, store: bool = False) -> int:
-        """One block of files that are not empty; returns its packed bytes."""
+        """Add one block of files that are not empty; return its packed bytes."""
         self.names += names
         self.blocks.append(self._block(pieces, store, self.password is not None))
         return len(self.blocks[-1].packed)
 
     def add_empty(self, name: str) -> None:
-        """A directory or an empty file."""
+        """Add a directory or an empty file."""
         self.empty.append(name)
 
     def _block(self, pieces: list[bytes], store: bool, encrypted: bool) -> _Block:

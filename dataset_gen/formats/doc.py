@@ -30,7 +30,7 @@ class TableStream:
     places: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def put(self, position: int, data: bytes) -> None:
-        """One structure, at an even offset."""
+        """Add one structure, at an even offset."""
         self.raw.extend(bytes(len(self.raw) % 2))
         self.places[position] = (len(self.raw), len(data))
         self.raw += data
@@ -45,8 +45,8 @@ def information_block(
     flags: int = 0,
     key: int = 0,
 ) -> bytes:
-    """The file information block (2.5.1) of Word 97: `text` from and to, the stream's `size`, characters of the main
-    text; `key` is lKey (bytes of the encryption header)."""
+    """Return the file information block (2.5.1) of Word 97: `text` from and to, the stream's `size`, characters of the
+    main text; `key` is lKey (bytes of the encryption header)."""
     base = struct.pack(
         "<HHHHHHHIBBHHII", 0xA5EC, 0x00C1, 0, 0x0409, 0, _TABLE_1 | _EXTENDED | flags, 0x00BF, key, 0, 0, 0, 0, *text
     )
@@ -85,7 +85,7 @@ def _characters(start: int, end: int, pictures: Sequence[tuple[int, int]]) -> by
 
 
 def piece_table(pieces: Sequence[tuple[int, int]]) -> bytes:
-    """A Clx (2.9.38) of pieces: characters, FcCompressed."""
+    """Return a Clx (2.9.38) of pieces: characters, FcCompressed."""
     bounds = [0]
     for count, _ in pieces:
         bounds.append(bounds[-1] + count)
@@ -127,30 +127,31 @@ _BLIPS = {JPEG: (0xF01D, 0x46A), PNG: (0xF01E, 0x6E0)}  # record and instance (2
 
 
 def atom(kind: int, data: bytes, instance: int = 0, version: int = 0) -> bytes:
-    """A record that holds no others."""
+    """Return a record that holds no others."""
     return struct.pack("<HHI", instance << 4 | version, kind, len(data)) + data
 
 
 def container(kind: int, *parts: bytes, instance: int = 0) -> bytes:
-    """A record of records."""
+    """Return a record of records."""
     return atom(kind, b"".join(parts), instance, 0xF)
 
 
 def blip(kind: int, data: bytes) -> bytes:
-    """A picture's record: the hash it is known by, a tag, the file as it is."""
+    """Return a picture's record: its hash, a tag, the unchanged file."""
     record, instance = _BLIPS[kind]
     return atom(record, hashlib.md5(data).digest() + b"\xff" + data, instance)
 
 
 def store_entry(kind: int, data: bytes, size: int, *, at: int = 0, inside: bytes = b"") -> bytes:
-    """An entry of the picture store (2.2.32) for a record of `size` bytes, which is at `at` of another stream or
+    """Return an entry of the picture store (2.2.32) for a record of `size` bytes, which is at `at` of another stream or
     `inside` the entry."""
     head = struct.pack("<BB16sHIIIBBBB", kind, kind, hashlib.md5(data).digest(), 0xFF, size, 1, at, 0, 0, 0, 0)
     return atom(0xF007, head + inside, kind, 2)
 
 
 def inline_picture(kind: int, data: bytes, number: int) -> bytes:
-    """A picture in a line of a Word document ([MS-DOC] 2.9.192): its frame, then an entry that holds the picture."""
+    """Return a picture in a line of a Word document ([MS-DOC] 2.9.192): its frame, then an entry that holds the
+    picture."""
     shape = container(
         0xF004,
         atom(0xF00A, struct.pack("<II", 1024 + number, 0x0A00), 75, 2),
@@ -211,7 +212,7 @@ class Text:
 
 
 def streams(text: Text, *, header: bytes = b"", flags: int = 0) -> tuple[bytes, bytes]:
-    """The streams WordDocument and 1Table; `header` goes in front of the tables (encryption, 2.2.6)."""
+    """Return the streams WordDocument and 1Table; `header` goes in front of the tables (encryption, 2.2.6)."""
     table = TableStream(bytearray(header))
     pages, starts = formatting_pages(_TEXT_AT, text.ends, text.pictures)
     first_page = -(-text.end // 512)
@@ -231,7 +232,8 @@ def streams(text: Text, *, header: bytes = b"", flags: int = 0) -> tuple[bytes, 
 
 
 def build(order: Order) -> Made:
-    """A title and paragraphs, some in 8-bit, some in UTF-16 pieces; big documents have pictures, a few a package."""
+    """Build a title and paragraphs, some in 8-bit, some in UTF-16 pieces; big documents have pictures, a few a
+    package."""
     dice = order.dice
     room = max(400, order.size - _FIXED)
     carried: list[cfb.Storage] = []
@@ -293,7 +295,7 @@ def _package(order: Order, size: int, storages: list[cfb.Storage], children: lis
 
 
 def _pictures(order: Order, size: int, text: Text, children: list[tuple[str, Made]]) -> bytes:
-    """The stream Data: pictures of about so many bytes in all, each a paragraph at the end of the text."""
+    """Return the stream Data: pictures of about so many bytes in all, each a paragraph at the end of the text."""
     count = min(_MOST_PICTURES, 1 + size // _PICTURE) if size > 3_000 else 0
     pieces, place = [], 0
     if count:

@@ -40,7 +40,8 @@ def rational_tag(tag: int, *values: tuple[int, int]) -> Entry:
 
 
 def directory(entries: list[Entry], at: int, following: int = 0) -> bytes:
-    """The directory at offset `at`, followed by its long values; `following` is the offset of the next directory."""
+    """Return the directory at offset `at`, followed by its long values; `following` is the offset of the next
+    directory."""
     entries = sorted(entries)
     place = at + 2 + 12 * len(entries) + 4
     head, tail = [struct.pack("<H", len(entries))], []
@@ -72,7 +73,7 @@ def _coordinate(dice: Dice, most: int, references: str) -> list[Entry]:
 
 
 def exif(dice: Dice, width: int, height: int) -> bytes:
-    """An Exif block without the marker in front: a TIFF header and two or three directories."""
+    """Return an Exif block without the marker in front: a TIFF header and two or three directories."""
     make, model = dice.pick(_CAMERAS)
     when = f"20{dice.between(12, 23)}:{dice.between(1, 12):02d}:{dice.between(1, 28):02d} "
     when += f"{dice.below(24):02d}:{dice.below(60):02d}:{dice.below(60):02d}"
@@ -105,7 +106,7 @@ def exif(dice: Dice, width: int, height: int) -> bytes:
 
 
 def _assembled(main: list[Entry], shot: list[Entry], place: list[Entry]) -> bytes:
-    """The directories one after the other, their offsets filled in."""
+    """Return the directories one after the other, their offsets filled in."""
     shot_at = 8 + len(directory(main, 8))
     second = directory(shot, shot_at)
     place_at = shot_at + len(second)
@@ -164,7 +165,7 @@ def _block(dice: Dice, dc: Codes, ac: Codes, step: int, pairs: int) -> tuple[int
 
 
 def _jpeg_row(dice: Dice, dc: Codes, ac: Codes) -> bytes:
-    """One restart interval: `_UNITS` units of three blocks, padded with ones, 0xFF stuffed."""
+    """Return one restart interval: `_UNITS` units of three blocks, padded with ones, 0xFF stuffed."""
     bits = length = 0
     level = 0
     for _ in range(_UNITS):
@@ -215,7 +216,8 @@ def _headers(height: int, marks: bytes) -> bytes:
 
 
 def picture(dice: Dice, size: int, marks: bytes = b"") -> tuple[bytes, int]:
-    """A picture `WIDTH` pixels wide of about that many bytes, and its height; `marks` are segments of its head."""
+    """Return a picture `WIDTH` pixels wide of about that many bytes, and its height; `marks` are segments of its
+    head."""
     pool = _jpeg_rows()
     top = len(pool)
     parts: list[bytes] = []
@@ -289,7 +291,7 @@ def _fax_rows() -> tuple[bytes, ...]:
 
 
 def _fax(dice: Dice, size: int) -> tuple[list[Entry], bytes]:
-    """The tags of a page and its strip."""
+    """Return the tags of a page and its strip."""
     pool = _fax_rows()
     draw, top = dice.random, len(pool)
     average = sum(map(len, pool)) // top
@@ -373,7 +375,7 @@ _KEEP_SEVEN_BITS = bytes(i & 0x7F for i in range(256))
 
 
 def build_gif(order: Order) -> Made:
-    """A noisy picture with a palette of 128 colours."""
+    """Build a noisy picture with a palette of 128 colours."""
     height = max(1, min(60_000, (order.size - 420) // (_RUN + 2)))
     palette = order.dice.noise(3 * 128)
     pixels = order.dice.noise(height * _RUN).translate(_KEEP_SEVEN_BITS)
@@ -399,7 +401,7 @@ _BMP_BLOCK = 8  # rows drawn at a time
 
 
 def build_bmp(order: Order) -> Made:
-    """A screenshot: blocks of flat rows, and of noisy ones."""
+    """Build a screenshot: blocks of flat rows, and of noisy ones."""
     dice = order.dice
     height = max(1, (order.size - _BMP_HEAD) // _BMP_ROW)
     rows: list[bytes] = []
@@ -438,7 +440,7 @@ def _webp_header(height: int) -> tuple[int, int]:
 
 
 def build_webp(order: Order) -> Made:
-    """A picture of noise, as wide as a preview."""
+    """Build a picture of noise, as wide as a preview."""
     height = max(1, min(_WEBP_MOST, (order.size - 80) // (_WEBP_WIDTH * 3)))
     value, length = _webp_header(height)
     noise = order.dice.noise(_WEBP_WIDTH * height * 3 + 1)
@@ -471,7 +473,7 @@ def _svg_boxes() -> RecordPool:
 
 
 def build_svg(order: Order) -> Made:
-    """A diagram; the terms are in the first boxes."""
+    """Build a diagram; the terms are in the first boxes."""
     dice = order.dice
     head = (
         '<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2100 1300">\n'

@@ -34,7 +34,7 @@ _NAME_STREAMS = 0x1F
 
 
 def write_item(message: mapi.Message) -> bytes:
-    """The file. Raises ValueError for a property type that is not known here."""
+    """Return the file. Raises ValueError for a property type that is not known here."""
     names = mapi.Names()
     root = Storage(clsid=_CLASS)
     _fill(root, message, names, top=True)
@@ -44,7 +44,7 @@ def write_item(message: mapi.Message) -> bytes:
 
 
 def _fill(storage: Storage, message: mapi.Message, names: mapi.Names, *, top: bool) -> None:
-    """A message's properties, recipients and attachments (2.2, 2.4.1.1, 2.4.1.2)."""
+    """Add a message's properties, recipients and attachments (2.2, 2.4.1.1, 2.4.1.2)."""
     recipients, attachments = len(message.recipients), len(message.attachments)
     head = struct.pack("<8xIIII", recipients, attachments, recipients, attachments) + (bytes(8) if top else b"")
     named = {names.tag(name): value for name, value in message.named.items()}
@@ -71,7 +71,7 @@ def _attach(storage: Storage, attachment: mapi.Attachment, names: mapi.Names) ->
 
 
 def _put(storage: Storage, head: bytes, properties: mapi.Properties) -> None:
-    """The property stream, and a stream for each value that has not its place in it (2.4.2)."""
+    """Add the property stream, and a stream for each value that is not stored in it (2.4.2)."""
     out = [head]
     streams = storage.streams
     for tag, value in properties.items():
@@ -112,7 +112,7 @@ _LABELS = ("Follow up", "Client matter", "Internal", "Budget")
 
 
 def write(letter: Letter) -> Made:
-    """A letter as a file of its own; the forwarded message is an item in the item."""
+    """Build a letter as a file of its own; the forwarded message is an item in the item."""
     mail = formed(letter)
     return _made(
         mail, mapi.Details(message_class=mapi.RECEIPT, properties=_report(mail.form)) if letter.receipt else mapi.NOTE
@@ -162,7 +162,7 @@ def build(order: Order) -> Made:
 
 
 def _other(order: Order, kind: Callable[[Formed, Dice], tuple[MailForm, mapi.Details]]) -> Made:
-    """A small item of another class than a note, in plain text."""
+    """Build a small item of another class than a note, in plain text."""
     letter = replace(single(replace(order, size=1200)), html=False)
     mail = formed(letter)
     form, details = kind(mail, order.dice)
@@ -170,7 +170,7 @@ def _other(order: Order, kind: Callable[[Formed, Dice], tuple[MailForm, mapi.Det
 
 
 def _receipt(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
-    """A read receipt ([MS-OXOMSG] 2.2.2): what was read, and when."""
+    """Return a read receipt ([MS-OXOMSG] 2.2.2): what was read, and when."""
     form = mail.form
     sent = (form.sent or 0) - 600 - dice.below(90_000)
     head = f"Your message\n\nSubject: {form.subject}\nSent: {mail_date(sent)}\n\nwas read on {mail_date(form.sent or 0)}.\n\n"
@@ -191,12 +191,12 @@ def _report(form: MailForm) -> dict[int, mapi.Value]:
 
 
 def _appointment(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
-    """An entry of a calendar ([MS-OXOCAL] 2.2.1)."""
+    """Return an entry of a calendar ([MS-OXOCAL] 2.2.1)."""
     return mail.form, mapi.Details(message_class="IPM.Appointment", named=_calendar(mail.form, dice))
 
 
 def _meeting(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
-    """An invitation ([MS-OXOCAL] 2.2.6)."""
+    """Return an invitation ([MS-OXOCAL] 2.2.6)."""
     named = _calendar(mail.form, dice)
     key = hashlib.sha256(mail.form.message_id.encode()).digest()
     # GlobalObjectId ([MS-OXOCAL] 2.2.1.27): no exception of a series, created when the item was sent

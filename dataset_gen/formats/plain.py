@@ -67,7 +67,7 @@ def _names() -> tuple[str, ...]:
 
 
 def _blank(dice: Dice, template: str) -> str:
-    """The template with names for a … e, numbers for i and j, and a sentence for s."""
+    """Return the template with names for a … e, numbers for i and j, and a sentence for s."""
     names = _names()
     taken: dict[str, None] = {}
     while len(taken) < 5:
@@ -209,21 +209,21 @@ def _pool(form: str) -> RecordPool:
 
 
 def _rows(order: Order, form: str, around: int) -> bytes:
-    """A row for each term, then as many as the bytes wanted need in addition to `around` others; the first rows have
-    numbers of this document only."""
+    """Return a row for each term, then as many as the requested size needs in addition to `around` others; the first
+    rows have numbers of this document only."""
     dice, write = order.dice, _WRITERS[form]
     own = write(_draw(dice)) + "".join(write((0, _PLANTED, "C00000", 0.0, f"{term}.")) for term in order.terms)
     return b"".join((own.encode(), *_pool(form).take(dice, order.size - around - len(own))))
 
 
 def build_csv(order: Order) -> Made:
-    """A table with a header line, numbers and a few words a row."""
+    """Build a table with a header line, numbers and a few words a row."""
     data = b"number,date,customer,amount,remark\n" + _rows(order, "csv", 40)
     return leaf(data, "text/csv", characters=len(data), terms=order.terms)
 
 
 def build_json(order: Order) -> Made:
-    """An export of a web application."""
+    """Build an export of a web application."""
     head = f'{{\n  "export": {order.dice.below(1 << 40)},\n  "orders": [\n'.encode()
     data = b"".join((head, _rows(order, "json", 60).removesuffix(b",\n"), b"\n  ]\n}\n"))
     return leaf(data, "application/json", characters=len(data), terms=order.terms)
@@ -255,7 +255,7 @@ def build_txt(order: Order) -> Made:
 
 
 def build_html(order: Order) -> Made:
-    """A page with a title, headings and paragraphs."""
+    """Build a page with a title, headings and paragraphs."""
     title = prose().title(order.dice)
     body = [f"<p>{term}.</p>" for term in order.terms]
     for number, text in enumerate(prose().paragraphs(order.dice, max(order.size - 250, 100), accented=True)):

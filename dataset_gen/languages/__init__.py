@@ -52,7 +52,7 @@ _MOST_LEFT_OUT = 0.01  # share of a text's characters that a charset may lack: w
 
 
 def texts(place: Path = TEXTS) -> dict[str, str]:
-    """The texts by language: of the archive, or of a directory of files such as de.txt."""
+    """Return the texts by language: of the archive, or of a directory of files such as de.txt."""
     if place.is_dir():
         return {path.stem: path.read_text(encoding="utf-8") for path in sorted(place.glob("*.txt"))}
     by_language = {}
@@ -219,7 +219,7 @@ def sample_size(number: int) -> int:
 
 
 def build_sample(seed: int, key: str, size: int) -> Made:
-    """The file with that key."""
+    """Build the file with that key."""
     language, charset, shown, number = key.split("/")
     manner, dice = Manner(shown), Dice(derive(seed, "language", key))
     fit = _fit(language, charset)

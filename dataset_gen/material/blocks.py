@@ -107,7 +107,7 @@ _READINGS = bytes(i if i < 64 else (i * 3) // 4 for i in range(256))
 
 
 def _scientific(dice: Dice) -> bytes:
-    """A basket of measurements, compressed as such files are: a header, packed values, an index of offsets."""
+    """Return a basket of measurements, compressed as such files are: a header, packed values, an index of offsets."""
     values = dice.noise(BLOCK + BLOCK // 3).translate(_READINGS)
     packed = deflated(values)[: BLOCK - 4096]
     head = b"basket %012d" % dice.below(10**12)
@@ -156,7 +156,7 @@ def _chain_blocks(file: SeriesFile, seed: int) -> Iterator[bytes]:
 
 
 def _content(file: SeriesFile, seed: int, at: int, age: int) -> bytes:
-    """A block as generation `age` wrote it: unused, text or tables, or already compressed."""
+    """Return a block as generation `age` wrote it: unused, text or tables, or already compressed."""
     own = Dice(derive(seed, file.series.kind, file.number, "block", at))
     if own.random() >= file.series.used_share and age == 0:
         return bytes(BLOCK)

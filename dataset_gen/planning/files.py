@@ -90,7 +90,7 @@ class Shelf:
         return self.dice.pick(self.folders)
 
     def time(self) -> int:
-        """A time in nanoseconds; recent years have more files than early ones."""
+        """Return a time in nanoseconds; recent years have more files than early ones."""
         back = self.dice.random() * self.dice.random()
         seconds = int(self.tree.years * _YEAR * (1 - back))
         return (EPOCH + seconds) * 1_000_000_000 + self.dice.below(1_000_000_000)
@@ -392,7 +392,7 @@ class Planner:
         return out
 
     def _document(self, shelf: Shelf, fmt: str, size: int) -> FileSpec:
-        """A new document, a copy of another one or a near-duplicate."""
+        """Return a new document, a copy of another one or a near-duplicate."""
         dice, mix = shelf.dice, self.profile.duplicates
         key = f"{fmt}/{self._number(fmt)}"
         draw = dice.random()

@@ -58,7 +58,7 @@ class Blocks:
         self.next_id = 4
 
     def data(self, plain: bytes | bytearray | memoryview) -> int:
-        """A data block of 1 to `BLOCK_DATA` bytes; returns its id."""
+        """Add a data block of 1 to `BLOCK_DATA` bytes; return its id."""
         if self.crypt == Crypt.PERMUTE:
             plain = bytes(plain).translate(_PERMUTE)
         return self._write(plain, 0)
@@ -71,7 +71,7 @@ class Blocks:
         return self.join([self.data(view[at : at + BLOCK_DATA]) for at in range(0, len(data), BLOCK_DATA)], len(data))
 
     def join(self, ids: Sequence[int], size: int) -> int:
-        """One id for data blocks of `size` bytes together; all but the last have to be full."""
+        """Return one id for data blocks of `size` bytes together; all but the last have to be full."""
         if len(ids) < 2:
             return ids[0] if ids else 0
         parts = [ids[i : i + _DATA_ENTRIES] for i in range(0, len(ids), _DATA_ENTRIES)]
@@ -86,7 +86,7 @@ class Blocks:
         return self._internal(struct.pack(f"<BBHI{len(above)}Q", 1, 2, len(above), size, *above))
 
     def subnodes(self, nodes: Sequence[SubNode]) -> int:
-        """One id for the nodes inside a node; 0 for none."""
+        """Return one id for the nodes inside a node; 0 for none."""
         if not nodes:
             return 0
         nodes = sorted(nodes)
@@ -111,7 +111,7 @@ class Blocks:
         return bid
 
     def _internal(self, body: bytes) -> int:
-        """A block of a tree: never encrypted."""
+        """Add a block of a tree: never encrypted."""
         return self._write(body, _INTERNAL)
 
     def _write(self, body: bytes | bytearray | memoryview, flag: int) -> int:
@@ -154,7 +154,7 @@ class Heap:
         self._levels: list[int] = []
 
     def add(self, data: bytes) -> int:
-        """The heap id of a copy of `data`; 0 for nothing."""
+        """Store a copy of `data`; return its heap id, 0 for nothing."""
         if not data:
             return 0
         if len(data) > MOST_ITEM:
@@ -169,7 +169,7 @@ class Heap:
         return len(self._ids) << 16 | count << 5
 
     def tree(self, key: int, value: int, records: bytes) -> int:
-        """A B-tree over sorted records of `key` and `value` bytes; returns the id of its header."""
+        """Add a B-tree over sorted records of `key` and `value` bytes; return the id of its header."""
         width, levels = key + value, 0
         while True:
             step = MOST_ITEM // width * width
@@ -365,7 +365,7 @@ class TableContext:
         self.count = 0
 
     def row(self, row_id: int, values: Properties) -> None:
-        """One row; values without a column are left out."""
+        """Add one row; values without a column are left out."""
         own = self._columns
         cells = bytearray(own.width)
         struct.pack_into("<II", cells, 0, row_id, self.count + 1)

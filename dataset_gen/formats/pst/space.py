@@ -23,7 +23,7 @@ def signature(offset: int, bid: int) -> int:
 
 
 def page(kind: int, body: bytes, offset: int, bid: int) -> bytes:
-    """A page of 512 bytes; maps are known by their offset and not signed (2.2.2.7.1)."""
+    """Return a page of 512 bytes; maps are known by their offset and not signed (2.2.2.7.1)."""
     body = body.ljust(BODY, b"\0")
     signed = 0 if kind in (FMAP, PMAP, AMAP, FPMAP) else signature(offset, bid)
     return body + _TRAILER.pack(kind, kind, signed, crc(body), bid)
