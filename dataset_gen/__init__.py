@@ -1,1 +1,1 @@
-"""Makes corpora with complete ground truth, from a seed."""
+"""Generator of corpora with complete ground truth, from a seed."""

@@ -1,4 +1,4 @@
-"""Makes a whole corpus: plan, processes, resumption, manifest and `dataset.json`."""
+"""Generation of a whole corpus: plan, processes, resumption, manifest and `dataset.json`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ODD_NAME = 'Re: "What?"'  # DOS' file systems have no such name; NTFS-3G and ex
 
 
 def _check_space(there: Path, raw: int, written: Path) -> None:
-    """Check for so many raw bytes, of which there may be some already."""
+    """Check for the space of so many raw bytes, some of which may exist already."""
     have = shutil.disk_usage(there).free
     have += sum(f.stat().st_size for f in written.rglob("*") if f.is_file()) if written.exists() else 0
     need = int(raw * 1.05) + 20_000_000
@@ -65,7 +65,7 @@ def _no_place(there: Path, why: str) -> UsageError:
 GENERATOR_VERSION = 1
 DESCRIPTION = "dataset.json"
 DATA = "data"
-_POOLS = "dataset_gen.pools"  # what importing it makes is shared by all processes
+_POOLS = "dataset_gen.pools"  # all processes share the pools that its import makes
 _WORK = ".edbench-generate"  # holds what an interrupted run leaves: files so far and pieces of the manifest
 
 Progress = Callable[[int, int], None]  # bytes written, bytes to write (about)
@@ -102,7 +102,7 @@ def _make(
     write_json(work / "request.json", wanted)
     parts, blocks = _write_rounds(planner, work, processes, progress)
     system, system_text = system_list(planner.shop)
-    if (work / DATA).exists():  # it is not when an earlier run ended right here
+    if (work / DATA).exists():  # absent if an earlier run ended right here
         os.rename(work / DATA, directory / DATA)
     (directory / SYSTEM_LIST).write_text(system_text, encoding="utf-8")
     joined = (
@@ -120,7 +120,7 @@ def _make(
 
 
 def _join(manifest: tuple[Any, ...], details: tuple[Any, ...]) -> dict[str, Any]:
-    """Write the manifest of the whole, and say what the corpus came to: see `write_joined` and `Facts.description`."""
+    """Write the manifest of the whole; return the description of the corpus (`Facts.description`)."""
     facts = Facts()
     for table in m.write_joined(*manifest):
         facts.add(table)
@@ -128,7 +128,7 @@ def _join(manifest: tuple[Any, ...], details: tuple[Any, ...]) -> dict[str, Any]
 
 
 def _write_rounds(planner: Planner, work: Path, processes: int, progress: Progress) -> tuple[list[Path], Blocks]:
-    """Write round after round; the parts of the manifest in order, and what was counted of the blocks."""
+    """Write round after round; return the parts of the manifest in order, and the counts of the blocks."""
     tally = CorpusTotals()
     parts: list[Path] = []
     with _writing(planner, work, processes) as write:
@@ -164,7 +164,7 @@ def _request(profile: Profile, scale: float, seed: int) -> dict[str, Any]:
 
 
 def _check_directory(directory: Path, wanted: dict[str, Any]) -> dict[str, Any] | None:
-    """The description of a finished matching corpus; None when there is something to do."""
+    """Return the description of a finished matching corpus; None if there is something to do."""
     if not directory.exists():
         return None
     if not directory.is_dir():
@@ -185,7 +185,7 @@ def _check_directory(directory: Path, wanted: dict[str, Any]) -> dict[str, Any] 
 
 @contextmanager
 def _alone(work: Path) -> Iterator[None]:
-    """Keep a second generator out of the same directory."""
+    """Lock the directory against a second generator."""
     with open(work / "lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -199,7 +199,7 @@ Write = Callable[[list[Unit]], Iterator[Unit]]
 
 @contextmanager
 def _writing(planner: Planner, work: Path, processes: int) -> Iterator[Write]:
-    """What writes units, the largest first: this process when one is asked for, else so many others."""
+    """Yield the function that writes units, the largest first: in this process if `processes` is 1, else in a pool."""
     if processes == 1:
 
         def here(todo: list[Unit]) -> Iterator[Unit]:
@@ -227,7 +227,7 @@ def _writing(planner: Planner, work: Path, processes: int) -> Iterator[Write]:
 
 @contextmanager
 def _processes(number: int, initializer: Callable[..., None], initial: Sequence[Any] = ()) -> Iterator[ProcessPool]:
-    """Processes that share their pools. Raises RunFailed when one of them dies."""
+    """Yield processes that share their pools. Raises RunFailed if one of them dies."""
     context = get_context("forkserver")
     context.set_forkserver_preload([_POOLS])
     forkserver.ensure_running()  # it makes the pools while this process makes the plan
@@ -245,7 +245,7 @@ def _processes(number: int, initializer: Callable[..., None], initial: Sequence[
 
 
 class _Here:
-    """What a process of the pool works with; set once by its initializer."""
+    """Workshop and directory of a process of the pool; set once by its initializer."""
 
     shop: Workshop
     work: Path
@@ -265,7 +265,7 @@ def _start_process(profile: Profile, seed: int, scale: float, work: Path) -> Non
 
 
 def _end_with(parent: BaseProcess) -> None:
-    """Leave no process behind when the parent was killed."""
+    """Exit when the parent has ended, so that no process survives it."""
     parent.join()
     os._exit(1)
 

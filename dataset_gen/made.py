@@ -1,4 +1,4 @@
-"""What a builder hands back: the bytes, and the ground truth about them, by the columns of a manifest."""
+"""Result of a builder: the bytes, and the ground truth about them, by the columns of a manifest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Not frozen, though nothing changes them: a corpus has millions, and a frozen one takes three times as long to make.
 @dataclass(slots=True, kw_only=True)
 class Truth:
-    """What has to be found out about one item, wherever it is stored."""
+    """Ground truth about one item, wherever it is stored."""
 
     media_type: str
     size: int  # bytes
@@ -26,14 +26,14 @@ class Truth:
     content: bytes  # hash over its content, whatever compressor packed it
     container: bool = False
     children: tuple[Placed, ...] = ()
-    pages: int | None = None  # where the format knows
+    pages: int | None = None  # if the format knows
     characters: int | None = None  # of its text, about; None where it has none
     terms: tuple[str, ...] = ()
     fault: str | None = None
     exceptions: tuple[str, ...] = ()  # those that do not follow from its place or its name
     announced: int | None = None  # containers that announce their children
     failed: int | None = None  # containers: children expected less children that have a row
-    states: tuple[str, ...] = ()  # that its text may be in; (): whatever it comes to
+    states: tuple[str, ...] = ()  # allowed states of its text; (): any
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Made:
     truth: Truth
 
     def spoiled(self, fault: str, *exceptions: ExceptionCode, **known: Any) -> Made:
-        """The same with a fault noted, and what it causes. `known`: other fields of `Truth`."""
+        """Return the result with a fault and its consequences. `known`: other fields of `Truth`."""
         codes = tuple(code.value for code in exceptions)
         return Made(self.data, replace(self.truth, fault=fault, exceptions=codes, **known))
 
@@ -71,7 +71,7 @@ def content_of(own: Iterable[bytes], children: Iterable[Placed]) -> bytes:
 
 
 def placed(kind: Kind, named: Iterable[tuple[str, Made]], first: int = 0) -> tuple[Placed, ...]:
-    """Children in this order, each known by its position, which is `first` for the first of them."""
+    """Return children in this order, numbered from `first`."""
     return tuple(
         Placed(name=name.encode(), ordinal=position, kind=kind, truth=made.truth)
         for position, (name, made) in enumerate(named, first)
@@ -79,7 +79,7 @@ def placed(kind: Kind, named: Iterable[tuple[str, Made]], first: int = 0) -> tup
 
 
 def leaf(data: bytes, media_type: str, **known: Any) -> Made:
-    """An item whose bytes are its content: no compression, no children. `known`: other fields of `Truth`."""
+    """Build an item whose bytes are its content: no compression, no children. `known`: other fields of `Truth`."""
     digest = hashlib.sha256(data).digest()
     return Made(data, Truth(media_type=media_type, size=len(data), sha256=digest, content=digest, **known))
 
@@ -87,8 +87,8 @@ def leaf(data: bytes, media_type: str, **known: Any) -> Made:
 def branch(
     data: bytes, media_type: str, *, own: Iterable[bytes] = (), children: tuple[Placed, ...] = (), **known: Any
 ) -> Made:
-    """An item that is compressed or holds others; `own` are its uncompressed pieces, children left out. `known`: other fields
-    of `Truth`."""
+    """Build an item that is compressed or holds others; `own` are its uncompressed pieces, children left out. `known`:
+    other fields of `Truth`."""
     truth = Truth(
         media_type=media_type,
         size=len(data),
@@ -103,7 +103,7 @@ def branch(
 
 @dataclass(slots=True, kw_only=True)  # not frozen: it is made as often as documents are
 class Order:
-    """One document to be made; everything in it follows from these."""
+    """One document to build; everything in it follows from these fields."""
 
     maker: Workshop
     dice: Dice
@@ -113,9 +113,9 @@ class Order:
     level: int = 0  # archives around it
 
     def child(self, fmt: str, index: int, size: int) -> Made:
-        """A document inside this one."""
+        """Build a document inside this one."""
         return self.maker.document(fmt, f"{self.key}/{index}", size, self.level + 1)
 
     def part(self, index: int, size: int) -> Order:
-        """The order for a message inside this mail store."""
+        """Return the order for a message inside this mail store."""
         return self.maker.order("eml", f"{self.key}/{index}", size, self.level + 1)

@@ -1,6 +1,6 @@
-"""A profile as it is used: everything that decides about a corpus except seed and scale.
+"""A profile as it is used: everything that determines a corpus except seed and scale.
 
-Bounds and choices of what a profile's file may say are in the annotations (`core.toml_table.TomlTable.record`)."""
+Bounds and choices of a profile's file are in the annotations (`core.toml_table.TomlTable.record`)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CustodianMix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """What the totals have to be; 0 leaves one to chance."""
+    """Totals that the corpus must reach; 0 leaves one to chance."""
 
     items_per_gb: float = 0.0
     pages_per_item: float = 0.0
@@ -48,7 +48,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailMix:
-    """Threads, and what messages are like; shares are of all messages unless stated otherwise."""
+    """Threads and their messages; shares are of all messages unless stated otherwise."""
 
     thread_lengths: tuple[tuple[int, int, float], ...] = ((1, 1, 1.0),)  # from, to, weight
     body_median: Annotated[float, Within(40)] = 700
@@ -67,11 +67,11 @@ class MailMix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates:
-    """How often the same things are in several places."""
+    """Shares of files and attachments that are copies of others."""
 
     shared_attachments: Share = 0.0  # attachments that are one of the shared documents
     shared_members: Share = 0.0
-    shared_documents: int = 0  # how many different ones there are at scale 1.0
+    shared_documents: int = 0  # number of different ones at scale 1.0
     loose_copies: Share = 0.0  # loose documents that copy another one, of any custodian
     near_copies: Share = 0.0  # loose texts that are another one with a few changed sentences
 
@@ -103,7 +103,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Everything that decides about bytes except seed and scale."""
+    """Everything that determines the bytes except seed and scale."""
 
     name: str
     version: int
@@ -127,16 +127,17 @@ class Profile:
     series: tuple[Series, ...] = ()
 
     def mail_shares(self) -> tuple[float, ...]:
-        """The part of each custodian's raw bytes that is mail."""
+        """Return the share of mail in each custodian's raw bytes."""
         usual = self.shares.get("mail", 0.0)
         return tuple(usual if c.mail_share is None else c.mail_share for c in self.custodians)
 
     def mail_share(self) -> float:
-        """The part of all raw bytes that is mail."""
+        """Return the share of mail in all raw bytes."""
         parts = zip(self.custodians, self.mail_shares(), strict=True)
         return sum(c.weight * share for c, share in parts) / sum(c.weight for c in self.custodians)
 
     def choices(self, place: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
-        """Formats and running totals of their weights where they are `loose`, `member` or `attached`."""
+        """Return the formats with a weight as `loose`, `member` or `attached`, and the running totals of their
+        weights."""
         taken = [(name, getattr(mix, place)) for name, mix in self.formats.items() if getattr(mix, place) > 0]
         return tuple(name for name, _ in taken), running_totals(tuple(weight for _, weight in taken))

@@ -1,5 +1,4 @@
-"""What a person may order of a corpus: options of the command, the body of the API and the form of the web UI are made
-from it."""
+"""Order of a corpus: the options of the command, the body of the API and the form of the web UI are made from it."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from core.options import MOST_SCALE, MOST_SEED
 
 
 class CorpusOrder(Order):
-    """What it is made of, and how much of it."""
+    """Profile, scale and seed of a corpus."""
 
     profile: Annotated[
         str,

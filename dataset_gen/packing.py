@@ -22,12 +22,12 @@ LEVEL = 1
 
 
 def deflated(data: bytes) -> bytes:
-    """A raw DEFLATE stream (RFC 1951)."""
+    """Return a raw DEFLATE stream (RFC 1951)."""
     return bytes(deflate.deflate_compress(data, LEVEL))
 
 
 def zlib_stream(data: bytes) -> bytes:
-    """A zlib stream (RFC 1950), as PNG holds it."""
+    """Return a zlib stream (RFC 1950), as PNG holds it."""
     return bytes(deflate.zlib_compress(data, LEVEL))
 
 
@@ -54,7 +54,7 @@ _STORED, _DEFLATED = 0, 8
 
 
 def _crc_step(crc: int, byte: int) -> int:
-    """The CRC-32 of APPNOTE §6.1 with one more byte: neither its start nor its end is inverted."""
+    """Return the CRC-32 of APPNOTE §6.1 with one more byte: neither its start nor its end is inverted."""
     return zlib.crc32(bytes((byte,)), crc ^ _MASK32) ^ _MASK32
 
 
@@ -80,8 +80,9 @@ def pkware_encrypt(data: bytes, password: bytes, crc: int, dice: Dice) -> bytes:
 
 @dataclass(slots=True)
 class ZipWriter:
-    """Puts members one after the other; `finish` adds the directory. With a `sink`, bytes go there as they come, so
-    that an archive may be larger than memory."""
+    """Writer of members, one after the other; `finish` adds the directory.
+
+    With a `sink`, bytes are written there at once, so that an archive may be larger than memory."""
 
     dos_time: int = 0x6000
     dos_date: int = 0x5021  # 2020-01-01
@@ -118,7 +119,7 @@ class ZipWriter:
         utf8: bool | None = None,
         encryption: tuple[bytes, Dice] | None = None,
     ) -> int:
-        """Put a member that is packed already."""
+        """Put a member that is already packed."""
         flags = _UTF8 if (not name.isascii() if utf8 is None else utf8) else 0
         if encryption is not None:
             packed = pkware_encrypt(packed, encryption[0], crc, encryption[1])
@@ -136,11 +137,11 @@ class ZipWriter:
         return len(packed)
 
     def add_directory(self, name: bytes) -> None:
-        """A directory entry; `name` ends with a slash."""
+        """Add a directory entry; `name` ends with a slash."""
         self.add(name, b"", store=True)
 
     def finish(self) -> bytes:
-        """All bytes of the archive; with a sink none, they are there."""
+        """Return all bytes of the archive; none with a sink, which has them."""
         start, count = self.size, len(self.central)
         self._write(b"".join(self.central))
         length, end = self.size - start, self.size
@@ -170,7 +171,7 @@ _FILETIME_EPOCH = 11_644_473_600  # seconds from 1601 to 1970
 
 
 def number(value: int) -> bytes:
-    """One to nine bytes; the ones at the top of the first say how many follow."""
+    """Encode a number in one to nine bytes; the leading ones of the first byte give the number of those that follow."""
     for extra in range(8):
         if value < 1 << (7 * (extra + 1)):
             first = (0xFF00 >> extra) & 0xFF | value >> (8 * extra)
@@ -188,7 +189,7 @@ def _bits(flags: list[bool]) -> bytes:
 
 @functools.cache
 def _key(password: str) -> bytes:
-    """The AES key of a password without salt: SHA-256 over password and counter, 2^power times."""
+    """Return the AES key of a password without salt: SHA-256 over password and counter, 2^power times."""
     raw = password.encode("utf-16-le")
     return hashlib.sha256(b"".join(raw + struct.pack("<Q", i) for i in range(1 << _ROUNDS_POWER))).digest()
 
@@ -206,8 +207,9 @@ class _Block:
 
 @dataclass(slots=True)
 class SevenZipWriter:
-    """Blocks one after the other; `finish` puts the header behind them. Names end with a slash where they are
-    directories; entries without bytes come first, as 7-Zip has them."""
+    """Writer of blocks, one after the other; `finish` adds the header.
+
+    Names of directories end with a slash; entries without bytes are first, as in 7-Zip."""
 
     mtime: int  # seconds since 1970, of every entry
     password: str | None = None
@@ -218,13 +220,13 @@ class SevenZipWriter:
     empty: list[str] = field(default_factory=list)
 
     def add(self, names: list[str], pieces: list[bytes], *, store: bool = False) -> int:
-        """One block of files that are not empty; returns its packed bytes."""
+        """Add one block of files that are not empty; return its packed bytes."""
         self.names += names
         self.blocks.append(self._block(pieces, store, self.password is not None))
         return len(self.blocks[-1].packed)
 
     def add_empty(self, name: str) -> None:
-        """A directory or an empty file."""
+        """Add a directory or an empty file."""
         self.empty.append(name)
 
     def _block(self, pieces: list[bytes], store: bool, encrypted: bool) -> _Block:

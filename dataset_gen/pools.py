@@ -1,7 +1,7 @@
-"""Builds every pool that documents are made of, when it is imported.
+"""Pools of which documents are made, all built when this module is imported.
 
-Sentences, rows of pictures and records do not depend on a corpus (2 s of CPU time, 40 MB). The processes that write one
-are forked from a server that has imported this: they share the pools, and none of them waits for its own."""
+Sentences, rows of pictures and records do not depend on a corpus (2 s of CPU time, 40 MB). The processes that write a
+corpus are forked from a server that has imported this: they share the pools, and none of them waits for its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BYTES = 3_000  # enough for a document that takes from its format's pool
 
 
 def fill() -> None:
-    """Make what is kept for the life of a process."""
+    """Build what is kept for the life of a process."""
     prose()
     for language in LANGUAGES[1:]:
         foreign(language)
@@ -38,7 +38,8 @@ def fill() -> None:
 
 
 def _uninterrupted() -> None:
-    """Ctrl-C is for the process that the user started; the server of the others has no handler of its own yet."""
+    """Fill the pools without Ctrl-C, which is for the process that the user started: the server of the others has no
+    handler of its own yet."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         fill()

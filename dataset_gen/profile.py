@@ -1,4 +1,4 @@
-"""Profiles: what a corpus is made of, one readable TOML file each. `docs/corpus.md` explains the keys."""
+"""Profiles: the composition of a corpus, one readable TOML file each. `docs/corpus.md` explains the keys."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dataset_gen.workshop import BUILDERS, CONTAINERS
 
 
 def profile_names() -> list[str]:
-    """The profiles that come with edbench."""
+    """Return the names of the profiles that edbench includes."""
     files = resources.files("dataset_gen").joinpath("profiles").iterdir()
     return sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml"))
 
 
 def load_profile(name: str) -> Profile:
-    """The shipped profile of that name, or a user's own file; raises UsageError that names what is wrong in it."""
+    """Load the shipped profile of that name, or a user's own file. Raises UsageError that names the error in it."""
     if name in profile_names():
         return read_profile(_shipped(name), f"profile {name}")
     path = Path(name)
@@ -39,7 +39,7 @@ def load_profile(name: str) -> Profile:
 
 
 def read_profile(text: str, source: str) -> Profile:
-    """A profile from its TOML; `source` is what messages begin with."""
+    """Parse a profile from its TOML; `source` is the start of messages."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -74,7 +74,7 @@ def read_profile(text: str, source: str) -> Profile:
 
 
 def _on_its_base(data: dict[str, Any], source: str) -> dict[str, Any]:
-    """`based_on = NAME`: the shipped profile of that name, single values changed; 0 leaves a share out."""
+    """Apply `based_on = NAME`: the shipped profile of that name, single values changed; 0 removes a share."""
     if "based_on" not in data:
         return data
     base, rest = data["based_on"], {key: value for key, value in data.items() if key != "based_on"}
@@ -84,7 +84,7 @@ def _on_its_base(data: dict[str, Any], source: str) -> dict[str, Any]:
 
 
 def _changed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Tables are changed key by key, everything else (lists of tables, too) is replaced."""
+    """Change tables key by key, and replace everything else (lists of tables, too)."""
     both = {
         key: _changed(old[key], new[key])
         for key in old
@@ -120,7 +120,7 @@ def _shares(table: TomlTable) -> dict[str, float]:
 
 
 def _types(table: TomlTable) -> dict[str, float]:
-    """Media types with their shares of all items."""
+    """Return media types with their shares of all items."""
     out = {name: table.share(name) for name in list(table)}
     if sum(out.values()) > 1.0000001:
         raise table.refuse("", f"adds up to {sum(out.values()):g}; the shares must sum to at most 1")

@@ -1,4 +1,4 @@
-"""Makes any document of a corpus from its key alone."""
+"""Builder of any document of a corpus from its key alone."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ _SMALLEST = 300
 
 
 class Workshop:
-    """One process's maker; its state is caches only."""
+    """Builder of one process; its state is caches only."""
 
     def __init__(self, profile: Profile, seed: int, scale: float) -> None:
         self.profile = profile
@@ -102,7 +102,7 @@ class Workshop:
         self._shared_bytes = 0
 
     def order(self, fmt: str, key: str, size: int, level: int = 0) -> Order:
-        """An order with its own dice and the terms that are to be planted.
+        """Return an order with its own dice and the terms to plant.
 
         A key `X~N` is that of near-duplicate N of the document with key X. System files are the same in all corpora."""
         base, _, variant = key.partition(NEAR)
@@ -117,7 +117,7 @@ class Workshop:
         return Order(maker=self, dice=dice, key=key, size=size, terms=terms, level=level)
 
     def planted(self, dice: Dice, *, always: bool = False) -> tuple[str, ...]:
-        """The terms of one text: mostly none, now and then a token or a phrase; with `always` both."""
+        """Return the terms of one text: mostly none, now and then a token or a phrase; with `always` both."""
         terms = []
         if dice.chance(self.profile.terms["token_share"]) or always:
             terms.append(planted_token(dice))
@@ -126,7 +126,7 @@ class Workshop:
         return tuple(terms)
 
     def document(self, fmt: str, key: str, size: int, level: int = 0) -> Made:
-        """The document; shared ones are kept for the next who asks."""
+        """Build a document; shared ones are cached."""
         if not key.startswith("shared/"):
             return self._build(fmt, key, size, level)
         made = self._shared.get(key)
@@ -140,7 +140,7 @@ class Workshop:
         return made
 
     def _build(self, fmt: str, key: str, size: int, level: int) -> Made:
-        """The document, with the characters that were drawn for it where its builder does not count them."""
+        """Build the document, with the number of drawn characters if its builder does not count them."""
         order = self.order(fmt, key, size, level)
         made = BUILDERS[fmt](order)
         truth = made.truth
@@ -149,7 +149,8 @@ class Workshop:
         return made
 
     def shared(self, dice: Dice) -> tuple[str, str, int]:
-        """Format, key and size of one of the documents that occur in many places, some more often than others."""
+        """Return format, key and size of one of the documents that occur in many places, some more often than
+        others."""
         draw = dice.random()
         key = f"shared/{int(self.shared_count * draw * (1 + draw) / 2)}"
         own = Dice(derive(self.seed, "kind of", key))
@@ -160,13 +161,13 @@ class Workshop:
         return fmt, key, self.size_of(own, fmt, 300_000)
 
     def member(self, dice: Dice, key: str, level: int, largest: int) -> tuple[str, str, int]:
-        """Format, key and size of an archive's next member; a shared document has a key of its own."""
+        """Return format, key and size of an archive's next member; a shared document has a key of its own."""
         if largest > 300_000 and dice.chance(self.profile.duplicates.shared_members):
             return self.shared(dice)
         return self._draw(dice, self._members, key, level, largest)
 
     def attachment(self, dice: Dice, key: str, largest: int) -> tuple[str, str, int]:
-        """A message's next attachment; now and then a faulty one."""
+        """Return a message's next attachment; now and then a faulty one."""
         if dice.chance(self.profile.attached_fault):
             fault = dice.pick(faults.ATTACHABLE)
             return fault, key, faults.FILES[fault][1]
@@ -183,13 +184,13 @@ class Workshop:
         return fmt, key, self.size_of(dice, fmt, largest)
 
     def size_of(self, dice: Dice, fmt: str, largest: int) -> int:
-        """A size for a document of that format: lognormal, cut off."""
+        """Return a size for a document of that format: lognormal, cut off."""
         mix = self.profile.formats[fmt]
         return dice.size(mix.median, mix.sigma, _SMALLEST, max(_SMALLEST, min(mix.largest, largest)))
 
 
 def extension(fmt: str) -> str:
-    """What a file of that format ends with."""
+    """Return the extension of files of a format."""
     if fmt in faults.FILES:
         return faults.FILES[fmt][0]
     return archives.EXTENSIONS.get(fmt, fmt)

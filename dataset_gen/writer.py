@@ -1,4 +1,4 @@
-"""Writes the loose files of one unit, in whatever process, and notes the truth about them."""
+"""Writing of the loose files of one unit, in any process, with their ground truth."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _NO_SUCH_NAME = (errno.EINVAL, errno.EILSEQ, errno.ENAMETOOLONG)  # of names tha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Neighbouring loose files that one process writes in one go; `part` is its piece of the manifest."""
+    """Neighbouring loose files that one process writes together; `part` is its piece of the manifest."""
 
     number: int
     specs: tuple[FileSpec, ...]
 
     @property
     def estimate(self) -> int:
-        """Bytes, about."""
+        """Approximate bytes."""
         return sum(s.size for s in self.specs)
 
     @property
@@ -52,7 +52,7 @@ class Unit:
 
 
 def units_of(specs: Sequence[FileSpec], first: int = 0) -> list[Unit]:
-    """Files in order of path, cut into units; `first` is the first one's number."""
+    """Cut files, in order of path, into units; `first` is the first one's number."""
     groups: list[list[FileSpec]] = []
     size = 0
     for spec in sorted(specs, key=lambda s: s.path):
@@ -65,8 +65,9 @@ def units_of(specs: Sequence[FileSpec], first: int = 0) -> list[Unit]:
 
 
 def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
-    """Write the unit's files under `data`, then its piece under `parts`; returns bytes of loose files. Raises UsageError where
-    the file system does not take a name of a corpus."""
+    """Write the unit's files under `data`, then its piece under `parts`; return the bytes of loose files.
+
+    Raises UsageError if the file system does not take a name of a corpus."""
     rows: list[m.Row] = []
     count = 0
     tally = CorpusTotals()
@@ -102,7 +103,7 @@ def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
 
 
 def _of_text(shop: Workshop, spec: FileSpec) -> m.Row:
-    """What the manifest has about a loose file's text because its order determines it."""
+    """Return the columns about a loose file's text that follow from its order."""
     if spec.fmt == LANGUAGE:
         return {m.LANGUAGE: spec.key.partition("/")[0]}
     if spec.fmt in WITH_TEXT and shop.profile.duplicates.near_copies:
@@ -111,7 +112,7 @@ def _of_text(shop: Workshop, spec: FileSpec) -> m.Row:
 
 
 def tally_of_part(part: Path) -> CorpusTotals:
-    """Totals of the files of a written unit, stored with the last rows."""
+    """Return the totals of the files of a written unit, stored with the last rows."""
     with pa.memory_map(str(part)) as file:
         reader = pa.ipc.open_file(file)
         said = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1).custom_metadata
@@ -120,7 +121,7 @@ def tally_of_part(part: Path) -> CorpusTotals:
 
 Store = Callable[[Iterator[Letter], IO[bytes]], Truth]
 Single = Callable[[Letter], Made]
-# How a file is made of the letters in it: a store of many, or one of its own.
+# Function for a file of letters: a store of many, or a file for one.
 STORES: dict[str, Store] = {STORE: lambda mails, out: write_store(mails, out.write), PST: store.write_store}
 SINGLES: dict[str, Single] = {
     LETTER: lambda letter: write(letter, crlf=True),
@@ -151,7 +152,7 @@ def _write_file(shop: Workshop, spec: FileSpec, path: bytes, blocks: Blocks) -> 
 
 
 def _write_large(shop: Workshop, spec: FileSpec, out: IO[bytes]) -> Truth:
-    """A file that is not made in memory."""
+    """Write a file that is not built in memory."""
     if spec.fmt in STORES:
         return STORES[spec.fmt](_letters(shop, spec), out)
     at, _, n = spec.key.partition("/")

@@ -70,7 +70,7 @@ def unpacked(block: bytes, tag: bytes) -> bytes:
 
 
 def columns_block(columns: Sequence[Sequence[int]], level: int = _LEVEL) -> bytes:
-    """A block of calls of one stream, in order, at least one, which are given as columns, one for each field of Call."""
+    """Return a block of calls of one stream, in order, at least one, given as columns, one for each field of Call."""
     ops, starts, durations, nbytes, arguments, nodes, others, errors, phases = columns
     ends = map(add, starts, durations)
     gaps = chain(starts[:1], map(sub, starts[1:], ends))  # think times; the first is since the start of the trace
@@ -80,7 +80,7 @@ def columns_block(columns: Sequence[Sequence[int]], level: int = _LEVEL) -> byte
 
 
 def calls_of(block: bytes, nodes: int, phases: int) -> Iterator[Call]:
-    """The inverse of `columns_block`; raises Damaged, also where a node or phase is beyond these counts."""
+    """Yield the calls of a `columns_block`. Raises Damaged, also if a node or phase is beyond these counts."""
     ops, gaps, durations, nbytes, arguments, steps, others, errors, phase = _whole(unpacked(block, CALLS), 9)
     starts = list(accumulate(chain(gaps[:1], map(add, durations, gaps[1:]))))
     touched = list(accumulate(steps))

@@ -38,7 +38,7 @@ class StoredStream(Stream, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Directory(Struct, frozen=True):
-    """What a reader must know before it reads any block; in the file as JSON with these fields."""
+    """Directory of a trace: a reader needs it before any block. The file holds it as JSON with these fields."""
 
     created: float
     duration_ns: Natural
@@ -50,17 +50,17 @@ class Directory(Struct, frozen=True):
 
     @property
     def calls(self) -> int:
-        """Of all streams."""
+        """Number of calls of all streams."""
         return sum(stream.calls for stream in self.streams)
 
     @property
     def node_count(self) -> int:
-        """Of all node blocks."""
+        """Number of nodes in all node blocks."""
         return sum(place.count for place in self.nodes)
 
 
 def directory_of(raw: bytes) -> Directory:
-    """The directory as it is in a file; raises Damaged."""
+    """Read the directory of a file. Raises Damaged."""
     try:
         directory = msgspec.json.decode(raw, type=Directory)
     except (msgspec.DecodeError, RecursionError) as e:
@@ -71,10 +71,10 @@ def directory_of(raw: bytes) -> Directory:
 
 
 class FileTrace:
-    """A trace in a file; satisfies `Trace`. Its calls are read block by block as they are asked for, any number of
-    streams at once, also by processes forked after it was opened; its nodes are held in memory, 19 bytes each.
+    """A trace in a file; satisfies `Trace`.
 
-    Any damage of the file is a UsageError that names it."""
+    Its calls are read block by block on demand, any number of streams at once, also by processes forked after it was
+    opened; its nodes are held in memory, 19 bytes each. Any damage of the file is a UsageError that names it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -111,7 +111,7 @@ class FileTrace:
         return table
 
     def calls(self, stream: int) -> Iterator[Call]:
-        """The calls of one stream in order; raises UsageError when the file is damaged."""
+        """Yield the calls of one stream in order. Raises UsageError if the file is damaged."""
         nodes, phases = self._directory.node_count, len(self._directory.phases)
         for place in self._directory.streams[stream].blocks:
             try:
@@ -176,11 +176,11 @@ _MOST_HELD = 8 * blocks.BLOCK_CALLS  # calls of all streams in blocks that are n
 
 
 class TraceWriter:
-    """A trace file being written, with bounded memory. As a context manager: nothing is left of a file that was not
-    finished, and one of that name is replaced only by a whole one.
+    """Writer of a trace file, with bounded memory.
 
-    `add` the calls of each stream in order, streams in any order; then `finish`, once. Raises UsageError if the file
-    cannot be written."""
+    It is a context manager: an unfinished file is removed, and an existing file of that name is replaced only by a
+    whole one. `add` the calls of each stream in order, streams in any order; then `finish`, once. Raises UsageError if
+    the file cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -26,7 +26,7 @@ _NEVER = (1 << 63) - 1
 _REFUSED = frozenset(  # the path exists, though the call failed
     {errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENOTEMPTY}
 )
-_SAYS_NOTHING = frozenset({Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE})  # they follow an open or create of the file
+_SAYS_NOTHING = frozenset({Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE})  # calls that follow an open or create of the file
 _LONGEST_NAME = (1 << 15) - 1
 
 
@@ -122,7 +122,7 @@ class NodeTree:
         return True
 
     def unclear(self) -> list[bytes]:
-        """Paths that existed and were only looked at: no call shows whether each is a file or a directory."""
+        """Return the existing paths that were only looked at: no call shows whether each is a file or a directory."""
         return [
             path
             for path, n in self.numbers.items()

@@ -30,7 +30,7 @@ _ASK_SECONDS = 2.0
 # Between attempts to reach a broker that is away: at once, then up to a second.
 _RETRY = {"interval_start": 0.1, "interval_step": 0.2, "interval_max": 1.0}
 
-# What Celery and those below it import when it is first used.
+# Modules that Celery and its libraries import at their first use.
 _LATER = (
     *("celery.app.amqp", "celery.app.control", "celery.app.events", "celery.app.routes", "celery.backends.base"),
     *(
@@ -58,7 +58,8 @@ def preload(broker_url: str | None) -> None:
 
 
 def _drain(consumer: Any, connection: Any, task_consumer: Any, blueprint: Any, _hub: Any, qos: Any, *_: Any) -> None:
-    """Celery's blocking loop without its wakings; returns when the consumer is to close, raises when it lost the broker."""
+    """Run Celery's blocking loop without its wakings; return when the consumer is to close. Raises if it lost the
+    broker."""
     task_consumer.on_message = consumer.create_task_handler()
     task_consumer.consume()
     consumer.on_ready()
@@ -76,13 +77,13 @@ def _drain(consumer: Any, connection: Any, task_consumer: Any, blueprint: Any, _
 
 @dataclass(slots=True)
 class _Asking:
-    """The request to the broker whose answer a slot without work waits for."""
+    """Request to the broker for messages, for whose answer a slot without work waits."""
 
     broker: str = ""
     number: int = 0  # the broker's, of the connection that it is asked on; 0: not known
 
     def no_more(self) -> None:
-        """Have the broker answer now: kombu waits for the answer when it closes, so that no message is lost in it."""
+        """Make the broker answer now: kombu waits for the answer when it closes, so that no message is lost in it."""
         if not self.number:
             return
         with contextlib.suppress(RedisError), connect(self.broker) as client:
@@ -104,7 +105,7 @@ def _number(channel: Any) -> int:
 
 
 class SlotConsumer(Consumer):  # type: ignore[misc]
-    """Celery's consumer, quicker to stop and to come back after the broker was away."""
+    """Celery's consumer with a faster stop, and a faster return after an outage of the broker."""
 
     loop = staticmethod(_drain)
 
@@ -132,7 +133,7 @@ def quiet_celery(level: str) -> None:
 
 
 def ask_to_stop() -> None:
-    """End after the task that is running, if any. Called from a signal handler."""
+    """End after the running task, if any. Called from a signal handler."""
     state.should_stop = 0
     _asking.no_more()
 
@@ -157,7 +158,7 @@ def _task(database: str, job: str, task: str) -> None:
 
 
 def make_slot_app(broker_url: str, run: Callable[[str, str, str], None]) -> Celery:
-    """An application whose one task calls `run(database name, job id, task id)`."""
+    """Return an application whose one task calls `run(database name, job id, task id)`."""
     app = _slot_app(broker_url)
     app.tasks[TASK_NAME].run = run
     app.set_default()  # what a task is traced with; otherwise Celery makes and finalizes a second application for that
@@ -165,7 +166,7 @@ def make_slot_app(broker_url: str, run: Callable[[str, str, str], None]) -> Cele
 
 
 def consume(app: Celery, name: str, queues: Sequence[str]) -> int:
-    """Work on the messages of these queues until `ask_to_stop`; the exit status."""
+    """Process the messages of these queues until `ask_to_stop`; return the exit status."""
     _asking.broker = app.conf.broker_url
     redis_transport.Transport.brpop_timeout = _ASK_SECONDS  # type: ignore[assignment]
     controller = WorkController(

@@ -1,8 +1,8 @@
 """Limits on what may come out of one loose file (design §3): stops bombs and self-containing archives.
 
 Bytes, items and hand-ons are charged in the order of the children, so a re-run stops at the same place. No counter is
-shared between tasks: what a task has left is divided, by size, among all that it leaves to others, so that all tasks
-together never take more than one alone might. Seconds are a safety net of another kind, see worker.costs."""
+shared between tasks: the rest of a task's allowance is divided, by size, among all that it hands on to others, so that
+all tasks together never take more than one alone might. Seconds are a safety net for everything else."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _sandbox_clock: int | None = None
 
 
 def count_sandbox(pid: int) -> None:
-    """Count the CPU time of this process, a sandbox, as ours from now on. 0: there is none."""
+    """Count the CPU time of this process, a sandbox, as ours from now on; 0: no sandbox."""
     global _sandbox_clock
     _sandbox_clock = clock_of(pid) if pid else None
 
 
 def clock_of(pid: int) -> int:
-    """The clock ID of clock_gettime(2) for the CPU time of a process. The kernel lets every user read it."""
+    """Return the clock ID of clock_gettime(2) for the CPU time of a process. The kernel lets every user read it."""
     return (~pid << 3) | 2  # clock_getcpuclockid(3) as glibc works it out
 
 
 def processor_seconds() -> float:
-    """Return the CPU seconds of this thread and its sandbox; only differences mean anything. Those of a sandbox that
+    """Return the CPU seconds of this thread and its sandbox; only differences are meaningful. Those of a sandbox that
     died are missing: its slot dies too."""
     own = time.thread_time()
     if _sandbox_clock is None:
@@ -46,8 +46,8 @@ def processor_seconds() -> float:
 if TYPE_CHECKING:
     from sql.ledger import Around, Death
 
-_MORE_DEATHS = 4  # of slots on their way to the last place of a death, then no slot goes there any more
-_MORE_SECONDS = 2.0  # times what was allowed; likewise
+_MORE_DEATHS = 4  # deaths of slots on their way to the last place of a death, after which no slot goes there any more
+_MORE_SECONDS = 2.0  # factor on the allowed seconds, after which the same holds
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Stop:
 
     @property
     def reached(self) -> bool:
-        """Whether nothing more is taken."""
+        """Whether no more children are taken."""
         return not self.places
 
     @property
@@ -146,7 +146,8 @@ class Charges:
 
 
 def of_expand(limits: Limits, task: uuid.UUID, deaths: Sequence[Death], spent: Mapping[uuid.UUID, float]) -> Charges:
-    """Charges by the positions that the slots recorded: an item, the one directly around it, and the loose file."""
+    """Return the charges by the positions that the slots recorded: an item, the one directly around it, and the loose
+    file."""
     charges = Charges(limits, task, spent)
     for death in deaths:
         charges.charge(death, death.loose, (death.parent, death.loose))
@@ -307,10 +308,9 @@ class Budget:
         return self._hand_ons > 0
 
     def hand_over(self, weights: Sequence[int], *, more: bool = False) -> list[Allowance]:
-        """Divide what is left, by size, among so many items or ranges that other tasks take; the shares are deducted
-        here.
+        """Divide the rest, by size, among so many items or ranges that other tasks take; the shares are deducted here.
 
-        All that is left is divided or, if the task has `more` to find, as much as they are likely to need, and half at
+        The whole rest is divided or, if the task has `more` to find, as much as they are likely to need, and half at
         most."""
         left = Allowance(
             max(0, self.allowed - self.spent),

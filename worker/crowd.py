@@ -39,7 +39,7 @@ Agent = Callable[
 
 
 class Crowd:
-    """Runs the workers of one member, from `run` to its end."""
+    """Runner of the workers of one member, from `run` to its end."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Crowd:
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def run(self) -> int:
-        """Keep them running until asked to stop; the exit status. In a process's main thread, once."""
+        """Keep them running until asked to stop; return the exit status. In a process's main thread, once."""
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_stop)
@@ -107,7 +107,7 @@ class Crowd:
     # The agent
 
     def _tend_agent(self) -> None:
-        """Fork the agent, or another one when it died: the lease that it held is over then, and its workers with it."""
+        """Fork the agent, or another one when it died: its lease is over then, and so are the lease's workers."""
         now = self._now()
         if self._agent is None or self._agent_pid or now < self._agent_due:
             return
@@ -125,8 +125,9 @@ class Crowd:
         theirs.close()
 
     def _heed(self) -> None:
-        """Execute an order of the agent: the plans to have from now on, None for those of the beginning. The answer is
-        sent when the earlier workers are gone and these are forked."""
+        """Execute an order of the agent: the plans from now on, None for the original ones.
+
+        The answer is sent when the earlier workers are gone and these are forked."""
         if self._pipe is not None and self._pipe.poll():
             try:
                 wanted: Sequence[WorkerPlan] | None = self._pipe.recv()

@@ -94,7 +94,7 @@ def make_plans(arguments: Sequence[str], env: Mapping[str, str]) -> Plans:
 
 
 def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
-    """The exit status: 0 after an orderly stop, 2 when it cannot work as asked, 1 for anything else."""
+    """Run; return the exit status: 0 after an orderly stop, 2 if it cannot work as requested, 1 for anything else."""
     try:
         plans = make_plans(arguments, env)
         plan = plans.each[0]

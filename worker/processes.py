@@ -24,7 +24,7 @@ _PROC = Path("/proc")
 
 
 def die_with_parent(parent: int) -> None:
-    """Have this process killed when its parent dies; end it at once if the parent is gone already."""
+    """Request that the kernel kill this process when its parent dies; end it at once if the parent is gone already."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
@@ -70,13 +70,13 @@ def limit_slot(memory_mb: int) -> None:
 
 
 def thread_count() -> int:
-    """Threads of this process; a fork is only safe with one."""
+    """Return the number of threads of this process; a fork is only safe with one."""
     return len(os.listdir(_PROC / "self/task"))
 
 
 def oom_kills() -> int | None:
-    """Processes of this control group that the kernel killed when memory ran out; None where it does not report
-    that."""
+    """Return the number of processes of this control group that the kernel killed when memory ran out; None if it does
+    not report that."""
     file = _oom_file()
     return None if file is None else _oom_count(file)
 
@@ -100,7 +100,8 @@ def _oom_count(file: Path) -> int | None:
 
 
 def _oom_files() -> Iterable[Path]:
-    """Candidates, the best first: the group and those around it (version 2, version 1), the whole machine."""
+    """Return the candidates, the best first: the group and those around it (version 2, version 1), the whole
+    machine."""
     for at in ControlGroups(_PROC).of("memory"):
         yield from (at / "memory.events", at / "memory.oom_control")
     yield _PROC / "vmstat"

@@ -60,7 +60,7 @@ _RETRY_SECONDS = 0.25
 
 
 def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID) -> None:
-    """Do one task of a job, if it is still to be done. A stale or doubled message claims nothing."""
+    """Do one task of a job, if it still has to be done. A stale or duplicate message claims nothing."""
     db = context.databases[database]
     context.breadcrumb.doing(Activity.CLAIMING)
     claimed = _claim(context, db, job, task)

@@ -53,12 +53,10 @@ class WorkerPlan:
     settings: Settings  # with databases and broker
     name: str  # unique among the workers that run
     handle: Handle
-    grace_seconds: float = 10.0  # that a running task gets when the worker is asked to stop
-    metrics: Endpoint = NOWHERE  # where it answers Prometheus
-    preload: Callable[[Settings], None] = load_shared  # what slots share
-    fork_server: ForkServerAddress | None = (
-        None  # that several workers have in common (worker.crowd); None: one of its own
-    )
+    grace_seconds: float = 10.0  # time that a running task gets when the worker is asked to stop
+    metrics: Endpoint = NOWHERE  # address for Prometheus
+    preload: Callable[[Settings], None] = load_shared  # imports for all slots
+    fork_server: ForkServerAddress | None = None  # shared by several workers (worker.crowd); None: one of its own
 
 
 def refuse_no_services(settings: Settings) -> None:
@@ -82,9 +80,9 @@ class Supervisor:
         self._incarnation = uuid.uuid4()
         self._scratch = WorkerScratch(plan.settings.scratch, self._incarnation)
         self._parts = worker_parts(plan.settings.scratch, self._incarnation, plan.settings.storage)
-        self._stops = 0  # how often we were asked to stop
+        self._stops = 0  # number of requests to stop
         self._stop_at = 0.0  # when the grace is over; 0: no stop was requested
-        self._reports: dict[int, Report] = {}  # that the ledger has not got yet
+        self._reports: dict[int, Report] = {}  # reports that the ledger has not got yet
         self._reports_made = 0
         self._reporter = 0
         self._reporters_made = 0
@@ -92,13 +90,13 @@ class Supervisor:
         self._pipe: Connection | None = None
         self._fork_server: ForkServerAddress | None = None
         self._fork_server_due = 0.0
-        self._lacking = "off"  # what the sandboxes lack
+        self._lacking = "off"  # missing steps of the sandboxes
         self._oom_kills = oom_kills()
         self._last_tick = monotonic()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def run(self) -> int:
-        """Work until asked to stop; the exit status. Call it in a process's main thread, once."""
+        """Work until asked to stop; return the exit status. Call it in a process's main thread, once."""
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         for number in _HANDLED:
             signal.signal(number, self._on_stop)
@@ -277,7 +275,7 @@ class Supervisor:
         log.error("%s", why)
         watched.given_up = True
         self._table.give_up(watched.slot, watched.pid)
-        if not watched.killed:  # its job is none of ours any more when we leave: its lease runs out
+        if not watched.killed:  # at our own end there is nothing to report: its lease runs out
             self._report(stuck(row, why))
 
     def _stop_slots(self, now: float) -> None:
@@ -295,7 +293,7 @@ class Supervisor:
                 self._kill(watched, now)
 
     def _tend_fork_server(self, now: float) -> None:
-        """Start the fork server, or another when it died, and the sandboxes with it: their slots die of that, and are
+        """Start the fork server, or another one when it died. Its sandboxes die with it, so their slots die and are
         forked again."""
         settings = self._plan.settings
         if self._plan.fork_server is not None:
@@ -304,7 +302,7 @@ class Supervisor:
             self._fork_server_due = now + 1.0
             try:
                 self._fork_server = start_fork_server(settings.slot_memory_mb, settings.plugins, os.environ)
-            except OSError as error:  # as a slot's: the process table may not be full in a while
+            except OSError as error:  # not fatal, as for a slot: the process table may have space in a while
                 log.error("the fork server of the sandboxes cannot be started: %s; retrying", error)
 
     def _finish_fork_server(self) -> None:
@@ -405,4 +403,4 @@ def _for_people(report: Report | None) -> str:
 
 
 def _on_child(_signum: int, _frame: FrameType | None) -> None:
-    """Do nothing: it is only there so that the signal is not ignored; the wake-up descriptor does the rest."""
+    """Do nothing: the handler only keeps the signal from being ignored; the wake-up descriptor does the rest."""

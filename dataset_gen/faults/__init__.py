@@ -1,7 +1,7 @@
-"""Every kind of fault, each with the exceptions it has to cause: builders, names and sizes.
+"""Kinds of faults, each with the exceptions that it must cause: builders, names and sizes.
 
-A builder states in its truth what is expected of a reader that gives way nowhere: a code, or none where the limits of
-the reader make the file harmless."""
+The truth of a builder states what is expected of a complete reader: a code, or none if the limits of the reader make
+the file harmless."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ATTACHABLE", "BUILDERS", "FILES", "HOSTILE_NAMES"]
 
 
 def zero_bytes(_order: Order) -> Made:
-    """Nothing at all; its exception follows from its size."""
+    """Build an empty file; its size makes the exception."""
     return leaf(b"", "inode/x-empty").spoiled("zero_bytes")
 
 
@@ -75,7 +75,7 @@ _KINDS: dict[str, tuple[Callable[[Order], Made], str, int]] = {
 }
 BUILDERS: dict[str, Callable[[Order], Made]] = {kind: builder for kind, (builder, _, _) in _KINDS.items()}
 FILES = {kind: (extension, size) for kind, (_, extension, size) in _KINDS.items()}
-# Those whose exceptions do not depend on what surrounds them, and that people attach.
+# Faults whose exceptions do not depend on the place, and that people attach.
 ATTACHABLE = (
     "corrupt_docx", "encrypted_zip", "encrypted_pdf", "truncated_zip", "zero_bytes", "truncated_docx",
     "truncated_pdf", "truncated_jpg", "flipped_zip", "flipped_pdf", "flipped_xlsx", "encrypted_7z",

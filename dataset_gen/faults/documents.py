@@ -19,13 +19,13 @@ ZIP = "application/zip"
 
 
 def text(order: Order, characters: int, terms: tuple[str, ...] = ()) -> Made:
-    """A plain text of about that many characters."""
+    """Build a plain text of about that many characters."""
     lines = [f"{term}." for term in terms] + prose().lines(order.dice, characters)
     return leaf(("\n".join(lines) + "\n").encode(), "text/plain", terms=terms)
 
 
 def member(name: bytes, ordinal: int, made: Made) -> Placed:
-    """A member in its place."""
+    """Return a member at its position."""
     return Placed(name=name, ordinal=ordinal, kind=Kind.ARCHIVE_MEMBER, truth=made.truth)
 
 
@@ -36,7 +36,7 @@ LAST_TEXT = 15  # the deepest text next to them, well above the limit
 
 
 def zip_bomb(order: Order) -> Made:
-    """A harmless member, then one of 200 MB zeros, which the expansion limit has to stop."""
+    """Build a zip with a harmless member, then one of 200 MB zeros, which the expansion limit must stop."""
     out = ZipWriter()
     made = text(order, 800)
     out.add(b"readme.txt", made.data)
@@ -47,7 +47,7 @@ def zip_bomb(order: Order) -> Made:
 
 
 def gzip_bomb(_order: Order) -> Made:
-    """200 MB of zeros in one gzip file (RFC 1952), which does not announce its length at the start."""
+    """Build 200 MB of zeros in one gzip file (RFC 1952), which does not announce its length at the start."""
     packed, crc = deflated_zeros(BOMB_BYTES)
     data = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + packed + struct.pack("<LL", crc, BOMB_BYTES)
     made = branch(data, GZIP, own=(b"zeros",), container=True)
@@ -56,7 +56,7 @@ def gzip_bomb(_order: Order) -> Made:
 
 @functools.cache
 def _inner_bomb() -> tuple[bytes, bytes]:
-    """A zip of 200 MB zeros, and the same deflated once more: deflate's output for zeros repeats itself."""
+    """Return a zip of 200 MB zeros, and the same deflated once more: deflate's output for zeros repeats itself."""
     packed, crc = deflated_zeros(BOMB_BYTES)
     out = ZipWriter()
     out.put(b"zeros.bin", packed, BOMB_BYTES, crc)
@@ -65,7 +65,7 @@ def _inner_bomb() -> tuple[bytes, bytes]:
 
 
 def nested_bomb(order: Order) -> Made:
-    """A few kilobytes that hold a zip of 200 KB that holds 200 MB."""
+    """Build a few kilobytes that contain a zip of 200 KB that contains 200 MB."""
     whole, packed = _inner_bomb()
     inner = branch(whole, ZIP, own=(b"zeros",), container=True)
     inner = inner.spoiled("nested_bomb", ExceptionCode.EXPANSION_LIMIT, announced=1, failed=1)
@@ -79,7 +79,7 @@ def nested_bomb(order: Order) -> Made:
 
 
 def deep_nesting(order: Order) -> Made:
-    """Zip in zip, twenty deep, with a findable text at each depth down to `LAST_TEXT`."""
+    """Build zip in zip, twenty deep, with a findable text at each depth down to `LAST_TEXT`."""
     inner: Made | None = None
     for depth in range(NESTED - 1, -1, -1):
         out = ZipWriter()
@@ -104,14 +104,14 @@ _SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 
 def _entities(word: str) -> str:
-    """A document type whose last entity would be 10⁹ words (the billion laughs)."""
+    """Return a document type whose last entity expands to 10⁹ words (the billion laughs)."""
     lines = [f'<!ENTITY e0 "{word} ">']
     lines += [f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, _LAUGHS + 1)]
     return "<!DOCTYPE root [\n" + "\n".join(lines) + "\n]>\n"
 
 
 def deep_html(order: Order) -> Made:
-    """Tens of thousands of elements inside one another around a paragraph that can be found."""
+    """Build tens of thousands of nested elements around a paragraph that can be found."""
     term = planted_token(order.dice)
     lines = prose().lines(order.dice, 500)
     data = f"<!DOCTYPE html>\n<html><body>{'<div>' * _DEEP}<p>{term}.</p>\n<p>{' '.join(lines)}</p>{'</div>' * _DEEP}</body></html>\n"
@@ -119,7 +119,7 @@ def deep_html(order: Order) -> Made:
 
 
 def wide_html(order: Order) -> Made:
-    """A tag with tens of thousands of attributes before a paragraph that can be found."""
+    """Build a tag with tens of thousands of attributes before a paragraph that can be found."""
     term = planted_token(order.dice)
     attributes = " ".join(f"a{n}=1" for n in range(order.dice.between(20_000, 25_000)))
     data = f"<!DOCTYPE html>\n<html><body><div {attributes}><p>{term}.</p></div></body></html>\n"
@@ -127,14 +127,14 @@ def wide_html(order: Order) -> Made:
 
 
 def deep_xml(order: Order) -> Made:
-    """The same in XML: read as plain text, because no tree of it is made."""
+    """Build nested elements in XML: read as plain text, because no tree of it is made."""
     term = planted_token(order.dice)
     data = f'<?xml version="1.0"?>\n{"<a>" * _DEEP}\n{term}.\n{"</a>" * _DEEP}\n'
     return leaf(data.encode(), "application/xml", terms=(term,)).spoiled("deep_xml")
 
 
 def entity_xml(order: Order) -> Made:
-    """Entities of entities; they are left as written."""
+    """Build entities of entities; readers leave them as written."""
     term = planted_token(order.dice)
     word = order.dice.pick(prose().plain)
     data = f'<?xml version="1.0"?>\n{_entities(word)}<root>\n{term}.\n&e{_LAUGHS};</root>\n'
@@ -142,7 +142,7 @@ def entity_xml(order: Order) -> Made:
 
 
 def entity_xlsx(order: Order) -> Made:
-    """A workbook whose shared strings are such entities (ECMA-376 forbids document types)."""
+    """Build a workbook whose shared strings are such entities (ECMA-376 forbids document types)."""
     book = f'<workbook xmlns="{_SHEET}" xmlns:r="{OFFICE}"><sheets><sheet name="Sheet1" sheetId="1" r:id="rId1"/></sheets></workbook>'
     sheet = (
         f'<worksheet xmlns="{_SHEET}"><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c></row></sheetData></worksheet>'
@@ -174,7 +174,7 @@ def entity_xlsx(order: Order) -> Made:
 
 
 def looped_pdf(order: Order) -> Made:
-    """A page tree that is its own child, and counts a thousand million pages."""
+    """Build a page tree that is its own child, and counts a thousand million pages."""
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [ 3 0 R 2 0 R 4 0 R ] /Count 1000000000 >>",
@@ -198,7 +198,7 @@ def looped_pdf(order: Order) -> Made:
 
 
 def nested_multiparts(order: Order) -> Made:
-    """Hundreds of multiparts inside one another; the innermost contains the text."""
+    """Build hundreds of nested multiparts; the innermost contains the text."""
     letter = replace(eml.single(replace(order, size=1200, terms=())), html=False, attachments=(), encoding="7bit")
     made = eml.write(letter).data
     head, _, body = made.partition(b"MIME-Version: 1.0\n")
@@ -222,7 +222,7 @@ def _spoiled(data: bytes, media_type: str, fault: str, code: ExceptionCode) -> M
 
 
 def corrupt_docx(order: Order) -> Made:
-    """A document whose text part is damaged in the middle; the package's directory is whole."""
+    """Build a document whose text part is damaged in the middle; the package's directory is whole."""
     good = _small(ooxml.build_docx, order, 5000).data
     start, packed = _part(good, b"word/document.xml")
     middle = start + packed // 2
@@ -231,20 +231,20 @@ def corrupt_docx(order: Order) -> Made:
 
 
 def _part(package: bytes, name: bytes) -> tuple[int, int]:
-    """Where a part's packed bytes begin, and how many there are."""
+    """Return the offset of a part's packed bytes and their number."""
     start = package.index(name) + len(name)
     return start, int.from_bytes(package[start - len(name) - 12 : start - len(name) - 8], "little")
 
 
 def truncated_docx(order: Order) -> Made:
-    """Cut in the middle of its text part: no directory, no main part."""
+    """Build a document that is cut in the middle of its text part: no directory, no main part."""
     good = _small(ooxml.build_docx, order, 5000).data
     start, packed = _part(good, b"word/document.xml")
     return _spoiled(good[: start + packed // 2], ooxml.DOCX, "truncated_docx", ExceptionCode.TRUNCATED)
 
 
 def flipped_xlsx(order: Order) -> Made:
-    """One bit of a sheet is another: its CRC does not match."""
+    """Build a workbook with one flipped bit in a sheet: its CRC does not match."""
     data = bytearray(_small(ooxml.build_xlsx, order, 6000).data)
     start, packed = _part(bytes(data), b"xl/worksheets/sheet1.xml")
     data[start + packed // 2 + order.dice.below(packed // 3)] ^= 1 << order.dice.below(8)
@@ -252,7 +252,7 @@ def flipped_xlsx(order: Order) -> Made:
 
 
 def docx_without_text(order: Order) -> Made:
-    """A package whose content types name a main part that is not in it."""
+    """Build a package whose content types name a main part that it lacks."""
     good = _small(ooxml.build_docx, order, 4000).data
     out = ZipWriter()
     at = 0
@@ -267,7 +267,8 @@ def docx_without_text(order: Order) -> Made:
 
 
 def truncated_pdf(order: Order) -> Made:
-    """Cut before its cross-reference table: readers find the pages by searching, and say that the end is missing."""
+    """Build a PDF that is cut before its cross-reference table: readers find the pages by searching, and report the
+    missing end."""
     good = _small(pdf.build, order, 9000)
     data = good.data[: good.data.rindex(b"xref\n", 0, good.data.rindex(b"startxref"))]
     made = branch(data, "application/pdf", own=(data,), pages=good.truth.pages)
@@ -275,7 +276,7 @@ def truncated_pdf(order: Order) -> Made:
 
 
 def flipped_pdf(order: Order) -> Made:
-    """One bit in the page tree is another: a page that it counts is not to be found."""
+    """Build a PDF with one flipped bit in the page tree: a counted page cannot be found."""
     good = _small(pdf.build, order, 9000)
     data = bytearray(good.data)
     data[data.index(b"/Kids [ ") + 8] ^= 0x40  # the first digit of a reference becomes a letter
@@ -284,23 +285,23 @@ def flipped_pdf(order: Order) -> Made:
 
 
 def truncated_jpg(order: Order) -> Made:
-    """The upper half of a picture."""
+    """Build the upper half of a picture."""
     good = _small(images.build_jpeg, order, 24_000).data
     return leaf(good[: len(good) // 2], "image/jpeg").spoiled("truncated_jpg", ExceptionCode.TRUNCATED)
 
 
 def docx_as_pdf(order: Order) -> Made:
-    """A sound Word document named .pdf: its bytes decide."""
+    """Build a sound Word document named .pdf: its bytes decide."""
     return ooxml.build_docx(order).spoiled("docx_as_pdf")
 
 
 def jpg_as_txt(order: Order) -> Made:
-    """A sound picture named .txt: its bytes decide."""
+    """Build a sound picture named .txt: its bytes decide."""
     return images.build_jpeg(order).spoiled("jpg_as_txt")
 
 
 def exe_as_doc(order: Order) -> Made:
-    """A program named .doc ([MS-DOS] and PE headers followed only by data): no parser reads programs."""
+    """Build a program named .doc ([MS-DOS] and PE headers followed only by data): no parser reads programs."""
     stub = b"MZ\x90\0\3\0\0\0\4\0\0\0\xff\xff\0\0\xb8" + bytes(7) + b"\x40" + bytes(35) + struct.pack("<L", 128)
     stub += bytes.fromhex("0e1fba0e00b409cd21b8014ccd21") + b"This program cannot be run in DOS mode.\r\r\n$"
     header = struct.pack("<4sHHLLLHH", b"PE\0\0", 0x14C, 1, 1_500_000_000, 0, 0, 224, 0x102)

@@ -34,9 +34,9 @@ HOSTILE_NAMES = (
 
 
 def truncated_zip(order: Order) -> Made:
-    """Cut in the middle of the fifth member's data: four whole members, no directory.
+    """Build a zip that is cut in the middle of the fifth member's data: four whole members, no directory.
 
-    None of the members is a zip itself: a reader that looks for a directory from the end would take a stored inner
+    None of the members is a zip itself: a reader that searches for a directory from the end would take a stored inner
     one's for the archive's."""
     out = ZipWriter()
     children = []
@@ -56,7 +56,7 @@ def truncated_zip(order: Order) -> Made:
 
 
 def flipped_zip(order: Order) -> Made:
-    """One bit of one stored member is another: its CRC does not match, the other members are whole."""
+    """Build a zip with one flipped bit in a stored member: its CRC does not match, the other members are whole."""
     out = ZipWriter()
     children: list[Placed] = []
     count = order.dice.between(3, 6)
@@ -78,7 +78,7 @@ def flipped_zip(order: Order) -> Made:
 
 
 def encrypted_zip(order: Order) -> Made:
-    """Every member under traditional encryption: none of them gets a row."""
+    """Build a zip with every member under traditional encryption: none of them gets a row."""
     out = ZipWriter()
     count = order.dice.between(2, 5)
     own = []
@@ -91,7 +91,8 @@ def encrypted_zip(order: Order) -> Made:
 
 
 def encrypted_7z(order: Order) -> Made:
-    """AES-256, its password `PASSWORD`; every other one hides the names too, and then nothing is announced."""
+    """Build a 7z under AES-256 with the password `PASSWORD`; every other one hides the names too, and then announces
+    nothing."""
     dice = order.dice
     hidden = dice.chance(0.5)
     count = dice.between(2, 5)
@@ -104,7 +105,8 @@ def encrypted_7z(order: Order) -> Made:
 
 
 def split_zip(order: Order) -> Made:
-    """The last of three volumes of a split archive, cut between two members; the others are missing (APPNOTE 8)."""
+    """Build the last of three volumes of a split archive, cut between two members; the others are missing (APPNOTE
+    8)."""
     out = ZipWriter()
     start = pieces = 0
     for number in range(4):
@@ -126,7 +128,7 @@ def split_zip(order: Order) -> Made:
 
 
 def split_7z(order: Order) -> Made:
-    """The first volume of a split 7z archive: its header is in a volume that is missing."""
+    """Build the first volume of a split 7z archive: its header is in a volume that is missing."""
     out = SevenZipWriter(mtime=_MTIME)
     out.add([f"minutes {number + 1}.txt" for number in range(4)], [text(order, 3000).data for _ in range(4)])
     data = out.finish()
@@ -136,7 +138,7 @@ def split_7z(order: Order) -> Made:
 
 
 def hostile_names(order: Order) -> Made:
-    """Members whose names may not be used as paths, and some that only look so."""
+    """Build members whose names may not be used as paths, and some that only look so."""
     out = ZipWriter()
     children = []
     for ordinal, name in enumerate(HOSTILE_NAMES):
@@ -153,18 +155,18 @@ _FOREIGN = b"!?*%&"  # no characters of base64
 
 
 def _letter(order: Order, attached: tuple[tuple[str, Made], ...]) -> eml.Letter:
-    """A plain message with these attachments and no terms."""
+    """Return a plain message with these attachments and no terms."""
     letter = eml.single(replace(order, size=1500, terms=()))
     return replace(letter, attachments=attached, html=False, encoding="7bit", terms=())
 
 
 def _encoded(data: bytes) -> int:
-    """Where the base64 of the last part begins."""
+    """Return the offset of the base64 of the last part."""
     return data.index(b"\n\n", data.rindex(b"Content-Transfer-Encoding: base64")) + 2
 
 
 def open_multipart(order: Order) -> Made:
-    """A message that ends without its closing boundary: whether more was to come is unknown."""
+    """Build a message that ends without its closing boundary: whether more was to come is unknown."""
     attached = (("notes.txt", text(order, 900)), ("figures.txt", text(order, 700)))
     data = eml.write(_letter(order, attached)).data
     cut = data.rindex(b"\n--=_m")
@@ -173,7 +175,8 @@ def open_multipart(order: Order) -> Made:
 
 
 def truncated_eml(order: Order) -> Made:
-    """Cut in the second attachment's base64, between two lines: what is there of it stays."""
+    """Build a message that is cut in the second attachment's base64, between two lines: the existing part of it
+    stays."""
     attached = (("notes.txt", text(order, 900)), ("scan.jpg", images.build_jpeg(replace(order, size=9000))))
     whole = eml.write(_letter(order, attached)).data
     kept = len(attached[1][1].data) // _LINE // 2
@@ -186,7 +189,8 @@ def truncated_eml(order: Order) -> Made:
 
 
 def broken_base64(order: Order) -> Made:
-    """Foreign characters among an attachment's base64: skipped by readers, and reported on the attachment."""
+    """Build an attachment with foreign characters in its base64: readers skip them, and report them on the
+    attachment."""
     good = text(order, 2500)
     data = eml.write(_letter(order, (("minutes.txt", good),))).data
     start = _encoded(data)
@@ -198,7 +202,7 @@ def broken_base64(order: Order) -> Made:
 
 
 def late_damage(order: Order) -> Made:
-    """Base64 whose first line was padded by mistake in the middle of what it encodes: bytes are missing behind it."""
+    """Build base64 with padding in the middle, then foreign characters: the attachment is cut there."""
     good = text(order, 2500)
     data = eml.write(_letter(order, (("minutes.txt", good),))).data
     start = _encoded(data)
@@ -211,7 +215,7 @@ def late_damage(order: Order) -> Made:
 
 
 def partial_message(order: Order) -> Made:
-    """The second of three parts of a message (RFC 2046, 5.2.2); the others are missing."""
+    """Build the second of three parts of a message (RFC 2046, 5.2.2); the others are missing."""
     letter = _letter(order, ())
     inside = base64_lines(order.dice.noise(2280))  # the middle of an attachment
     head = (
@@ -226,19 +230,20 @@ def partial_message(order: Order) -> Made:
 
 
 def headless_eml(order: Order) -> Made:
-    """What is left of a message whose header was lost: a text, whatever it is named."""
+    """Build a message without its header: a plain text, whatever its extension."""
     term = planted_token(order.dice)
     return text(order, 1800, (term,)).spoiled("headless_eml")
 
 
 def password_pst(order: Order) -> Made:
-    """A store that Outlook demands a password for. Other programs need none: everything is to be found, no
+    """Build a store that Outlook opens only with a password. Other programs need none: everything can be found, without
     exception."""
     return store.build(replace(order, size=30_000), "edbench").spoiled("password_pst")
 
 
 def padded_base64(order: Order) -> Made:
-    """Base64 in which every character is padded on its own: sound, and slow in readers that copy the rest for each."""
+    """Build base64 in which every character is padded separately: sound, but slow in readers that copy the rest for
+    each."""
     count = order.dice.between(25_000, 30_000)
     plain = leaf(b"A" * count, "text/plain")
     letter = _letter(order, (("a.txt", leaf(b"", "text/plain")),))

@@ -17,13 +17,13 @@ _SKIP_COMPRESSION = (b"\xff\xd8", b"GIF8", b"\x89PNG", b"PK\x03\x04", b"\x1f\x8b
 
 
 def stored_already(data: bytes) -> bool:
-    """Whether packing it again would gain nothing worth the time."""
+    """Return whether packing the data again would not reduce it enough."""
     return data.startswith(_SKIP_COMPRESSION)
 
 
 @dataclass(slots=True)
 class Members:
-    """Draws an archive's members one after the other until `target` packed bytes are reached."""
+    """Source of an archive's members, one after the other, until `target` packed bytes are reached."""
 
     order: Order
     target: int
@@ -47,7 +47,7 @@ class Members:
             put(self.path("txt"), self.order.child("txt", 0, 600))
 
     def path(self, fmt: str) -> str:
-        """A new path inside the archive."""
+        """Return a new path inside the archive."""
         dice = self.order.dice
         where = dice.pick(self.folders)
         stem, ext = file_stem(dice)[:70], EXTENSIONS.get(fmt, fmt)
@@ -59,7 +59,7 @@ class Members:
 
 
 def build_zip(order: Order) -> Made:
-    """A zip archive; one in three has directory entries."""
+    """Build a zip archive; one in three has directory entries."""
     out = ZipWriter(dos_time=order.dice.below(24) << 11, dos_date=0x4E21 + (order.dice.below(8) << 9))
     children: list[tuple[str, Made]] = []
     members = Members(order, order.size)
@@ -78,7 +78,7 @@ def build_zip(order: Order) -> Made:
 
 
 def tar_header(name: bytes, size: int, mtime: int, kind: bytes = b"0") -> bytes:
-    """A ustar header (POSIX.1-1988); `name` has at most 100 bytes."""
+    """Return a ustar header (POSIX.1-1988); `name` has at most 100 bytes."""
     mode = b"0000755\0" if kind == b"5" else b"0000644\0"
     fields = (
         name.ljust(100, b"\0"), mode, b"0001750\0", b"0001750\0", b"%011o\0" % size, b"%011o\0" % mtime, b" " * 8,
@@ -113,13 +113,13 @@ def _tar(order: Order, target: int) -> tuple[bytes, tuple[Placed, ...]]:
 
 
 def build_tar(order: Order) -> Made:
-    """A tar archive with directory entries."""
+    """Build a tar archive with directory entries."""
     data, children = _tar(order, order.size)
     return branch(data, "application/x-tar", children=children, container=True)
 
 
 def gzip_member(data: bytes, name: bytes, mtime: int) -> bytes:
-    """A gzip member (RFC 1952); without FNAME where `name` is empty."""
+    """Return a gzip member (RFC 1952); without FNAME where `name` is empty."""
     flags = 8 if name else 0
     head = struct.pack("<BBBBIBB", 0x1F, 0x8B, 8, flags, mtime, 0, 3)
     tail = struct.pack("<II", crc32(data), len(data) & 0xFFFFFFFF)
@@ -127,14 +127,14 @@ def gzip_member(data: bytes, name: bytes, mtime: int) -> bytes:
 
 
 def build_tgz(order: Order) -> Made:
-    """A gzipped tar archive: one item whose children are the tar's members."""
+    """Build a gzipped tar archive: one item whose children are the tar's members."""
     data, children = _tar(order, int(order.size * 1.1))
     packed = gzip_member(data, b"", 1_420_000_000 + order.dice.below(250_000_000))
     return branch(packed, "application/gzip", children=children, container=True)
 
 
 def build_gz(order: Order) -> Made:
-    """One gzipped text, table or mail store, with its name in the header."""
+    """Build one gzipped text, table or mail store, with its name in the header."""
     dice = order.dice
     fmt = "csv" if dice.chance(0.4) else "txt"
     made = order.child(fmt, 0, max(500, int(order.size * 2.15)))
@@ -150,7 +150,8 @@ _STORE = 0.06
 
 
 def build_zip_mail(order: Order) -> Made:
-    """A zip of loose messages, by folders; one message in seven carries a zip, so that there is zip in mail in zip."""
+    """Build a zip of loose messages, by folders; one message in seven carries a zip, so that there is zip in mail in
+    zip."""
     dice = order.dice
     out = ZipWriter(dos_time=dice.below(24) << 11, dos_date=0x4E21 + (dice.below(8) << 9))
     stores = [fmt for fmt in _STORES if fmt in order.maker.profile.formats]
@@ -173,7 +174,7 @@ def build_zip_mail(order: Order) -> Made:
 
 
 def _message(order: Order, number: int, left: int) -> Made:
-    """A message; now and then with a zip attached."""
+    """Build a message; now and then with a zip attached."""
     dice = order.dice
     part = order.part(number, min(left * 2, order.maker.size_of(dice, "eml", 2_000_000)))
     letter = eml.single(part)
@@ -190,7 +191,7 @@ _7Z_EPOCH = 1_420_000_000
 
 
 class _Blocks:
-    """Gathers files until a block is full; a file's place in the header follows from its block."""
+    """Collector of files until a block is full; a file's position in the header follows from its block."""
 
     def __init__(self, out: SevenZipWriter) -> None:
         self._out = out
@@ -200,7 +201,7 @@ class _Blocks:
         self.empty: list[tuple[str, Made]] = []
 
     def put(self, path: str, made: Made) -> int:
-        """Take a file; its packed bytes, about."""
+        """Add a file; return its approximate packed bytes."""
         if not made.data:
             self._out.add_empty(path)
             self.empty.append((path, made))
@@ -229,7 +230,7 @@ class _Blocks:
 
 
 def build_7z(order: Order) -> Made:
-    """A 7z archive; one in three has directory entries."""
+    """Build a 7z archive; one in three has directory entries."""
     dice = order.dice
     out = SevenZipWriter(mtime=_7Z_EPOCH + dice.below(250_000_000))
     members = Members(order, order.size)

@@ -30,7 +30,7 @@ class TableStream:
     places: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def put(self, position: int, data: bytes) -> None:
-        """One structure, at an even offset."""
+        """Add one structure, at an even offset."""
         self.raw.extend(bytes(len(self.raw) % 2))
         self.places[position] = (len(self.raw), len(data))
         self.raw += data
@@ -45,8 +45,8 @@ def information_block(
     flags: int = 0,
     key: int = 0,
 ) -> bytes:
-    """The file information block (2.5.1) of Word 97: `text` from and to, the stream's `size`, characters of the main
-    text; `key` is lKey (bytes of the encryption header)."""
+    """Return the file information block (2.5.1) of Word 97: `text` from and to, the stream's `size`, characters of the
+    main text; `key` is lKey (bytes of the encryption header)."""
     base = struct.pack(
         "<HHHHHHHIBBHHII", 0xA5EC, 0x00C1, 0, 0x0409, 0, _TABLE_1 | _EXTENDED | flags, 0x00BF, key, 0, 0, 0, 0, *text
     )
@@ -72,7 +72,7 @@ def formatting_pages(
 
 
 def _characters(start: int, end: int, pictures: Sequence[tuple[int, int]]) -> bytes:
-    """A page of characters (2.9.33): by default, and each picture's as what it stands for (2.6.1)."""
+    """Return a page of characters (2.9.33): default formatting, and each picture's (2.6.1)."""
     bounds, formats, stored = [start], [], b""
     for at, place in pictures:
         stored = struct.pack("<BHBHI", 9, 0x0855, 1, 0x6A03, place) + stored
@@ -85,7 +85,7 @@ def _characters(start: int, end: int, pictures: Sequence[tuple[int, int]]) -> by
 
 
 def piece_table(pieces: Sequence[tuple[int, int]]) -> bytes:
-    """A Clx (2.9.38) of pieces: characters, FcCompressed."""
+    """Return a Clx (2.9.38) of pieces: characters, FcCompressed."""
     bounds = [0]
     for count, _ in pieces:
         bounds.append(bounds[-1] + count)
@@ -127,30 +127,31 @@ _BLIPS = {JPEG: (0xF01D, 0x46A), PNG: (0xF01E, 0x6E0)}  # record and instance (2
 
 
 def atom(kind: int, data: bytes, instance: int = 0, version: int = 0) -> bytes:
-    """A record that holds no others."""
+    """Return a record that holds no others."""
     return struct.pack("<HHI", instance << 4 | version, kind, len(data)) + data
 
 
 def container(kind: int, *parts: bytes, instance: int = 0) -> bytes:
-    """A record of records."""
+    """Return a record of records."""
     return atom(kind, b"".join(parts), instance, 0xF)
 
 
 def blip(kind: int, data: bytes) -> bytes:
-    """A picture's record: the hash it is known by, a tag, the file as it is."""
+    """Return a picture's record: its hash, a tag, the unchanged file."""
     record, instance = _BLIPS[kind]
     return atom(record, hashlib.md5(data).digest() + b"\xff" + data, instance)
 
 
 def store_entry(kind: int, data: bytes, size: int, *, at: int = 0, inside: bytes = b"") -> bytes:
-    """An entry of the picture store (2.2.32) for a record of `size` bytes, which is at `at` of another stream or
+    """Return an entry of the picture store (2.2.32) for a record of `size` bytes, which is at `at` of another stream or
     `inside` the entry."""
     head = struct.pack("<BB16sHIIIBBBB", kind, kind, hashlib.md5(data).digest(), 0xFF, size, 1, at, 0, 0, 0, 0)
     return atom(0xF007, head + inside, kind, 2)
 
 
 def inline_picture(kind: int, data: bytes, number: int) -> bytes:
-    """A picture in a line of a Word document ([MS-DOC] 2.9.192): its frame, then an entry that holds the picture."""
+    """Return a picture in a line of a Word document ([MS-DOC] 2.9.192): its frame, then an entry that holds the
+    picture."""
     shape = container(
         0xF004,
         atom(0xF00A, struct.pack("<II", 1024 + number, 0x0A00), 75, 2),
@@ -168,7 +169,7 @@ CLASS = bytes.fromhex("0609020000000000c000000000000046")  # {00020906-0000-0000
 _FIXED = 11_000  # bytes of a document of one line
 _TEXT_MOST = 60_000  # a bigger document is one with pictures
 _PICTURE = 150_000  # bytes of one, about
-_MOST_PICTURES = 20  # what one page of formatting has room for
+_MOST_PICTURES = 20  # space of one page of formatting
 _PACKAGE_SHARE = 0.1  # of the documents that are big enough
 _PACKAGE = 40_000
 _PACKED = ("pdf", "txt", "jpg", "csv")
@@ -179,8 +180,8 @@ _OBJECT = "\x13 EMBED Package \x14\x01\x15\r"
 
 @dataclass(slots=True)
 class Text:
-    """The characters of a document as pieces; `ends` are the file offsets at which its paragraphs end, `pictures` those
-    of characters that stand for pictures, with the place of each in the stream Data."""
+    """Characters of a document as pieces; `ends` are the file offsets at which its paragraphs end, `pictures` those of
+    characters that represent pictures, with the place of each in the stream Data."""
 
     raw: bytearray = field(default_factory=bytearray)
     pictures: list[tuple[int, int]] = field(default_factory=list)
@@ -196,8 +197,8 @@ class Text:
         return sum(count for count, _ in self.pieces)
 
     def add(self, paragraphs: list[str], *, wide: bool) -> None:
-        """One piece: 8-bit characters (2.9.73) or UTF-16. It begins on a page of 512 bytes: two of different width
-        right after one another are one to some readers."""
+        """Add one piece: 8-bit characters (2.9.73) or UTF-16. It begins on a page of 512 bytes: some readers merge
+        adjacent pieces of different width."""
         self.raw.extend(bytes(-self.end % 512))
         start, width = self.end, 2 if wide else 1
         text = "".join([f"{paragraph}\r" for paragraph in paragraphs])
@@ -211,7 +212,7 @@ class Text:
 
 
 def streams(text: Text, *, header: bytes = b"", flags: int = 0) -> tuple[bytes, bytes]:
-    """The streams WordDocument and 1Table; `header` goes in front of the tables (encryption, 2.2.6)."""
+    """Return the streams WordDocument and 1Table; `header` goes in front of the tables (encryption, 2.2.6)."""
     table = TableStream(bytearray(header))
     pages, starts = formatting_pages(_TEXT_AT, text.ends, text.pictures)
     first_page = -(-text.end // 512)
@@ -231,7 +232,8 @@ def streams(text: Text, *, header: bytes = b"", flags: int = 0) -> tuple[bytes, 
 
 
 def build(order: Order) -> Made:
-    """A title and paragraphs, some in 8-bit, some in UTF-16 pieces; big documents have pictures, a few a package."""
+    """Build a title and paragraphs, some in 8-bit, some in UTF-16 pieces; big documents have pictures, a few a
+    package."""
     dice = order.dice
     room = max(400, order.size - _FIXED)
     carried: list[cfb.Storage] = []
@@ -259,7 +261,7 @@ def build(order: Order) -> Made:
 
 
 def _text(first: list[str], rest: list[str], packages: int, *, wide: bool) -> Text:
-    """Pieces of one width each: 8-bit as far as the characters allow and unless UTF-16 is asked for."""
+    """Divide the text into pieces of one width: 8-bit as far as the characters allow, unless UTF-16 is requested."""
     text = Text()
     text.add(first, wide=False)
     wide = wide or not _narrow("".join(rest))
@@ -274,7 +276,7 @@ def _text(first: list[str], rest: list[str], packages: int, *, wide: bool) -> Te
 
 
 def _narrow(text: str) -> bool:
-    """Whether every character is one byte in a piece of 8-bit text."""
+    """Return whether every character is one byte in a piece of 8-bit text."""
     try:
         text.encode("latin-1")
     except UnicodeEncodeError:
@@ -283,7 +285,7 @@ def _narrow(text: str) -> bool:
 
 
 def _package(order: Order, size: int, storages: list[cfb.Storage], children: list[tuple[str, Made]]) -> int:
-    """Add an embedded file of about so many bytes; returns how many they are."""
+    """Add an embedded file of about so many bytes; return its bytes."""
     fmt = order.dice.pick(_PACKED)
     made = order.child(fmt, 900, size)
     name = f"{prose().title(order.dice, 2)}.{fmt}"
@@ -293,7 +295,7 @@ def _package(order: Order, size: int, storages: list[cfb.Storage], children: lis
 
 
 def _pictures(order: Order, size: int, text: Text, children: list[tuple[str, Made]]) -> bytes:
-    """The stream Data: pictures of about so many bytes in all, each a paragraph at the end of the text."""
+    """Return the stream Data: pictures of about so many bytes in all, each a paragraph at the end of the text."""
     count = min(_MOST_PICTURES, 1 + size // _PICTURE) if size > 3_000 else 0
     pieces, place = [], 0
     if count:

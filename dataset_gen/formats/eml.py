@@ -24,7 +24,7 @@ _SMALLEST = 1500  # bytes of a message in a store
 
 @dataclass(slots=True, kw_only=True)
 class Letter:
-    """One message before it is written down."""
+    """One message, before it is encoded."""
 
     key: str
     sender: Someone
@@ -51,7 +51,7 @@ def mail_date(when: int) -> str:
 
 
 def _word(text: str) -> str:
-    """A header text as RFC 2047 wants it."""
+    """Encode a header text by RFC 2047."""
     if text.isascii():
         return text
     return f"=?utf-8?b?{base64.b64encode(text.encode()).decode()}?="
@@ -103,7 +103,7 @@ def _text_part(letter: Letter, text: str, subtype: str) -> bytes:
 
 
 def _file_part(name: str, made: Made, disposition: str, identifier: str = "") -> bytes:
-    """A base64 part with a file name (RFC 2231 where it is not ASCII)."""
+    """Return a base64 part with a file name (RFC 2231 where it is not ASCII)."""
     if name.isascii():
         shown, typed = f'filename="{name}"', f'; name="{name}"'
     else:
@@ -124,14 +124,14 @@ def _multipart(kind: str, boundary: str, parts: list[bytes]) -> bytes:
 
 
 def html_of(letter: Letter) -> str:
-    """The text as HTML, with the inline picture."""
+    """Return the text as HTML, with the inline picture."""
     paragraphs = "".join(f"<p>{part.replace('>', '&gt;')}</p>\n" for part in letter.body.split("\n\n"))
     picture = f'<img src="cid:picture@{letter.message_id}" alt="">\n' if letter.picture else ""
     return f"<html><head><title>{letter.subject}</title></head><body>\n{paragraphs}{picture}</body></html>\n"
 
 
 def _body(letter: Letter, tag: str) -> bytes:
-    """The text; with HTML as its alternative, and the HTML with its picture."""
+    """Return the text; with HTML as its alternative, and the HTML with its picture."""
     plain = _text_part(letter, letter.body, "plain")
     if not letter.html:
         return plain
@@ -143,7 +143,7 @@ def _body(letter: Letter, tag: str) -> bytes:
 
 
 def _notification(letter: Letter, *, crlf: bool) -> Made:
-    """The part of a read receipt that programs read (RFC 8098, 3.1)."""
+    """Build the part of a read receipt that programs read (RFC 8098, 3.1)."""
     text = (
         f"Reporting-UA: mail.example; Example Mail 9.2\nFinal-Recipient: rfc822;{letter.sender.address}\n"
         f"Original-Message-ID: <{letter.references[-1]}>\n"
@@ -154,7 +154,7 @@ def _notification(letter: Letter, *, crlf: bool) -> Made:
 
 
 def write(letter: Letter, *, crlf: bool = False) -> Made:
-    """The message; `crlf` for files as mail programs save them, LF as in mail stores."""
+    """Build the message; `crlf` for files as mail programs save them, LF as in mail stores."""
     tag = letter.message_id.partition("@")[0]
     children: list[tuple[str, Made]] = [] if letter.picture is None else [("image001.jpg", letter.picture)]
     children += letter.attachments
@@ -184,12 +184,12 @@ def write(letter: Letter, *, crlf: bool = False) -> Made:
 
 
 def build(order: Order) -> Made:
-    """A message on its own, outside any thread."""
+    """Build a message on its own, outside any thread."""
     return write(single(order))
 
 
 def single(order: Order) -> Letter:
-    """The letter of `build`: a note, with an attachment for what is left of the size."""
+    """Return the letter of `build`: a note, with an attachment for the rest of the size."""
     dice = order.dice
     characters = min(order.size, dice.between(300, 3000))
     rest = int((order.size - characters * 1.1 - 800) / 1.37)
@@ -237,7 +237,7 @@ class Formed:
     terms: tuple[str, ...]
 
     def own(self) -> tuple[bytes, ...]:
-        """The message's own content, children left out (for `Truth.content`)."""
+        """Return the message's own content without its children (for `Truth.content`)."""
         form = self.form
         people = (form.sender, *form.to, *form.cc)
         fields = [form.message_id, str(form.sent), form.subject, *form.references]
@@ -245,7 +245,7 @@ class Formed:
         return ("\n".join(fields).encode(), (form.plain or "").encode(), (form.html or "").encode())
 
     def message(self) -> Made:
-        """The message in canonical form, as an item."""
+        """Build the message in canonical form, as an item."""
         return branch(
             write_message(self.form),
             MEDIA_TYPE,
@@ -257,7 +257,7 @@ class Formed:
 
 
 def formed(letter: Letter) -> Formed:
-    """A letter's fields and children."""
+    """Return a letter's fields and children."""
     children: list[tuple[str, Made]] = [] if letter.picture is None else [("image001.jpg", letter.picture)]
     attachments = [
         MailAttachment(name=name, data=made.data, media_type="image/jpeg", content_id=f"picture@{letter.message_id}")
@@ -290,5 +290,5 @@ def formed(letter: Letter) -> Formed:
 
 
 def _declared(made: Made) -> str:
-    """The media type that a sender states of an attachment."""
+    """Return the media type that a sender declares for an attachment."""
     return made.truth.media_type if made.data else "application/octet-stream"

@@ -1,4 +1,4 @@
-"""Office documents under a password ([MS-OFFCRYPTO]), which is `PASSWORD`: they are whole and can be opened with it.
+"""Office documents under the password `PASSWORD` ([MS-OFFCRYPTO]): they are whole and can be opened with it.
 
 docx and xlsx: standard encryption (2.3.4.5), the package under AES-128 in a compound file. doc: RC4 (2.3.6), the text
 and its tables under a cipher of 40 bits, as Word 97 to 2003 wrote them."""
@@ -33,12 +33,12 @@ _FLAG_ENCRYPTED = 0x0100
 
 
 def encrypted_docx(order: Order) -> Made:
-    """A Word document that cannot be read without the password."""
+    """Build a Word document that cannot be read without the password."""
     return _package(order, ooxml.build_docx(replace(order, size=4000, terms=())), "encrypted_docx")
 
 
 def encrypted_xlsx(order: Order) -> Made:
-    """A workbook that cannot be read without the password."""
+    """Build a workbook that cannot be read without the password."""
     return _package(order, ooxml.build_xlsx(replace(order, size=4000, terms=())), "encrypted_xlsx")
 
 
@@ -51,7 +51,7 @@ def _package(order: Order, made: Made, fault: str) -> Made:
 
 
 def _standard(dice: Dice, data: bytes) -> tuple[bytes, bytes]:
-    """The streams EncryptionInfo and EncryptedPackage."""
+    """Return the streams EncryptionInfo and EncryptedPackage."""
     salt, verifier = Dice(dice.below(_SALTS)).noise(16), dice.noise(16)
     key = _standard_key(salt)
     header = struct.pack("<IIIIIIII", 0x24, 0, 0x660E, 0x8004, 128, 0x18, 0, 0)
@@ -82,7 +82,7 @@ def _rc4(key: bytes, data: bytes) -> bytes:
 
 
 def _data_spaces() -> cfb.Storage:
-    """What declares the package as encrypted as a whole (2.1)."""
+    """Return the storage that declares the whole package as encrypted (2.1)."""
     reference = struct.pack("<II", 1, 0) + _padded("EncryptedPackage") + _padded("StrongEncryptionDataSpace")
     streams = {
         "Version": _padded("Microsoft.Container.DataSpaces") + struct.pack("<HHHHHH", 1, 0, 1, 0, 1, 0),
@@ -99,13 +99,13 @@ def _data_spaces() -> cfb.Storage:
 
 
 def _padded(text: str) -> bytes:
-    """A UNICODE-LP-P4 string (2.1.2)."""
+    """Return a UNICODE-LP-P4 string (2.1.2)."""
     raw = text.encode("utf-16-le")
     return struct.pack("<I", len(raw)) + raw + bytes(-len(raw) % 4)
 
 
 def encrypted_doc(order: Order) -> Made:
-    """A document of Word 97 to 2003 that cannot be read without the password."""
+    """Build a document of Word 97 to 2003 that cannot be read without the password."""
     dice = order.dice
     text = doc.Text()
     title = prose().title(dice)

@@ -40,7 +40,8 @@ def rational_tag(tag: int, *values: tuple[int, int]) -> Entry:
 
 
 def directory(entries: list[Entry], at: int, following: int = 0) -> bytes:
-    """The directory at offset `at`, followed by its long values; `following` is the offset of the next directory."""
+    """Return the directory at offset `at`, followed by its long values; `following` is the offset of the next
+    directory."""
     entries = sorted(entries)
     place = at + 2 + 12 * len(entries) + 4
     head, tail = [struct.pack("<H", len(entries))], []
@@ -72,7 +73,7 @@ def _coordinate(dice: Dice, most: int, references: str) -> list[Entry]:
 
 
 def exif(dice: Dice, width: int, height: int) -> bytes:
-    """An Exif block without the marker in front: a TIFF header and two or three directories."""
+    """Return an Exif block without the marker in front: a TIFF header and two or three directories."""
     make, model = dice.pick(_CAMERAS)
     when = f"20{dice.between(12, 23)}:{dice.between(1, 12):02d}:{dice.between(1, 28):02d} "
     when += f"{dice.below(24):02d}:{dice.below(60):02d}:{dice.below(60):02d}"
@@ -105,7 +106,7 @@ def exif(dice: Dice, width: int, height: int) -> bytes:
 
 
 def _assembled(main: list[Entry], shot: list[Entry], place: list[Entry]) -> bytes:
-    """The directories one after the other, their offsets filled in."""
+    """Return the directories one after the other, their offsets filled in."""
     shot_at = 8 + len(directory(main, 8))
     second = directory(shot, shot_at)
     place_at = shot_at + len(second)
@@ -144,7 +145,7 @@ def _codes(counts: bytes, values: bytes) -> Codes:
 
 
 def _block(dice: Dice, dc: Codes, ac: Codes, step: int, pairs: int) -> tuple[int, int]:
-    """Bits, and how many, of one block whose DC differs by `step` from its neighbour's."""
+    """Return the bits, and their number, of one block whose DC differs by `step` from its neighbour's."""
     size = abs(step).bit_length()
     bits, length = dc[size]
     if size:
@@ -164,7 +165,7 @@ def _block(dice: Dice, dc: Codes, ac: Codes, step: int, pairs: int) -> tuple[int
 
 
 def _jpeg_row(dice: Dice, dc: Codes, ac: Codes) -> bytes:
-    """One restart interval: `_UNITS` units of three blocks, padded with ones, 0xFF stuffed."""
+    """Return one restart interval: `_UNITS` units of three blocks, padded with ones, 0xFF stuffed."""
     bits = length = 0
     level = 0
     for _ in range(_UNITS):
@@ -193,7 +194,7 @@ def _segment(marker: int, data: bytes) -> bytes:
 
 @functools.cache
 def _tables() -> tuple[bytes, bytes]:
-    """The segments before and behind the frame header, which is the only one that differs."""
+    """Return the segments before and after the frame header, the only segment that differs."""
     return (
         _segment(0xDB, b"\0" + bytes([3] + [8] * 63)),
         b"".join(
@@ -215,7 +216,8 @@ def _headers(height: int, marks: bytes) -> bytes:
 
 
 def picture(dice: Dice, size: int, marks: bytes = b"") -> tuple[bytes, int]:
-    """A picture `WIDTH` pixels wide of about that many bytes, and its height; `marks` are segments of its head."""
+    """Return a picture `WIDTH` pixels wide of about that many bytes, and its height; `marks` are segments of its
+    head."""
     pool = _jpeg_rows()
     top = len(pool)
     parts: list[bytes] = []
@@ -234,7 +236,8 @@ def picture(dice: Dice, size: int, marks: bytes = b"") -> tuple[bytes, int]:
 
 
 def build_jpeg(order: Order) -> Made:
-    """A picture 640 pixels wide and as high as the bytes wanted need; half of them as a camera leaves them, with Exif."""
+    """Build a picture 640 pixels wide, as high as the requested size needs; half of them have Exif, as from a
+    camera."""
     dice = order.dice
     comment = _segment(0xFE, b"edbench %016x" % dice.below(1 << 62))
     if order.size > 3000 and dice.chance(0.5):
@@ -288,7 +291,7 @@ def _fax_rows() -> tuple[bytes, ...]:
 
 
 def _fax(dice: Dice, size: int) -> tuple[list[Entry], bytes]:
-    """The tags of a page and its strip."""
+    """Return the tags of a page and its strip."""
     pool = _fax_rows()
     draw, top = dice.random, len(pool)
     average = sum(map(len, pool)) // top
@@ -302,7 +305,7 @@ def _colour(dice: Dice, size: int) -> tuple[list[Entry], bytes]:
 
 
 def _tags(width: int, height: int, bits: tuple[int, ...], compression: int, photometric: int) -> list[Entry]:
-    """What describes a page of one strip."""
+    """Return the tags of a page of one strip."""
     return [
         long_tag(256, width),
         long_tag(257, height),
@@ -315,7 +318,7 @@ def _tags(width: int, height: int, bits: tuple[int, ...], compression: int, phot
 
 
 def build_tiff(order: Order) -> Made:
-    """As many pages as the bytes wanted need: a fax, a scanned letter, now and then a colour photograph."""
+    """Build as many pages as the requested size needs: a fax, a scanned letter, now and then a colour photograph."""
     dice = order.dice
     colour = order.size > 20_000 and dice.chance(0.3)
     page_bytes = _COLOUR_BYTES if colour else _PAGE_BYTES
@@ -372,7 +375,7 @@ _KEEP_SEVEN_BITS = bytes(i & 0x7F for i in range(256))
 
 
 def build_gif(order: Order) -> Made:
-    """A noisy picture with a palette of 128 colours."""
+    """Build a noisy picture with a palette of 128 colours."""
     height = max(1, min(60_000, (order.size - 420) // (_RUN + 2)))
     palette = order.dice.noise(3 * 128)
     pixels = order.dice.noise(height * _RUN).translate(_KEEP_SEVEN_BITS)
@@ -398,7 +401,7 @@ _BMP_BLOCK = 8  # rows drawn at a time
 
 
 def build_bmp(order: Order) -> Made:
-    """A screenshot: blocks of flat rows, and of noisy ones."""
+    """Build a screenshot: blocks of flat rows, and of noisy ones."""
     dice = order.dice
     height = max(1, (order.size - _BMP_HEAD) // _BMP_ROW)
     rows: list[bytes] = []
@@ -428,7 +431,7 @@ _CODES: _Bits = [
 
 @functools.cache
 def _webp_header(height: int) -> tuple[int, int]:
-    """What comes before the pixels, as a number and its bits."""
+    """Return the bits that precede the pixels: their value as a number, and how many there are."""
     value = length = 0
     for part, bits in [(0x2F, 8), (_WEBP_WIDTH - 1, 14), (height - 1, 14), (0, 1), (0, 3), *_CODES]:
         value |= part << length
@@ -437,7 +440,7 @@ def _webp_header(height: int) -> tuple[int, int]:
 
 
 def build_webp(order: Order) -> Made:
-    """A picture of noise, as wide as a preview."""
+    """Build a picture of noise, as wide as a preview."""
     height = max(1, min(_WEBP_MOST, (order.size - 80) // (_WEBP_WIDTH * 3)))
     value, length = _webp_header(height)
     noise = order.dice.noise(_WEBP_WIDTH * height * 3 + 1)
@@ -470,7 +473,7 @@ def _svg_boxes() -> RecordPool:
 
 
 def build_svg(order: Order) -> Made:
-    """A diagram; the terms are in the first boxes."""
+    """Build a diagram; the terms are in the first boxes."""
     dice = order.dice
     head = (
         '<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2100 1300">\n'

@@ -25,7 +25,7 @@ _TO_1601 = 11_644_473_600  # seconds between 1601-01-01 and 1970-01-01
 
 
 def guid(text: str) -> bytes:
-    """A GUID as stored on disk: the first three fields little-endian."""
+    """Return a GUID as stored on disk: the first three fields little-endian."""
     a, b, c, d, e = text.split("-")
     return struct.pack("<IHH", int(a, 16), int(b, 16), int(c, 16)) + bytes.fromhex(d + e)
 
@@ -78,7 +78,8 @@ def from_filetime(value: int) -> int:
 
 
 def crc(data: bytes | bytearray | memoryview) -> int:
-    """The CRC of [MS-OXRTFCP] 3.1.3.2 and [MS-PST] 5.3: CRC-32 that neither starts nor ends with inverted bits."""
+    """Return the CRC of [MS-OXRTFCP] 3.1.3.2 and [MS-PST] 5.3: CRC-32 that neither starts nor ends with inverted
+    bits."""
     return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
@@ -90,13 +91,13 @@ class Names:
     numbers: dict[tuple[bytes, int | str], int] = field(default_factory=dict)
 
     def tag(self, named: Named) -> int:
-        """The tag under which the property's value is stored."""
+        """Return the tag under which the property's value is stored."""
         number = self.numbers.setdefault((named.set, named.name), len(self.numbers))
         return (0x8000 + number) << 16 | named.type
 
     def map(self, buckets: int) -> dict[int, bytes]:
-        """The map by number of its properties: other property sets than the two well-known, entries, strings, and the
-        entries again by hash."""
+        """Return the map by number of its properties: other property sets than the two well-known, entries, strings,
+        and the entries again by hash."""
         sets = [PS_MAPI, PS_PUBLIC_STRINGS]
         entries, strings = bytearray(), bytearray()
         hashed: dict[int, bytes] = {}
@@ -118,7 +119,7 @@ class Names:
 
 @functools.lru_cache(maxsize=4096)
 def one_off(name: str, address: str) -> bytes:
-    """The entry identifier of a person in no address book ([MS-OXCDATA] 2.2.5.1)."""
+    """Return the entry identifier of a person in no address book ([MS-OXCDATA] 2.2.5.1)."""
     head = bytes(4) + bytes.fromhex("812b1fa4bea310199d6e00dd010f5402") + b"\0\0\x01\x80"
     return head + f"{name}\0SMTP\0{address}\0".encode("utf-16-le", "replace")
 
@@ -157,7 +158,7 @@ NamedProperties: TypeAlias = Mapping[Named, Value]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What an item has in addition to the fields of its mail."""
+    """Properties of an item in addition to those of its mail."""
 
     message_class: str = "IPM.Note"
     properties: Mapping[int, Value] = field(default_factory=dict)  # these go over those of the mail
@@ -169,7 +170,7 @@ RECEIPT = "REPORT.IPM.Note.IPNRN"  # the class of read receipts
 
 
 def message_of(form: MailForm, details: Details = NOTE) -> Message:
-    """The mail as an item; messages in it are notes."""
+    """Return the mail as an item; messages in it are notes."""
     return Message(
         properties={**properties_of(form, details.message_class, _headers(form)), **details.properties},
         named={_MAILER: "Example Mail 9.2", **details.named},
@@ -182,18 +183,18 @@ def message_of(form: MailForm, details: Details = NOTE) -> Message:
 
 
 def _headers(form: MailForm) -> str:
-    """The header of the mail, without that of its body."""
+    """Return the header of the mail, without that of its body."""
     alone = write_message(replace(form, plain=None, html=None, attachments=()))
     return f"{alone[: alone.rindex(b'Content-Type:')].decode()}X-Mailer: Example Mail 9.2\n\n"
 
 
 def crlf(text: str) -> str:
-    """A text with the line ends of MAPI."""
+    """Return a text with the line ends of MAPI."""
     return text.replace("\n", "\r\n")
 
 
 def properties_of(form: MailForm, message_class: str, headers: str | None = None) -> Properties:
-    """The properties of the mail itself; `headers` as they came over the wire."""
+    """Return the properties of the mail itself; `headers` as they came over the wire."""
     out: Properties = {
         MESSAGE_CLASS: message_class,
         0x0FFE0003: 5,  # ObjectType: message
@@ -272,12 +273,12 @@ def _person(person: Address, name: int, kind: int, address: int, smtp: int, entr
 
 
 def search_key(address: str) -> bytes:
-    """The key that is equal for the same person."""
+    """Return the key that is equal for the same person."""
     return f"SMTP:{address.upper()}\0".encode("utf-8", "replace")
 
 
 def recipients(form: MailForm) -> Iterable[Properties]:
-    """One row a recipient, To first, Bcc last ([MS-OXOMSG] 2.2.3)."""
+    """Yield one row a recipient, To first, Bcc last ([MS-OXOMSG] 2.2.3)."""
     row = 0
     for kind, people in enumerate((form.to, form.cc, form.bcc), 1):
         for person in people:
@@ -294,7 +295,7 @@ def recipients(form: MailForm) -> Iterable[Properties]:
 
 
 def attachment_properties(attachment: MailAttachment, number: int) -> Properties:
-    """One attachment, without the message that it may be; `number` is its place ([MS-OXCMSG] 2.2.2)."""
+    """Return the properties of an attachment, without those of a message; `number` is its place ([MS-OXCMSG] 2.2.2)."""
     out: Properties = {
         0x0E210003: number,  # AttachNumber
         0x37050003: _BY_VALUE if attachment.message is None else _EMBEDDED,
@@ -321,7 +322,7 @@ def attachment_properties(attachment: MailAttachment, number: int) -> Properties
 
 
 def short(name: str) -> str:
-    """A name as DOS had it, eight characters and three."""
+    """Return the name in DOS form, eight characters and three."""
     stem, _, extension = name.rpartition(".") if "." in name else (name, "", "")
     plain = [
         "".join(c for c in part.upper() if c.isascii() and (c.isalnum() or c in "_-")) for part in (stem, extension)
@@ -350,7 +351,7 @@ _HEAD = (
 
 
 def from_plain(text: str) -> bytes:
-    """A plain text (LF at line ends) as an RTF document."""
+    """Return a plain text (LF at line ends) as an RTF document."""
     escaped = text.replace("\\", "\\\\").replace("{", "\\{").replace("}", "\\}")
     return (_HEAD + escaped.replace("\n", "\\par\r\n") + "}").encode("ascii", RTF_UNICODE)
 
@@ -370,14 +371,14 @@ codecs.register_error(RTF_UNICODE, _by_unicode)
 
 
 def compress(data: bytes) -> bytes:
-    """The compressed stream with its header: sizes, LZFu, CRC (2.1.3.1)."""
+    """Return the compressed stream with its header: sizes, LZFu, CRC (2.1.3.1)."""
     body = _tokens(data)
     return struct.pack("<II4sI", len(body) + 12, len(data), b"LZFu", crc(body)) + body
 
 
 def _tokens(data: bytes) -> bytes:
-    """Literals and references, eight to a run after a byte whose bits distinguish them; a reference to the place that
-    is written next ends it (2.2)."""
+    """Yield literals and references, eight to a run after a byte whose bits distinguish them; a reference to the next
+    place to be written is the end (2.2)."""
     buffer = _PRELOADED + data
     latest = _PLACES.copy()  # the latest place of three bytes
     at, end = len(_PRELOADED), len(buffer)
@@ -404,8 +405,7 @@ def _tokens(data: bytes) -> bytes:
 
 
 def _match(buffer: bytes, latest: dict[bytes, int], at: int, end: int) -> tuple[int, int]:
-    """The latest place of the bytes that come next, and the number of equal ones; 0 if they are not in the
-    dictionary."""
+    """Return the latest place of the next bytes in the dictionary, and the number of equal ones; 0 if there is none."""
     start = latest.get(buffer[at : at + _SHORTEST], -1)
     if start < 0 or at - start > _DICTIONARY - _LONGEST or at + _SHORTEST > end:
         return 0, 0

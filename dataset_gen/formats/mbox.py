@@ -18,7 +18,7 @@ _FOLD = 75  # octets of a line
 
 
 def _folded(line: str) -> str:
-    """The line, broken where it is long: a line break and a blank (RFC 5545, 3.1). Breaks fall between characters."""
+    """Fold a long line: a line break and a blank (RFC 5545, 3.1). Breaks fall between characters."""
     if len(line) <= _FOLD:
         return line
     step = _FOLD - 1
@@ -59,7 +59,7 @@ def _card(dice: Dice, person: Someone) -> list[str]:
 
 
 def build_vcf(order: Order) -> Made:
-    """One contact or an address book; some have a photo inline."""
+    """Build one contact or an address book; some have a photo inline."""
     dice = order.dice
     people = everyone()
     lines: list[str] = []
@@ -100,7 +100,7 @@ def _event(dice: Dice, number: int, stamp: str) -> list[str]:
 
 
 def build_ics(order: Order) -> Made:
-    """One invitation or a calendar; a few have a file inline."""
+    """Build one invitation or a calendar; a few have a file inline."""
     dice = order.dice
     stamp = f"2021{dice.between(1, 12):02d}{dice.between(1, 28):02d}T090000Z"
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Edbench//Corpus//EN", "METHOD:PUBLISH"]
@@ -151,7 +151,7 @@ def write_store(letters: Iterable[Letter], put: Callable[[bytes], object]) -> Tr
 
 
 def build(order: Order) -> Made:
-    """A small store of messages on their own."""
+    """Build a small store of messages on their own."""
     pieces: list[bytes] = []
     truth = write_store(notes(order), pieces.append)
     return Made(b"".join(pieces), truth)

@@ -1,4 +1,4 @@
-"""A little sound and film: WAV (PCM), MP3 (ISO/IEC 11172-3 frames behind an ID3v2 tag), MP4 (ISO/IEC 14496-12).
+"""Short sound and film: WAV (PCM), MP3 (ISO/IEC 11172-3 frames after an ID3v2 tag), MP4 (ISO/IEC 14496-12).
 
 The samples are noise: no reader of this pipeline decodes them, and players show noise. Items of these types have no
 text, which the pipeline reports as `unsupported`."""
@@ -18,7 +18,7 @@ _RATE = 8000  # samples a second of a voice memo
 
 
 def _recorded(data: bytes, media_type: str) -> Made:
-    """A leaf without text, and the exception for it."""
+    """Build a leaf without text, with the exception for it."""
     made = leaf(data, media_type)
     return Made(data, replace(made.truth, exceptions=(ExceptionCode.UNSUPPORTED.value,)))
 
@@ -29,7 +29,7 @@ def _samples(dice: Dice, count: int) -> bytes:
 
 
 def build_wav(order: Order) -> Made:
-    """A voice memo: one channel of 16 bits."""
+    """Build a voice memo: one channel of 16 bits."""
     samples = _samples(order.dice, max(2, order.size - 44) & ~1)
     form = struct.pack("<HHIIHH", 1, 1, _RATE, _RATE * 2, 2, 16)
     chunks = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(samples)) + samples
@@ -37,13 +37,13 @@ def build_wav(order: Order) -> Made:
 
 
 def _id3_text(frame: bytes, value: str) -> bytes:
-    """A text frame of ID3v2.3 (section 4.2) in ISO 8859-1."""
+    """Return a text frame of ID3v2.3 (section 4.2) in ISO 8859-1."""
     data = b"\0" + value.encode("latin-1", "replace")
     return frame + struct.pack(">IH", len(data), 0) + data
 
 
 def build_mp3(order: Order) -> Made:
-    """A recording of 128 kbit a second with a title."""
+    """Build a recording of 128 kbit a second with a title."""
     dice = order.dice
     frames = _id3_text(b"TIT2", prose().title(dice)) + _id3_text(b"TPE1", f"Speaker {dice.below(400)}")
     size = bytes((len(frames) >> shift) & 0x7F for shift in (21, 14, 7, 0))
@@ -68,7 +68,7 @@ _SHOWN = 1_000  # units a second
 
 
 def _track(seconds: int, offset: int, size: int) -> bytes:
-    """One track of sound whose samples, one a second, are in one chunk."""
+    """Return one track of sound whose samples, one a second, are in one chunk."""
     entry = _box(b"sowt", bytes(6), struct.pack(">H8xHHHHI", 1, 1, 16, 0, 0, _RATE << 16))
     each = max(1, size // seconds)
     table = _box(
@@ -99,12 +99,12 @@ def _track(seconds: int, offset: int, size: int) -> bytes:
 
 
 def build_mp4(order: Order) -> Made:
-    """A film: brand, index, then the samples."""
+    """Build a film: brand, index, then the samples."""
     return _film(order, b"isom", b"isomiso2mp41", "video/mp4")
 
 
 def build_m4a(order: Order) -> Made:
-    """A voice memo as telephones make them."""
+    """Build a voice memo as telephones make them."""
     return _film(order, b"M4A ", b"M4A mp42isom", "audio/mp4")
 
 

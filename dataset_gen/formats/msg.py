@@ -34,7 +34,7 @@ _NAME_STREAMS = 0x1F
 
 
 def write_item(message: mapi.Message) -> bytes:
-    """The file. Raises ValueError for a property type that is not known here."""
+    """Return the file. Raises ValueError for a property type that is not known here."""
     names = mapi.Names()
     root = Storage(clsid=_CLASS)
     _fill(root, message, names, top=True)
@@ -44,7 +44,7 @@ def write_item(message: mapi.Message) -> bytes:
 
 
 def _fill(storage: Storage, message: mapi.Message, names: mapi.Names, *, top: bool) -> None:
-    """A message's properties, recipients and attachments (2.2, 2.4.1.1, 2.4.1.2)."""
+    """Add a message's properties, recipients and attachments (2.2, 2.4.1.1, 2.4.1.2)."""
     recipients, attachments = len(message.recipients), len(message.attachments)
     head = struct.pack("<8xIIII", recipients, attachments, recipients, attachments) + (bytes(8) if top else b"")
     named = {names.tag(name): value for name, value in message.named.items()}
@@ -71,7 +71,7 @@ def _attach(storage: Storage, attachment: mapi.Attachment, names: mapi.Names) ->
 
 
 def _put(storage: Storage, head: bytes, properties: mapi.Properties) -> None:
-    """The property stream, and a stream for each value that has not its place in it (2.4.2)."""
+    """Add the property stream, and a stream for each value that is not stored in it (2.4.2)."""
     out = [head]
     streams = storage.streams
     for tag, value in properties.items():
@@ -86,8 +86,9 @@ def _put(storage: Storage, head: bytes, properties: mapi.Properties) -> None:
 
 
 def _variable(tag: int, value: mapi.Value, streams: dict[str, bytes]) -> tuple[bytes, int]:
-    """A value's stream and the size stated of it: a string's has its terminator counted, which is not stored. The
-    strings of a multiple one go into streams of their own (2.1.4.2)."""
+    """Return a value's stream and its stated size, which counts a string's terminator although it is not stored.
+
+    The strings of a multiple value have streams of their own (2.1.4.2)."""
     kind = tag & 0xFFFF
     if kind == mapi.STRING and isinstance(value, str):
         data = value.encode("utf-16-le", "replace")
@@ -103,7 +104,7 @@ def _variable(tag: int, value: mapi.Value, streams: dict[str, bytes]) -> tuple[b
 
 
 FIXED_BYTES = 17_000  # of a note without text and attachments: streams are small and many
-_RICH = 24  # of 256 letters in plain text, so many have their text as RTF too
+_RICH = 24  # number of letters with RTF text, of 256 in plain text
 _LONGEST_RICH = 6000  # characters
 _CATEGORIES = mapi.Named(mapi.PS_PUBLIC_STRINGS, "Keywords", mapi.MANY_STRING)
 _ROOMS = ("Room 1.12", "Room 2.07", "Board room", "Canteen", "Conference call", "")
@@ -111,7 +112,7 @@ _LABELS = ("Follow up", "Client matter", "Internal", "Budget")
 
 
 def write(letter: Letter) -> Made:
-    """A letter as a file of its own; the forwarded message is an item in the item."""
+    """Build a letter as a file of its own; the forwarded message is an item in the item."""
     mail = formed(letter)
     return _made(
         mail, mapi.Details(message_class=mapi.RECEIPT, properties=_report(mail.form)) if letter.receipt else mapi.NOTE
@@ -131,7 +132,7 @@ def _made(mail: Formed, details: mapi.Details = mapi.NOTE) -> Made:
 
 
 def _with_rich_text(form: MailForm, details: mapi.Details) -> mapi.Details:
-    """Some letters in plain text also have an RTF rendition, as Outlook writes it."""
+    """Return details with an RTF rendition for some letters in plain text, as Outlook writes it."""
     if form.html is not None or form.plain is None or len(form.plain) > _LONGEST_RICH:
         return details
     if hashlib.sha256(form.message_id.encode()).digest()[1] >= _RICH:
@@ -144,7 +145,7 @@ def _with_rich_text(form: MailForm, details: mapi.Details) -> mapi.Details:
 
 
 def build(order: Order) -> Made:
-    """An item on its own: mostly a note, with attachments for what is left of the size or a message in it."""
+    """Build an item on its own: mostly a note, with attachments for the rest of the size or a message in it."""
     dice = order.dice
     draw = dice.random()
     if draw < 0.2 and order.size < 4 * FIXED_BYTES:
@@ -161,7 +162,7 @@ def build(order: Order) -> Made:
 
 
 def _other(order: Order, kind: Callable[[Formed, Dice], tuple[MailForm, mapi.Details]]) -> Made:
-    """A small item of another class than a note, in plain text."""
+    """Build a small item of another class than a note, in plain text."""
     letter = replace(single(replace(order, size=1200)), html=False)
     mail = formed(letter)
     form, details = kind(mail, order.dice)
@@ -169,7 +170,7 @@ def _other(order: Order, kind: Callable[[Formed, Dice], tuple[MailForm, mapi.Det
 
 
 def _receipt(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
-    """A read receipt ([MS-OXOMSG] 2.2.2): what was read, and when."""
+    """Return a read receipt ([MS-OXOMSG] 2.2.2): what was read, and when."""
     form = mail.form
     sent = (form.sent or 0) - 600 - dice.below(90_000)
     head = f"Your message\n\nSubject: {form.subject}\nSent: {mail_date(sent)}\n\nwas read on {mail_date(form.sent or 0)}.\n\n"
@@ -183,19 +184,19 @@ def _receipt(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
 
 
 def _report(form: MailForm) -> dict[int, mapi.Value]:
-    """What every receipt states ([MS-OXOMSG] 2.2.2)."""
+    """Return the properties that every receipt has ([MS-OXOMSG] 2.2.2)."""
     when = mapi.filetime(form.sent or 0)
     tag = hashlib.sha256(form.message_id.encode()).digest()
     return {0x00320040: when, 0x002A0040: when, 0x00310102: tag}  # ReportTime, ReceiptTime, ReportTag
 
 
 def _appointment(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
-    """An entry of a calendar ([MS-OXOCAL] 2.2.1)."""
+    """Return an entry of a calendar ([MS-OXOCAL] 2.2.1)."""
     return mail.form, mapi.Details(message_class="IPM.Appointment", named=_calendar(mail.form, dice))
 
 
 def _meeting(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
-    """An invitation ([MS-OXOCAL] 2.2.6)."""
+    """Return an invitation ([MS-OXOCAL] 2.2.6)."""
     named = _calendar(mail.form, dice)
     key = hashlib.sha256(mail.form.message_id.encode()).digest()
     # GlobalObjectId ([MS-OXOCAL] 2.2.1.27): no exception of a series, created when the item was sent
@@ -214,7 +215,7 @@ def _meeting(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
 
 
 def _calendar(form: MailForm, dice: Dice) -> dict[mapi.Named, mapi.Value]:
-    """When, how long, where ([MS-OXOCAL] 2.2.1)."""
+    """Return time, length and place of a meeting ([MS-OXOCAL] 2.2.1)."""
     starts = (form.sent or 0) // 1800 * 1800 + 86_400 * dice.between(1, 20)
     minutes = 30 * dice.between(1, 6)
     return {

@@ -48,19 +48,19 @@ class _Package:
     pictures: list[tuple[str, Made]] = field(default_factory=list)
 
     def part(self, name: str, root: str, content: str) -> None:
-        """An XML part."""
+        """Add an XML part."""
         text = f"{_XML}<office:{root} {_NAMES}>{content}</office:{root}>"
         self.parts.append((name, text.encode("utf-8")))
 
     def picture(self, order: Order, number: int, size: int) -> str:
-        """A picture of about that size; returns its name in the package."""
+        """Add a picture of about that size; return its name in the package."""
         made = order.child("jpg", number, size)
         name = f"Pictures/{order.dice.noise(12).hex().upper()}.jpg"
         self.pictures.append((name, made))
         return name
 
     def finish(self, order: Order, title: str) -> Made:
-        """The file."""
+        """Build the file."""
         self.part("meta.xml", "document-meta", _meta(order.dice, title))
         out = ZipWriter()
         out.add(b"mimetype", self.media_type.encode(), store=True)
@@ -133,8 +133,8 @@ def build_odt(order: Order) -> Made:
 
 
 def build_ods(order: Order) -> Made:
-    """As many rows as the bytes wanted need, over several sheets, the last of several hidden; big ones have a
-    picture."""
+    """Build as many rows as the requested size needs, over several sheets of which the last is hidden; big workbooks
+    have a picture."""
     dice = order.dice
     package = _Package(ODS)
     packed = order.size - 1600
@@ -197,7 +197,7 @@ def _pool() -> RecordPool:
 
 
 def _rows(dice: Dice, count: int, terms: tuple[str, ...]) -> str:
-    """A head, a row for each term and about `count` others."""
+    """Return a head, a row for each term and about `count` others."""
     pool = _pool()
     average = len(pool.data) // (len(pool.starts) - 1)
     own = "".join(_row(dice, remark) for remark in (*terms, f"Sheet {dice.below(1 << 40)}"))

@@ -20,7 +20,7 @@ _I2, _I4, _STRING, _TIME = 2, 3, 30, 64
 
 
 def _value(kind: int, value: int | str) -> bytes:
-    """A typed value (2.15), padded to four bytes; strings are windows-1252."""
+    """Return a typed value (2.15), padded to four bytes; strings are windows-1252."""
     if isinstance(value, str):
         raw = value.encode("cp1252", "replace") + b"\0"
         return struct.pack("<II", kind, len(raw)) + raw + bytes(-len(raw) % 4)
@@ -28,7 +28,7 @@ def _value(kind: int, value: int | str) -> bytes:
 
 
 def write(format_id: bytes, values: Mapping[int, tuple[int, int | str]]) -> bytes:
-    """A stream of one section (2.21); `values` are (type, value) by property number."""
+    """Return a stream of one section (2.21); `values` are (type, value) by property number."""
     raw = [_value(*value) for value in values.values()]
     at = 8 + 8 * len(raw)
     places = []
@@ -40,7 +40,7 @@ def write(format_id: bytes, values: Mapping[int, tuple[int, int | str]]) -> byte
 
 
 def summary(dice: Dice, title: str, program: str, pages: int | None = None) -> dict[str, bytes]:
-    """Both streams, by name: title, author, company, dates of years ago, and what wrote the document."""
+    """Return both streams, by name: title, author, company, dates of years ago, and what wrote the document."""
     year, month, day, minute = 2003 + dice.below(8), dice.between(1, 12), dice.between(1, 28), dice.below(600)
     created = filetime(calendar.timegm((year, month, day, 8 + minute // 60, minute % 60, 0)))
     values: dict[int, tuple[int, int | str]] = {
@@ -63,7 +63,7 @@ _CLIPBOARD = 0x71B239F4  # UnicodeMarker of a CompObjStream (2.3.8)
 
 
 def comp_obj(class_id: bytes, what: str, program_id: str) -> bytes:
-    """A CompObjStream (2.3.8): which program an object belongs to."""
+    """Return a CompObjStream (2.3.8): which program an object belongs to."""
     head = struct.pack("<III", 0xFFFE0001, 0x0A03, 0xFFFFFFFF) + class_id
     return b"".join(
         (head, ansi(what), bytes(4), ansi(program_id), struct.pack("<IIII", _CLIPBOARD, 0, 0, 0)),
@@ -71,7 +71,7 @@ def comp_obj(class_id: bytes, what: str, program_id: str) -> bytes:
 
 
 def ansi(text: str) -> bytes:
-    """A LengthPrefixedAnsiString (2.1.4)."""
+    """Return a LengthPrefixedAnsiString (2.1.4)."""
     raw = text.encode("cp1252", "replace") + b"\0"
     return struct.pack("<I", len(raw)) + raw
 
@@ -89,7 +89,7 @@ def native(name: str, data: bytes) -> bytes:
 
 
 def storage(name: str, data: bytes, storage_name: str = "") -> cfb.Storage:
-    """An object's storage: the package, what it is, and how it is shown (as an icon)."""
+    """Return an object's storage: the package, what it is, and how it is shown (as an icon)."""
     return cfb.Storage(
         storage_name,
         PACKAGE_CLASS,
@@ -103,5 +103,5 @@ def storage(name: str, data: bytes, storage_name: str = "") -> cfb.Storage:
 
 
 def compound_file(name: str, data: bytes) -> bytes:
-    """The same as a file of its own: `oleObject1.bin` of an Office Open XML document."""
+    """Return a compound file with the same content: `oleObject1.bin` of an Office Open XML document."""
     return cfb.write(storage(name, data))

@@ -51,11 +51,11 @@ class Package:
     objects: list[Carried] = field(default_factory=list)
 
     def part(self, name: str, text: str, content_type: str | None = None) -> None:
-        """An XML part; `name` is from the package's root, `content_type` where it is not plain XML."""
+        """Add an XML part; `name` is from the package's root, `content_type` where it is not plain XML."""
         self.parts.append((name, (XML + text).encode("utf-8"), content_type))
 
     def relations(self, of: str, targets: list[tuple[str, str, str]]) -> None:
-        """The relationships of a part: (id, type, target)."""
+        """Add the relationships of a part: (id, type, target)."""
         folder, _, base = of.rpartition("/")
         lines = "".join(
             f'<Relationship Id="{i}" Type="{kind if ":" in kind else f"{OFFICE}/{kind}"}" Target="{target}"/>'
@@ -65,18 +65,18 @@ class Package:
         self.part(where, f'<Relationships xmlns="{PACKAGE}/relationships">{lines}</Relationships>')
 
     def embed(self, name: str, made: Made) -> str:
-        """A picture (`media/…`) or document (`embeddings/…`); returns its name relative to `folder`."""
+        """Add a picture (`media/…`) or document (`embeddings/…`); return its name relative to `folder`."""
         self.objects.append(Carried(f"{self.folder}/{name}", made.data, name.rpartition("/")[2], made))
         return name
 
     def embed_package(self, name: str, file_name: str, made: Made) -> str:
-        """A file of any kind with its name in an OLE package (`embeddings/oleObject1.bin`); returns `name`."""
+        """Add a file of any kind with its name in an OLE package (`embeddings/oleObject1.bin`); return `name`."""
         data = ole_package.compound_file(file_name, made.data)
         self.objects.append(Carried(f"{self.folder}/{name}", data, file_name, made))
         return name
 
     def finish(self, order: Order, *, main: str, title: str, pages: int | None = None) -> Made:
-        """The file."""
+        """Build the file."""
         self.part("docProps/core.xml", _core_properties(order, title))
         kinds = {
             "docProps/core.xml": f"{PACKAGE}/relationships/metadata/core-properties",
@@ -236,7 +236,7 @@ def _rows(dice: Dice, count: int, terms: tuple[str, ...]) -> str:
 
 
 def build_xlsx(order: Order) -> Made:
-    """As many rows as the bytes wanted need, over several sheets; big ones have a picture."""
+    """Build as many rows as the requested size needs, over several sheets; big workbooks have a picture."""
     dice = order.dice
     package = Package(XLSX, "xl")
     packed = order.size - 2600
@@ -360,7 +360,7 @@ _PPTX_EMBEDDING_SHARE = 0.12  # of the presentations that are big enough
 
 
 def build_pptx(order: Order) -> Made:
-    """A slide for each 60 kB or so, most with a picture, now and then an embedded document or file."""
+    """Build a slide for each 60 kB or so, most with a picture, now and then an embedded document or file."""
     dice = order.dice
     package = Package(PPTX, "ppt")
     slides = max(2, min(60, order.size // dice.between(30_000, 90_000)))

@@ -21,7 +21,7 @@ _HEAD = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
 
 
 def text_string(text: str) -> bytes:
-    """A text string (§7.9.2.2): unchanged where it is plain, else UTF-16 in hexadecimal digits."""
+    """Return a text string (§7.9.2.2): unchanged where it is plain, else UTF-16 in hexadecimal digits."""
     if text.isascii() and not set(text) & set("()\\"):
         return b"(" + text.encode("ascii") + b")"
     return b"<feff" + text.encode("utf-16-be").hex().encode("ascii") + b">"
@@ -34,25 +34,26 @@ class PdfObjects:
     bodies: list[bytes] = field(default_factory=list)
 
     def reserve(self) -> int:
-        """A number whose object is put later."""
+        """Reserve a number for an object that is put later."""
         self.bodies.append(b"null")
         return len(self.bodies)
 
     def put(self, number: int, body: bytes) -> None:
-        """The object of a reserved number."""
+        """Add the object of a reserved number."""
         self.bodies[number - 1] = body
 
     def add(self, body: bytes) -> int:
-        """The next object; returns its number."""
+        """Add the next object; return its number."""
         self.bodies.append(body)
         return len(self.bodies)
 
     def stream(self, entries: bytes, data: bytes) -> int:
-        """A stream object; `entries` of its dictionary other than the length, which is of the bytes as they are."""
+        """Add a stream object; `entries` are those of its dictionary without the length, which is that of the stored
+        bytes."""
         return self.add(b"<<%b/Length %d>>stream\n%b\nendstream" % (entries, len(data), data))
 
     def finish(self, root: int, info: int) -> bytes:
-        """The whole file; its id follows from the sizes of its objects and from the object `info`."""
+        """Return the whole file; its id follows from the sizes of its objects and from the object `info`."""
         pieces = [_HEAD]
         at = len(_HEAD)
         table = [b"0000000000 65535 f \n"]
@@ -110,7 +111,8 @@ def build(order: Order) -> Made:
 
 
 def _text_pages(order: Order, count: int, *, terms: Sequence[str]) -> list[bytes]:
-    """What is written on each page: lines in parentheses, each with the operator that shows it and moves on."""
+    """Return the text of each page: lines in parentheses, each with the operator that shows it and starts a new
+    line."""
     lines = [f"{term}." for term in terms] if count else []
     lines += prose().lines(order.dice, count * 3600, accented=True) if count else []
     joined = [lines[page * _LINES : (page + 1) * _LINES] for page in range(count)]
@@ -138,7 +140,7 @@ class _Document:
     objects: PdfObjects = field(default_factory=PdfObjects)
 
     def whole(self, pages: list[bytes], pictures: list[bytes], fields: Sequence[tuple[str, str]]) -> bytes:
-        """The file: text pages, of which the first has the form, then a page for each picture."""
+        """Return the file: text pages, of which the first has the form, then a page for each picture."""
         objects = self.objects
         tree, font = objects.reserve(), objects.add(_FONT)
         resources = b"/Resources<</Font<</F1 %d 0 R>>>>" % font
@@ -163,7 +165,7 @@ class _Document:
         return self.objects.add(page)
 
     def _picture_page(self, tree: int, jpeg: bytes) -> int:
-        """A page filled with one JPEG."""
+        """Add a page filled with one JPEG."""
         place = jpeg.index(b"\xff\xc0\0\x11\x08")
         height, width = struct.unpack_from(">HH", jpeg, place + 5)
         kind = (
@@ -174,7 +176,7 @@ class _Document:
         return self._page(tree, content, b"/Resources<</XObject<</Im1 %d 0 R>>>>" % image)
 
     def _field(self, name: str, value: str, number: int) -> int:
-        """A text field (§12.7.4.3) and its widget in one, at the foot of a page, over its text."""
+        """Add a text field (§12.7.4.3) and its widget in one, at the foot of a page, over its text."""
         low = 20 + 22 * number
         place = b"/Rect[50 %d 350 %d]/F 4/DA(/F1 9 Tf 0 g)" % (low, low + 18)
         shown = value.translate(_QUOTED).encode("cp1252", "replace")

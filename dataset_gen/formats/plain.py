@@ -17,14 +17,15 @@ _LONGEST = 24_000  # bytes of a stretch, about
 
 @dataclass(frozen=True, slots=True)
 class RecordPool:
-    """Records one after the other, and where each begins; the last entry is the end."""
+    """Records one after the other, and the offset of each; the last entry is the end."""
 
     data: bytes
     starts: tuple[int, ...]
 
     def take(self, dice: Dice, size: int) -> list[bytes]:
-        """Stretches of whole records with about `size` bytes in all, at least one record; over or under by a record, and
-        by as much as the records of the last stretch are longer than the average."""
+        """Return stretches of whole records with about `size` bytes in all, at least one record.
+
+        The total may differ by a record, and by the excess of the last stretch's records over the average."""
         data, starts = self.data, self.starts
         count = len(starts) - 1
         average = max(1, starts[-1] // count)
@@ -66,7 +67,7 @@ def _names() -> tuple[str, ...]:
 
 
 def _blank(dice: Dice, template: str) -> str:
-    """The template with names for a … e, numbers for i and j, and a sentence for s."""
+    """Return the template with names for a … e, numbers for i and j, and a sentence for s."""
     names = _names()
     taken: dict[str, None] = {}
     while len(taken) < 5:
@@ -208,28 +209,28 @@ def _pool(form: str) -> RecordPool:
 
 
 def _rows(order: Order, form: str, around: int) -> bytes:
-    """A row for each term, then as many as the bytes wanted need in addition to `around` others; the first rows have
-    numbers of this document only."""
+    """Return a row for each term, then as many as the requested size needs in addition to `around` others; the first
+    rows have numbers of this document only."""
     dice, write = order.dice, _WRITERS[form]
     own = write(_draw(dice)) + "".join(write((0, _PLANTED, "C00000", 0.0, f"{term}.")) for term in order.terms)
     return b"".join((own.encode(), *_pool(form).take(dice, order.size - around - len(own))))
 
 
 def build_csv(order: Order) -> Made:
-    """A table with a header line, numbers and a few words a row."""
+    """Build a table with a header line, numbers and a few words a row."""
     data = b"number,date,customer,amount,remark\n" + _rows(order, "csv", 40)
     return leaf(data, "text/csv", characters=len(data), terms=order.terms)
 
 
 def build_json(order: Order) -> Made:
-    """An export of a web application."""
+    """Build an export of a web application."""
     head = f'{{\n  "export": {order.dice.below(1 << 40)},\n  "orders": [\n'.encode()
     data = b"".join((head, _rows(order, "json", 60).removesuffix(b",\n"), b"\n  ]\n}\n"))
     return leaf(data, "application/json", characters=len(data), terms=order.terms)
 
 
 def build_xml(order: Order) -> Made:
-    """The same of an older one."""
+    """Build an export of an older application, in XML."""
     head = f'<?xml version="1.0" encoding="UTF-8"?>\n<orders export="{order.dice.below(1 << 40)}">\n'.encode()
     data = b"".join((head, _rows(order, "xml", 80), b"</orders>\n"))
     # The rest is tags.
@@ -254,7 +255,7 @@ def build_txt(order: Order) -> Made:
 
 
 def build_html(order: Order) -> Made:
-    """A page with a title, headings and paragraphs."""
+    """Build a page with a title, headings and paragraphs."""
     title = prose().title(order.dice)
     body = [f"<p>{term}.</p>" for term in order.terms]
     for number, text in enumerate(prose().paragraphs(order.dice, max(order.size - 250, 100), accented=True)):

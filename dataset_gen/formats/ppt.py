@@ -21,12 +21,12 @@ _COLOURS = "ffffff000000000080808000000000bbe0e300333399000099990099cc0000"
 
 
 def string(text: str, instance: int) -> bytes:
-    """A CString."""
+    """Return a CString."""
     return atom(0x0FBA, text.encode("utf-16-le"), instance)
 
 
 def text(lines: str, kind: int) -> bytes:
-    """A header with the kind of text, then the characters: without their high bytes where these are all zero."""
+    """Return a header with the kind of text, then the characters: without their high bytes where these are all zero."""
     head = atom(0x0F9F, struct.pack("<I", kind))
     try:
         return head + atom(0x0FA8, lines.encode("latin-1"))
@@ -79,7 +79,7 @@ def drawing_record(number: int, shapes: Sequence[bytes]) -> bytes:
 
 
 def box(spid: int, top: int, content: bytes) -> bytes:
-    """A text box; `content` is its text, or its place in the outline."""
+    """Return a text box; `content` is its text, or its place in the outline."""
     return container(0xF004, _shape(_BOX, spid), _anchor(top, 900), container(0xF00D, content))
 
 
@@ -89,13 +89,13 @@ def outline(index: int) -> bytes:
 
 
 def picture_record(spid: int, blip: int) -> bytes:
-    """A frame around picture number `blip` (from 1) of the document's store."""
+    """Return a frame around picture number `blip` (from 1) of the document's store."""
     options = atom(0xF00B, struct.pack("<HI", 0x4104, blip), 1, 3)
     return container(0xF004, _shape(_PICTURE_FRAME, spid), options, _anchor(2200, 1800))
 
 
 def object_frame(spid: int, number: int) -> bytes:
-    """A frame around embedded object `number`."""
+    """Return a frame around embedded object `number`."""
     return container(
         0xF004,
         _shape(_HOST, spid, 0x0A10),
@@ -113,7 +113,7 @@ def _anchor(top: int, height: int) -> bytes:
 
 
 def picture_store(pictures: Sequence[tuple[int, bytes]], drawings: int) -> tuple[bytes, bytes]:
-    """The document's drawing group (2.4.3), and the stream Pictures; `pictures` are (type, bytes)."""
+    """Return the document's drawing group (2.4.3), and the stream Pictures; `pictures` are (type, bytes)."""
     entries, stored, at = [], [], 0
     for kind, data in pictures:
         one = blip(kind, data)
@@ -151,7 +151,7 @@ _PACKED = ("xlsx", "pdf", "txt", "docx")
 
 @dataclass(slots=True)
 class _Parts:
-    """What the slides are made of, and the children this makes."""
+    """Records of the slides, and the children built for them."""
 
     slides: list[bytes] = field(default_factory=list)
     listed: list[bytes] = field(default_factory=list)  # of the slide list: reference and outline of each
@@ -162,7 +162,7 @@ class _Parts:
 
 
 def build(order: Order) -> Made:
-    """A slide for each 60 kB or so, most with a picture, now and then an embedded file."""
+    """Build a slide for each 60 kB or so, most with a picture, now and then an embedded file."""
     dice = order.dice
     count = max(2, min(60, order.size // dice.between(30_000, 90_000)))
     room = max(0, order.size - _FIXED - count * _SLIDE_BYTES)
@@ -257,7 +257,7 @@ def _edited(objects: list[bytes]) -> tuple[bytes, int]:
 
 
 def _current_user(last_edit: int) -> bytes:
-    """The stream Current User (2.3.2)."""
+    """Return the stream Current User (2.3.2)."""
     name = b"Author"
     data = struct.pack("<IIIHHBBH", 20, 0xE391C05F, last_edit, len(name), 0x03F4, 3, 0, 0) + name
     return atom(0x0FF6, data + struct.pack("<I", 8) + name.decode().encode("utf-16-le"))

@@ -42,7 +42,7 @@ def _hex(data: bytes) -> bytes:
 
 
 def _object(name: str, data: bytes, style: str) -> bytes:
-    """An embedded OLE 1.0 object of class Package ([MS-OLEDS] 2.2.5) and what is shown of it."""
+    """Return an embedded OLE 1.0 object of class Package ([MS-OLEDS] 2.2.5) and its visible part."""
     native = ole_package.native(name, data)  # begins with its length
     whole = struct.pack("<II", 0x0501, 2) + ole_package.ansi("Package") + bytes(8) + native
     shown = name.encode("ascii", style)

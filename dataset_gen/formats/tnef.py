@@ -36,7 +36,7 @@ _RENDERING, _MODIFIED, _TITLE, _DATA, _PROPERTIES = 0x00069002, 0x00038013, 0x00
 
 
 def write(message: mapi.Message) -> bytes:
-    """The stream. Raises ValueError for a property type that is not known here."""
+    """Return the stream. Raises ValueError for a property type that is not known here."""
     own = message.properties
     listed = _listed(own, message.named)
     out = [struct.pack("<IH", _SIGNATURE, zlib.crc32(listed) & 0xFFFF or 1)]  # the key may not be 0 (2.1.3.1)
@@ -58,7 +58,7 @@ def write(message: mapi.Message) -> bytes:
 
 
 def _attach(out: list[bytes], attachment: mapi.Attachment, message: mapi.Properties) -> None:
-    """The attributes of one attachment, first the one with its place in the text (2.1.3.3.15 to 2.1.3.3.23)."""
+    """Add the attributes of one attachment, first the one with its place in the text (2.1.3.3.15 to 2.1.3.3.23)."""
     own = attachment.properties
     _add(out, _ATTACHMENT, _RENDERING, struct.pack("<HIHHI", 1, 0xFFFFFFFF, 32, 32, 0))
     if mapi.SUBMITTED in message:
@@ -74,24 +74,24 @@ def _attach(out: list[bytes], attachment: mapi.Attachment, message: mapi.Propert
 
 
 def _add(out: list[bytes], level: int, attribute: int, data: bytes) -> None:
-    """An attribute: level, identifier, length, data, and the sum of the data's bytes (2.1.3.2)."""
+    """Add an attribute: level, identifier, length, data, and the sum of the data's bytes (2.1.3.2)."""
     out += (struct.pack("<BII", level, attribute, len(data)), data, struct.pack("<H", checksum(data)))
 
 
 def checksum(data: bytes) -> int:
-    """The sum of the bytes modulo 65536. Adler-32 that starts at 0 adds bytes up in its lower half, exactly so for 256
-    of them; that is many times as fast as adding numbers."""
+    """Return the sum of the bytes modulo 65536. Adler-32 that starts at 0 adds bytes up in its lower half, exactly so
+    for 256 of them; that is many times as fast as adding numbers."""
     add = zlib.adler32
     return sum([add(data[at : at + 256], 0) & 0xFFFF for at in range(0, len(data), 256)]) & 0xFFFF
 
 
 def _old(text: str) -> bytes:
-    """A text in the code page, ended by NUL."""
+    """Return a text in the code page, ended by NUL."""
     return text.encode("cp1252", "replace") + b"\0"
 
 
 def _date(value: mapi.Value) -> bytes:
-    """A date and its weekday, Sunday 0 (2.1.3.3: DTR)."""
+    """Return a date and its weekday, Sunday 0 (2.1.3.3: DTR)."""
     if not isinstance(value, int):
         raise ValueError(f"{value!r} is no time")
     t = datetime.fromtimestamp(mapi.from_filetime(value), UTC)
@@ -99,7 +99,8 @@ def _date(value: mapi.Value) -> bytes:
 
 
 def _listed(properties: mapi.Properties, named: Mapping[mapi.Named, mapi.Value] | None = None) -> bytes:
-    """A property list (2.1.3.4): number of properties, then each with its tag, its name if it has one, and its value."""
+    """Return a property list (2.1.3.4): number of properties, then each with its tag, its name if it has one, and its
+    value."""
     out = [struct.pack("<I", len(properties) + len(named or ()))]
     for tag, value in properties.items():
         out.append(struct.pack("<I", tag))
@@ -131,7 +132,7 @@ _FIXED: dict[int, Callable[..., bytes]] = {
 
 
 def _value(kind: int, value: mapi.Value) -> bytes:
-    """A value as its type has it; those of variable size have their number in front."""
+    """Return a value as its type has it; those of variable size have their number in front."""
     fixed = _FIXED.get(kind)
     if fixed is not None:
         return fixed(value)
@@ -158,7 +159,7 @@ _WITH_MESSAGE = 0.15
 
 
 def build(order: Order) -> Made:
-    """A text and one to three documents for what is left of the size, now and then a message with them."""
+    """Build a text and one to three documents for the rest of the size, now and then with a message."""
     dice = order.dice
     lines = [f"{term}." for term in order.terms]
     lines += prose().lines(dice, dice.between(100, 1200), accented=True)
@@ -184,7 +185,7 @@ def build(order: Order) -> Made:
 
 
 def _attached(order: Order) -> tuple[list[MailAttachment], tuple[Placed, ...]]:
-    """What the message carries, and the truth about it."""
+    """Return the attachments of the message and their ground truth."""
     dice = order.dice
     attached: list[MailAttachment] = []
     children: list[tuple[str, Made]] = []
@@ -203,7 +204,7 @@ def _attached(order: Order) -> tuple[list[MailAttachment], tuple[Placed, ...]]:
 
 
 def _written(form: MailForm, rich: str | None) -> bytes:
-    """The stream, with the text as RTF too where it is given."""
+    """Return the stream, with the text as RTF too where it is given."""
     properties: dict[int, mapi.Value] = {}
     if rich is not None:
         properties = {mapi.RTF_COMPRESSED: mapi.compress(mapi.from_plain(rich)), mapi.RTF_IN_SYNC: True}

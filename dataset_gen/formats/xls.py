@@ -27,12 +27,12 @@ _NUMBER, _LABELSST = 0x0203, 0x00FD
 
 
 def record(kind: int, data: bytes = b"") -> bytes:
-    """A record (2.1.4)."""
+    """Return a record (2.1.4)."""
     return struct.pack("<HH", kind, len(data)) + data
 
 
 def build(order: Order) -> Made:
-    """As many rows as the bytes wanted need, over several sheets; the last one is hidden in some workbooks."""
+    """Build as many rows as the requested size needs, over several sheets; some workbooks hide the last one."""
     dice = order.dice
     rows = max(3, (order.size - _FIXED) // _ROW_BYTES)
     counts = [min(_ROWS_A_SHEET, rows - start) for start in range(0, rows, _ROWS_A_SHEET)]
@@ -50,7 +50,7 @@ def build(order: Order) -> Made:
 
 
 def _sheet(order: Order, count: int, strings: dict[str, int], terms: tuple[str, ...]) -> bytes:
-    """A sheet's substream (2.1.7.20.5); new strings are added to `strings`."""
+    """Return a sheet's substream (2.1.7.20.5); new strings are added to `strings`."""
     dice, words = order.dice, prose().plain
     planted = dict(enumerate(terms, start=1))
     out = [record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0010, 0x0DBB, 0x07CC, 0, 6))]
@@ -76,7 +76,7 @@ def _sheet(order: Order, count: int, strings: dict[str, int], terms: tuple[str, 
 
 
 def _workbook(sheets: list[bytes], strings: dict[str, int], *, hide_last: bool) -> bytes:
-    """The whole stream: globals, which say where each sheet begins, then the sheets."""
+    """Return the whole stream: globals, which say where each sheet begins, then the sheets."""
     shared = b"".join(_shared_strings(strings))
     names = [f"Sheet{number}".encode() for number in range(1, len(sheets) + 1)]
     at = len(_globals()) + sum(12 + len(name) for name in names) + len(shared) + 4
@@ -90,7 +90,7 @@ def _workbook(sheets: list[bytes], strings: dict[str, int], *, hide_last: bool) 
 
 @functools.cache
 def _globals() -> bytes:
-    """The globals substream (2.1.7.20.3) up to the list of sheets."""
+    """Return the globals substream (2.1.7.20.3) up to the list of sheets."""
     name = b"Arial"
     fonts = [record(0x0031, struct.pack("<HHHHHBBBBBB", 200, 0, 0x7FFF, 400, 0, 0, 0, 0, 0, len(name), 0) + name)] * 4
     formats = [_cell_format(style=True)] * _PLAIN

@@ -48,11 +48,11 @@ CHARSETS: dict[str, tuple[str, ...]] = {
     "ko": ("euc_kr", "cp949", "iso2022_kr", "johab"),
 }
 _TONES = "\u0300\u0301\u0303\u0309\u0323"
-_MOST_LEFT_OUT = 0.01  # of a text's characters, for a charset that lacks them: with more it is not written in that
+_MOST_LEFT_OUT = 0.01  # share of a text's characters that a charset may lack: with more, the text is not written in it
 
 
 def texts(place: Path = TEXTS) -> dict[str, str]:
-    """The texts by language: of the archive, or of a directory of files such as de.txt."""
+    """Return the texts by language: of the archive, or of a directory of files such as de.txt."""
     if place.is_dir():
         return {path.stem: path.read_text(encoding="utf-8") for path in sorted(place.glob("*.txt"))}
     by_language = {}
@@ -66,19 +66,20 @@ def texts(place: Path = TEXTS) -> dict[str, str]:
 
 @functools.cache
 def own_texts() -> dict[str, str]:
-    """Those of the archive, kept, in order of language."""
+    """Return the texts of the archive, sorted by language."""
     return dict(sorted(texts().items()))
 
 
 def fitting(text: str, charset: str) -> str:
-    """The text as it is written in a charset, without the few characters that this lacks; "" where they are not few."""
+    """Return the text as it is written in a charset, without the few characters that the charset lacks; "" if they are
+    not few."""
     written = _written(text, charset)
     fit = written.translate({ord(c): None for c in set(written) if not c.encode(charset, "ignore")})
     return fit if len(fit) >= (1 - _MOST_LEFT_OUT) * len(text) else ""
 
 
 def _written(text: str, charset: str) -> str:
-    """Vietnamese for Windows has tones as characters of their own."""
+    """Decompose tones for Vietnamese in windows-1258, where they are characters of their own."""
     if charset != "cp1258":
         return text
     out = []
@@ -90,7 +91,7 @@ def _written(text: str, charset: str) -> str:
 
 
 class Manner(StrEnum):
-    """How a text is written down. The last four are UTF-8."""
+    """Form in which a text is written. The last four are UTF-8."""
 
     TXT = "txt"
     CSV = "csv"
@@ -118,30 +119,30 @@ class Manner(StrEnum):
 
 _DECLARED = (Manner.HTML_DECLARED, Manner.EML_DECLARED)
 CONTRADICTED = (Manner.HTML_CONTRADICTED, Manner.EML_CONTRADICTED)
-_FALSE = ("us-ascii", "utf-8")  # what programs declare that do not know
+_FALSE = ("us-ascii", "utf-8")  # declared by programs that do not know the charset
 _NO_ASCII = ("cp037", "cp500", "cp1140", "cp424", "cp875", "cp1026", *UNICODE[1:])  # not for text inside markup
 _RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
 _NO_HYPHENS = (*_RIGHT_TO_LEFT, "ja", "ko", "th", "zh_Hans", "zh_Hant")
 _IN_FORMS = ("ar", "fa", "ja", "ko", "ur", "zh_Hans", "zh_Hant")
-_WIDE = ("ja", "ko", "zh_Hans", "zh_Hant")  # their letters are as wide as Latin ones can be written
+_WIDE = ("ja", "ko", "zh_Hans", "zh_Hant")  # languages whose Latin letters may be as wide as their own
 
 
 def states(charset: str, manner: Manner) -> tuple[str, ...]:
-    """The text states that are allowed. Where the charset is neither declared nor evident from the structure, a reader
-    may be unsure. It may not be wrong and report `ok`."""
+    """Return the allowed text states. If the charset is neither declared nor evident from the structure, a reader may
+    be unsure. It may not be wrong and report `ok`."""
     certain = manner in _DECLARED or charset in UNICODE or charset in SHIFTED
     return ("ok",) if certain else ("ok", "guessed")
 
 
 def false_label(charset: str, number: int) -> str:
-    """What is declared of file `number` instead of its charset, which its bytes contradict: ASCII or UTF-8 by turns, of UTF-8
-    and of what has no bytes above ASCII windows-1252."""
+    """Return the wrong charset that file `number` declares: ASCII and UTF-8 in turn; windows-1252 for UTF-8 and for
+    charsets without bytes above ASCII."""
     return "windows-1252" if charset in ("utf-8", *SHIFTED) else _FALSE[number % 2]
 
 
 @functools.cache
 def pairs() -> tuple[tuple[str, str, tuple[Manner, ...]], ...]:
-    """Every language with every charset that it is written in, and the manners that go with both."""
+    """Return every language with every charset in which it is written, and the manners that go with both."""
     return tuple(_pairs())
 
 
@@ -166,13 +167,14 @@ def _pairs() -> Iterator[tuple[str, str, tuple[Manner, ...]]]:
 
 
 def in_forms(text: str, language: str) -> str:
-    """The text in the less usual forms that Unicode has of its letters and signs."""
+    """Replace letters and signs by less usual forms that Unicode has of them."""
     return text.translate(_forms(language in _WIDE))
 
 
 @functools.cache
 def _forms(wide: bool) -> dict[int, str]:
-    """By code point: of the blocks from vertical forms to half and full width, what is a form of one character."""
+    """Map code points to their forms of one character, from the Unicode blocks between Arabic forms and half and full
+    width."""
     sorts = ("<vertical>", "<narrow>", "<wide>") if wide else ("<isolated>",)
     out: dict[int, str] = {}
     for code in (*range(0xFB50, 0xFE00), *range(0xFE10, 0xFF00), *range(0xFF00, 0xFFE0)):
@@ -185,7 +187,7 @@ def _forms(wide: bool) -> dict[int, str]:
 SIZES = (200, 500, 1_000, 2_000, 4_000, 8_000, 20_000)  # bytes, in turn
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
 _WORD = re.compile(rf"(?:[^\W\d_][{_MARKS}]*){{5,9}}")
-_SYLLABLES = re.compile(rf"(?:[^\W\d_][{_MARKS}]*){{5}}")  # of scripts without blanks: any that follow each other
+_SYLLABLES = re.compile(rf"(?:[^\W\d_][{_MARKS}]*){{5}}")  # in scripts without blanks: any five letters in a row
 _WITHOUT_BLANKS = ("ja", "th", "zh_Hans", "zh_Hant")
 _HYPHENS = ("-\n", "\u2010\n", "\xad\n", "\xad")
 _LABELS = {
@@ -204,19 +206,20 @@ _MEDIA_TYPES = {"txt": "text/plain", "csv": "text/csv", "html": "text/html", "em
 
 
 def sample_key(number: int) -> str:
-    """The key of file `number`: every pair of language and charset comes once before one comes again, in its next manner."""
+    """Return the key of file `number`: every pair of language and charset occurs once before one is repeated in its
+    next manner."""
     turn, at = divmod(number, len(pairs()))
     language, charset, manners = pairs()[at]
     return f"{language}/{charset}/{manners[(at + turn) % len(manners)]}/{number}"
 
 
 def sample_size(number: int) -> int:
-    """Bytes of file `number`, about."""
+    """Return the approximate bytes of file `number`."""
     return SIZES[(number + number // len(pairs())) % len(SIZES)]
 
 
 def build_sample(seed: int, key: str, size: int) -> Made:
-    """The file with that key."""
+    """Build the file with that key."""
     language, charset, shown, number = key.split("/")
     manner, dice = Manner(shown), Dice(derive(seed, "language", key))
     fit = _fit(language, charset)
@@ -242,7 +245,7 @@ def _fit(language: str, charset: str) -> str:
 
 @functools.cache
 def _words(language: str, charset: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Words to make compounds of, those to begin with and those to end with; none is both."""
+    """Return the words to make compounds of, first parts and last parts; no word is both."""
     shape = _SYLLABLES if language in _WITHOUT_BLANKS else _WORD
     words = dict.fromkeys(w for w in shape.findall(_fit(language, charset)) if w == w.lower())
     ordered = sorted(words)
@@ -251,7 +254,7 @@ def _words(language: str, charset: str) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def _compound(dice: Dice, language: str, charset: str) -> tuple[str, str]:
-    """Two words that follow each other in no text; the first is no ASCII where the language has such."""
+    """Return two words that follow each other in no text; the first is not ASCII if the language has such words."""
     first, second = _words(language, charset)
     while True:
         pair = dice.pick(first), dice.pick(second)
@@ -261,7 +264,7 @@ def _compound(dice: Dice, language: str, charset: str) -> tuple[str, str]:
 
 @functools.cache
 def _all_letters() -> str:
-    """Every text without the characters between its words: what it contains might be found without having been
+    """Return all texts without the characters between their words: a term in it might be found without having been
     planted."""
     return "\n".join(re.sub(rf"[^\w{_MARKS}]+", "", text) for text in own_texts().values()).lower()
 
@@ -305,7 +308,7 @@ def _mail(text: bytes, label: str) -> bytes:
 
 
 def _label(charset: str) -> str:
-    """As mail and pages call it."""
+    """Return a charset's name in mail and HTML pages."""
     if charset in _LABELS:
         return _LABELS[charset]
     if charset.startswith("cp125"):

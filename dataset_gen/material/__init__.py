@@ -1,1 +1,1 @@
-"""What documents are made of: text, people, threads of mail, blocks, files of systems."""
+"""Material of documents: text, people, threads of mail, blocks, system files."""

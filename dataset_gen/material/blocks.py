@@ -1,7 +1,7 @@
-"""Compressibility and duplicate blocks of a corpus, from blocks that are chosen by what they hold.
+"""Compressibility and duplicate blocks of a corpus, from blocks that are sampled by content.
 
 One block in sixteen is taken, by its CRC-32: of a block that occurs in many places all copies are taken or none, so the
-share of duplicates among those taken is that of all."""
+share of duplicates in the sample is that of all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLOCK = 65_536  # bytes
 _CHAINS = ("backup", "vm-image")
 _RUN = 12  # changed blocks are adjacent, in runs of up to so many
 _MEDIA_TYPE = "application/octet-stream"
-_HEAD = b"EDBENCH\0"  # nothing that begins so is taken for a known format
+_HEAD = b"EDBENCH\0"  # bytes at which no known format begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,12 @@ class SeriesFile:
 
     @property
     def full(self) -> bool:
-        """Whether it holds all blocks."""
+        """Whether the file has all blocks."""
         return self.generation % self.series.full_every == 0
 
     @property
     def name(self) -> str:
-        """Its path below a custodian's directory."""
+        """Path of the file below a custodian's directory."""
         if self.series.kind not in _CHAINS:
             ending = "root" if self.series.kind == "scientific" else "bin"
             return f"{self.series.kind}/{self.number // 100:03d}/{self.series.kind}-{self.number:05d}.{ending}"
@@ -50,7 +50,7 @@ class SeriesFile:
 
 
 def plan_series(series: Series, seed: int, budget: float) -> list[SeriesFile]:
-    """Files that have `budget` bytes together, in chains of the series' generations; small budgets get small files."""
+    """Plan files of `budget` bytes together, in chains of the series' generations; small budgets get small files."""
     least = 4 if series.kind not in _CHAINS else 1
     copies = _copies(series) if series.kind in _CHAINS else 1.0
     wanted = min(series.file_bytes, max(BLOCK, budget / copies / least))
@@ -70,7 +70,7 @@ def plan_series(series: Series, seed: int, budget: float) -> list[SeriesFile]:
 
 
 def _copies(series: Series) -> float:
-    """Bytes of a whole chain, in full copies."""
+    """Return the bytes of a whole chain, in full copies."""
     full = len(range(0, series.generations, series.full_every))
     return full + (series.generations - full) * series.change_rate
 
@@ -88,7 +88,7 @@ def write_series(file: SeriesFile, seed: int, put: Callable[[bytes], object]) ->
 
 
 def series_blocks(file: SeriesFile, seed: int) -> Iterator[bytes]:
-    """Its bytes, a block at a time."""
+    """Yield the bytes of a file, a block at a time."""
     kind = file.series.kind
     if kind == "zeros":
         zeros = bytes(BLOCK)
@@ -107,7 +107,7 @@ _READINGS = bytes(i if i < 64 else (i * 3) // 4 for i in range(256))
 
 
 def _scientific(dice: Dice) -> bytes:
-    """A basket of measurements, compressed as such files are: a header, packed values, an index of offsets."""
+    """Return a basket of measurements, compressed as such files are: a header, packed values, an index of offsets."""
     values = dice.noise(BLOCK + BLOCK // 3).translate(_READINGS)
     packed = deflated(values)[: BLOCK - 4096]
     head = b"basket %012d" % dice.below(10**12)
@@ -156,7 +156,7 @@ def _chain_blocks(file: SeriesFile, seed: int) -> Iterator[bytes]:
 
 
 def _content(file: SeriesFile, seed: int, at: int, age: int) -> bytes:
-    """A block as generation `age` wrote it: unused, text or tables, or already compressed."""
+    """Return a block as generation `age` wrote it: unused, text or tables, or already compressed."""
     own = Dice(derive(seed, file.series.kind, file.number, "block", at))
     if own.random() >= file.series.used_share and age == 0:
         return bytes(BLOCK)
@@ -177,7 +177,7 @@ _AT_ONCE = 256 * SIZE
 
 @dataclass(slots=True)
 class Blocks:
-    """What the blocks of some files came to."""
+    """Counts of the blocks of some files."""
 
     blocks: int = 0
     zero: int = 0
@@ -192,7 +192,7 @@ class Blocks:
                 self.take(data)
 
     def take(self, data: bytes) -> None:
-        """Count the whole blocks of what begins at a block."""
+        """Count the whole blocks of data that begin at a block."""
         check = crc32
         self.blocks += len(data) // SIZE
         for start in range(0, len(data) - SIZE + 1, SIZE):
@@ -213,7 +213,7 @@ class Blocks:
             self.packed += min(SIZE, len(deflated(block)))
 
     def add(self, other: Blocks) -> None:
-        """Add another part's."""
+        """Add the counts of another part."""
         self.blocks += other.blocks
         self.zero += other.zero
         self.plain += other.plain
@@ -221,7 +221,7 @@ class Blocks:
         self.digests += other.digests
 
     def to_json(self) -> dict[str, Any]:
-        """Shares, as `dataset.json` has them."""
+        """Return the shares, as `dataset.json` has them."""
         taken = len(self.digests)
         return {
             "bytes": SIZE,

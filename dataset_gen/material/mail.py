@@ -1,4 +1,4 @@
-"""Threads of mail. A thread follows from its key alone, so every mailbox that holds it holds the same bytes."""
+"""Threads of mail. A thread follows from its key alone, so that all its mailboxes have the same bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_ATTACHED = 20_000_000  # bytes of all attachments of a message: servers re
 _LEAST_ATTACHED = 2_000
 _QUOTED_MOST = 6000  # characters of quotation that a reply carries
 _ENCODINGS = ("7bit", "7bit", "7bit", "8bit", "quoted-printable", "quoted-printable", "base64")
-# What mail in a language is written in; a text that has other letters is UTF-8 all the same.
+# Charsets of mail by language; a text with other letters is UTF-8.
 _CHARSETS = {
     "en": ("utf-8", "utf-8", "windows-1252", "iso-8859-1"),
     "ja": ("iso-2022-jp", "iso-2022-jp", "utf-8", "shift_jis"),
@@ -44,7 +44,7 @@ _ROLES = ("Counsel", "Controller", "Head of purchasing", "Project manager", "Ass
 
 @dataclass(slots=True, kw_only=True)
 class Sketch:
-    """One message of a thread before its text and attachments are made."""
+    """One message of a thread, before its text and attachments are built."""
 
     sender: Someone
     to: tuple[Someone, ...]
@@ -165,7 +165,7 @@ def _sketch(
 
 
 def letters(shop: Workshop, talk: Thread, wanted: frozenset[int]) -> Iterator[tuple[int, Letter]]:
-    """The wanted messages of a thread; attachments are made for these only."""
+    """Yield the wanted messages of a thread; attachments are built for these only."""
     dice = Dice(derive(shop.seed, talk.key, "subject"))
     dice.language = talk.language
     subject = prose().title(dice, dice.between(2, 7), any_script=True)
@@ -208,7 +208,7 @@ def letters(shop: Workshop, talk: Thread, wanted: frozenset[int]) -> Iterator[tu
 def _body(
     shop: Workshop, talk: Thread, position: int, earlier: str, terms: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]]:
-    """A message's text with the one before it quoted, and the terms in it."""
+    """Return a message's text with the previous one quoted, and the terms in it."""
     sketch = talk.sketches[position]
     dice = Dice(derive(shop.seed, talk.key, position, "body"))
     dice.language = talk.language
@@ -231,7 +231,7 @@ def _body(
 
 
 def _signature(who: Someone) -> list[str]:
-    """The same signature below everything that a person writes; some have none but their name."""
+    """Return a person's signature, always the same; some have only their name."""
     draw = derive(0, "signature", who.address)
     if draw % 3 == 0:
         return [who.name]
@@ -251,7 +251,7 @@ def _attached(shop: Workshop, talk: Thread, position: int) -> tuple[tuple[str, M
 
 
 def _stem(shop: Workshop, dice: Dice, key: str) -> str:
-    """A shared document mostly keeps its name."""
+    """Return a file name stem; a shared document mostly keeps its name."""
     base = key.rpartition("/")[2]
     if base in ("meeting", "winmail"):
         return base

@@ -1,4 +1,4 @@
-"""Who writes and where files are: people, file names and folder names."""
+"""People, file names and folder names."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def custodian_names(count: int) -> tuple[str, ...]:
 
 
 def file_stem(dice: Dice) -> str:
-    """A file name without its extension: mostly two or three words, some with Unicode, some long."""
+    """Return a file name without its extension: mostly two or three words, some with Unicode, some long."""
     draw = dice.random()
     if draw < 0.03:
         return f"{prose().title(dice, 18)}"[:150].strip()
@@ -73,5 +73,5 @@ def file_stem(dice: Dice) -> str:
 
 
 def folder(dice: Dice) -> str:
-    """A folder's name."""
+    """Return a folder's name."""
     return dice.pick(_FOLDERS) if dice.chance(0.7) else prose().title(dice, 2)

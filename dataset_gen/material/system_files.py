@@ -1,7 +1,6 @@
-"""Files that every machine of a kind has: the same bytes in every corpus, whatever its seed, for de-NISTing.
+"""Files that are on every machine of a kind: the same bytes in every corpus, whatever its seed, for de-NISTing.
 
-Their hashes are listed in `system-files.csv` next to the manifest, as a list of known software files would have
-them."""
+Their hashes are listed in `system-files.csv` next to the manifest, in the form of a list of known software files."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ _INSTALLED = 1_467_331_200  # 2016-07-01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemFile:
-    """One of them."""
+    """One system file."""
 
     number: int
     fmt: str
@@ -40,12 +39,12 @@ class SystemFile:
 
     @property
     def key(self) -> str:
-        """What its bytes follow from."""
+        """Key that determines the bytes of the file."""
         return f"{SYSTEM}{self.number}"
 
     @property
     def mtime_ns(self) -> int:
-        """When it was installed."""
+        """Time at which the file was installed."""
         return (_INSTALLED + self.number * 60) * 1_000_000_000
 
 
@@ -70,7 +69,7 @@ SYSTEM_FILES = _entries()
 
 
 def system_list(shop: Workshop) -> tuple[frozenset[bytes], str]:
-    """SHA-256 of all of them, and the list: a line with SHA-256 and name for each."""
+    """Return the SHA-256 of all system files, and the list: a line with SHA-256 and name for each."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
     lines.writerow(("sha256", "name"))

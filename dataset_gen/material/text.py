@@ -61,17 +61,17 @@ def vocabulary() -> list[str]:
 
 @dataclass(frozen=True)
 class Prose:
-    """Sentences without any character that XML, HTML or a mail header would have to quote."""
+    """Sentences without characters that XML, HTML or a mail header must quote."""
 
     plain: tuple[str, ...]  # ASCII
     accented: tuple[str, ...]  # with words of Latin-1
 
     def paragraphs(self, dice: Dice, characters: int, *, accented: bool = False, any_script: bool = False) -> list[str]:
-        """Paragraphs of two to six sentences with about that many characters in all; at least one."""
+        """Return paragraphs of two to six sentences with about that many characters in all; at least one."""
         return [" ".join(group) for group in self.groups(dice, characters, accented=accented, any_script=any_script)]
 
     def lines(self, dice: Dice, characters: int, *, accented: bool = False, any_script: bool = False) -> list[str]:
-        """The same as lines of one sentence each with an empty line between paragraphs."""
+        """Return paragraphs as lines of one sentence each, with an empty line between paragraphs."""
         out: list[str] = []
         for group in self.groups(dice, characters, accented=accented, any_script=any_script):
             out.extend(group)
@@ -81,8 +81,8 @@ class Prose:
     def groups(
         self, dice: Dice, characters: int, *, accented: bool = False, any_script: bool = False
     ) -> list[list[str]]:
-        """The sentences of each paragraph, in the dice's language where the caller can write it: ASCII by default,
-        `accented` is ISO 8859-1, `any_script` all there is."""
+        """Return the sentences of each paragraph, in the dice's language if the caller can write it: ASCII by default,
+        ISO 8859-1 with `accented`, everything with `any_script`."""
         pool = self._pool(dice.language, accented or any_script, any_script)
         english = pool is self.plain
         top = len(pool) - 6
@@ -109,7 +109,7 @@ class Prose:
         return foreign(language)
 
     def title(self, dice: Dice, words: int = 5, *, any_script: bool = False) -> str:
-        """A few words without the final stop; in the dice's language where the caller can write any script."""
+        """Return a few words without the final stop; in the dice's language if the caller can write any script."""
         sentence = dice.pick(self._pool(dice.language, any_script, any_script)).rstrip(".。")
         return " ".join(sentence.split()[:words]) if dice.language != "ja" or not any_script else sentence[:30]
 
@@ -132,7 +132,7 @@ def _sentences(words: Sequence[str], count: int, *, between: str = " ", stop: st
 
 @functools.cache
 def prose() -> Prose:
-    """This process's pool (0.5 s to build, then shared)."""
+    """Return the pool of sentences of this process (0.5 s to build, then shared)."""
     plain = _sentences(vocabulary(), SENTENCES)
     dice = Dice(_SEED + 2)
     accented, foreign = [], _ACCENTED.split()
@@ -145,7 +145,7 @@ def prose() -> Prose:
 
 @functools.cache
 def foreign(language: str) -> tuple[str, ...]:
-    """This process's sentences of another language (30 ms to build)."""
+    """Return the sentences of another language (30 ms to build, once in each process)."""
     words = Text(Locale(language), seed=_SEED).words(quantity=12_000)
     known = dict.fromkeys(w.lower() for w in words if w.isalpha() and len(w) > 1 and _writable(w.lower(), language))
     dice = Dice(_SEED + 3)
@@ -158,7 +158,7 @@ def foreign(language: str) -> tuple[str, ...]:
 
 
 def _writable(word: str, language: str) -> bool:
-    """Whether the charset that mail in the language is often written in has all of the word's letters."""
+    """Return whether the usual charset of mail in the language has all of the word's letters."""
     charset = {"ja": "iso-2022-jp", "pl": "iso-8859-2", "ru": "koi8-r"}.get(language, "iso-8859-1")
     try:
         word.encode(charset)
@@ -168,7 +168,7 @@ def _writable(word: str, language: str) -> bool:
 
 
 def planted_token(dice: Dice) -> str:
-    """A word that occurs nowhere but where it was planted."""
+    """Return a word that occurs only where it was planted."""
     return f"plantqvx{dice.below(10_000_000_000):010d}"
 
 

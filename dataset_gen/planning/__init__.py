@@ -1,1 +1,1 @@
-"""What a corpus will hold: every loose file decided, and the totals levelled, before a byte is made."""
+"""Plan of a corpus: every loose file is decided, and the totals are levelled, before a byte is made."""

@@ -53,7 +53,7 @@ class FileSpec:
 
 @dataclass(slots=True)
 class Shelf:
-    """A custodian's part."""
+    """One custodian's part of the corpus."""
 
     number: int
     name: str
@@ -66,7 +66,7 @@ class Shelf:
     planned: int = 0  # bytes, about
 
     def place(self, name: str, ext: str, where: str | None = None) -> bytes:
-        """A path that is not taken yet, in the folder `where`; by default in a folder of the tree."""
+        """Return an unused path in the folder `where`; by default in a folder of the tree."""
         if where is None:
             where = self._folder()
         stem = name.replace("/", "-")
@@ -80,7 +80,7 @@ class Shelf:
         raise AssertionError(f"too many files named {stem}")
 
     def _folder(self) -> str:
-        """One of the folders; now and then a new one."""
+        """Return one of the folders; now and then a new one."""
         if self.dice.chance(1 / self.tree.files_a_folder):
             parent = self.dice.pick(self.folders)
             if parent.count("/") < self.tree.deepest:
@@ -90,7 +90,7 @@ class Shelf:
         return self.dice.pick(self.folders)
 
     def time(self) -> int:
-        """A time in nanoseconds; recent years have more files than early ones."""
+        """Return a time in nanoseconds; recent years have more files than early ones."""
         back = self.dice.random() * self.dice.random()
         seconds = int(self.tree.years * _YEAR * (1 - back))
         return (EPOCH + seconds) * 1_000_000_000 + self.dice.below(1_000_000_000)
@@ -168,7 +168,7 @@ def _single_files(box: _Box, largest: int) -> list[FileSpec]:
 
 
 def _maildir_name(talk: Thread, position: int) -> tuple[str, str]:
-    """Directory and name as in a Maildir: unread messages are in `new`, the others in `cur` with their flags."""
+    """Return directory and name in a Maildir: unread messages are in `new`, the others in `cur` with their flags."""
     draw = derive(0, talk.key, position, "flags")
     name = f"{talk.sketches[position].when}.M{draw % 1_000_000:06d}P{draw // 7 % 30_000}.mail"
     folder = ("", "", ".Sent/", ".Archive/")[derive(0, talk.key) % 4]
@@ -179,7 +179,7 @@ def _maildir_name(talk: Thread, position: int) -> tuple[str, str]:
 
 
 def _stores(box: _Box, largest: int) -> list[FileSpec]:
-    """One store, or a store a folder and year."""
+    """Return one store, or a store for each folder and year."""
     groups: dict[str, list[tuple[Thread, int, int]]] = {}
     for talk, number, position in box.letters:
         year = 2015 + (talk.sketches[0].when - EPOCH) // _YEAR
@@ -194,7 +194,7 @@ def _stores(box: _Box, largest: int) -> list[FileSpec]:
 
 
 def _pst_name(shelf: Shelf, year: int) -> str:
-    """Some keep all in one file, some archive by years."""
+    """Return the name of a store: some custodians keep all in one file, some archive by years."""
     return "Outlook" if shelf.number % 2 else f"Archive {year - year % 3}"
 
 
@@ -218,14 +218,14 @@ def _store(
 SMALLEST_RAW = 2_000_000  # bytes; below this the parts of a corpus no longer fit in
 _FIRST_BYTES = 60_000  # of the one of each format, at most
 _OPEN = 0.64  # share of the archives that is drawn by chance, where the rest can level the totals out
-_OPEN_DOCUMENTS = 0.35  # the same of the loose documents: what mail and archives hold has to fit in as well
+_OPEN_DOCUMENTS = 0.35  # share of the loose documents; mail and the content of archives must fit in as well
 _SURE = 0.8  # part of the missing archives that is made at once: they hold others, by chance
 _SMALL_ARCHIVE = 60_000  # bytes
 _ROUNDS = (0.7, 0.75, 0.8, 1.0)  # parts of the missing documents that each levelling round adds
 
 
 class Planner:
-    """Plans one corpus; `rounds` is to be gone through once."""
+    """Planner of one corpus; iterate over `rounds` once."""
 
     def __init__(self, profile: Profile, seed: int, scale: float) -> None:
         raw = profile.raw_bytes * scale
@@ -250,7 +250,7 @@ class Planner:
         self._originals: list[FileSpec] = []
 
     def rounds(self, tally: CorpusTotals) -> Iterator[list[FileSpec]]:
-        """Files to be written, round by round; `tally` has to hold all of them when the next round is asked for."""
+        """Yield the files to write, round by round; `tally` must include all of them before the next round."""
         yield self._first()
         if not any(mix.loose for mix in self.profile.formats.values()):
             return
@@ -262,7 +262,7 @@ class Planner:
             shelf.paths.clear()
 
     def _first(self) -> list[FileSpec]:
-        """Mail, series, faults, system files, and most of archives and documents."""
+        """Return mail, series, faults, system files, and most of archives and documents."""
         out = plan_mail(self.shop, self.shelves, self.profile.mail_shares(), self.largest, self.threads)
         out += self._series()
         out += self._language_files()
@@ -290,7 +290,7 @@ class Planner:
         return out
 
     def _language_files(self) -> list[FileSpec]:
-        """Every language in every charset, at least once."""
+        """Return every language in every charset, at least once."""
         if not self.profile.language_files:
             return []
         wanted = self.raw * self.profile.language_files / (sum(SIZES) / len(SIZES))
@@ -310,7 +310,7 @@ class Planner:
         return FileSpec(path=path, fmt=fmt, key=key, size=size, mtime_ns=shelf.time())
 
     def _one_of_each(self) -> list[FileSpec]:
-        """One of each loose format, with terms to be found, and of each container, however small the corpus."""
+        """Return one of each loose format, with terms to be found, and of each container, however small the corpus."""
         loose, _ = self.profile.choices("loose")
         formats = [*loose, *(fmt for fmt in self.profile.shares if fmt != "mail" and fmt not in loose)]
         room = min(_FIRST_BYTES, self.raw // (5 * max(1, len(formats))))
@@ -320,7 +320,7 @@ class Planner:
         ]
 
     def _faults(self) -> list[FileSpec]:
-        """At least one of each kind that the profile has."""
+        """Plan the faults of the profile: at least one file of each kind."""
         dice = Dice(derive(self.seed, "faults"))
         files = self.raw / ITEM_BYTES
         out = []
@@ -330,7 +330,8 @@ class Planner:
         return out
 
     def _system_files(self) -> list[FileSpec]:
-        """The same files on many machines: each custodian has the first so many of the list, the last one fewest."""
+        """Return the system files of each custodian: a number from the start of the list, fewest for the last
+        custodian."""
         if not self.profile.system_files:
             return []
         wanted = max(len(self.shelves), round(self.raw / ITEM_BYTES * self.profile.system_files))
@@ -347,7 +348,7 @@ class Planner:
         return out
 
     def _size(self, fmt: str, largest: int) -> int:
-        """The format's next size: over many, all sizes come as often as the profile demands."""
+        """Return the format's next size: over many calls, all sizes occur as often as the profile demands."""
         even = self._sizes.get(fmt)
         if even is None:
             even = self._sizes[fmt] = Even(derive(self.seed, "sizes", fmt) % 65_536 / 65_536)
@@ -391,7 +392,7 @@ class Planner:
         return out
 
     def _document(self, shelf: Shelf, fmt: str, size: int) -> FileSpec:
-        """A new document, a copy of another one or a near-duplicate."""
+        """Return a new document, a copy of another one or a near-duplicate."""
         dice, mix = shelf.dice, self.profile.duplicates
         key = f"{fmt}/{self._number(fmt)}"
         draw = dice.random()
@@ -406,7 +407,8 @@ class Planner:
         return spec
 
     def _odd_name(self, dice: Dice) -> str | None:
-        """Now and then a name that is not UTF-8; of the first two documents one such and a long one, for certain."""
+        """Return now and then a name that is not UTF-8; of the first two documents, one has such a name and one a long
+        name."""
         number = self._number("documents")
         if number == 2:
             return f"{prose().title(dice, 30)} {prose().title(dice, 30)}"[:180].strip()
@@ -433,7 +435,7 @@ class Planner:
         return out
 
     def _missing_archives(self, tally: CorpusTotals) -> list[FileSpec]:
-        """Small archives for those that are missing still."""
+        """Return small archives for those that are still missing."""
         nothing = {fmt: 0.0 for fmt in self.profile.shares if fmt != "mail"}
         out = []
         for fmt, number in archive_counts(self.goal, tally, nothing).items():
@@ -441,7 +443,7 @@ class Planner:
         return out
 
     def _drift(self, fmt: str, tally: CorpusTotals) -> float:
-        """Bytes that came out for each byte that was asked for."""
+        """Return the ratio of written to requested bytes of a format, within bounds."""
         asked = self._asked[fmt]
         return min(max(tally.formats[fmt].raw / asked, 0.4), 2.5) if asked and fmt in tally.formats else 1.0
 

@@ -1,8 +1,8 @@
-"""Levelling: what is still to be added to a corpus so that its totals are those of the profile.
+"""Levelling: files to add to a corpus so that its totals are those of the profile.
 
-A corpus is written in rounds. Most of it is drawn by chance; what that came to is counted (`CorpusTotals`), and the
-last rounds are chosen so that items, types, bytes, pages and expansion end where the profile wants them. How much a
-file of a format brings with it (embedded pictures, members) is taken from what the corpus itself has so far."""
+A corpus is written in rounds. Most of it is drawn by chance; the results are counted (`CorpusTotals`), and the last
+rounds are chosen so that items, types, bytes, pages and expansion end where the profile demands. The content of a file
+of a format (embedded pictures, members) is estimated from the corpus so far."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataset_gen.mix import Profile
 from dataset_gen.planning.tally import CorpusTotals, Sums
 
 _TURNS = 30
-_LEAST, _MOST = 0.25, 4.0  # how far sizes may be stretched to make bytes and pages meet
+_LEAST, _MOST = 0.25, 4.0  # bounds on the stretching of sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Goal:
 
 
 def goal_of(profile: Profile, scale: float) -> Goal:
-    """What the profile wants at that scale."""
+    """Return the totals that the profile demands at that scale."""
     raw = profile.raw_bytes * scale
     items = profile.targets.items_per_gb * raw / 1e9
     return Goal(
@@ -43,7 +43,7 @@ def goal_of(profile: Profile, scale: float) -> Goal:
 
 
 def archive_bytes(goal: Goal, tally: CorpusTotals, shares: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Raw bytes of archives that are missing, so that with the documents still to come the expansion is met.
+    """Return the raw bytes of archives that are missing, so that with the documents still to come the expansion is met.
 
     `shares` are those of the archives' formats, `weights` those of the loose formats as `counts` takes them. Members
     are items of the same types as loose documents, so more archives mean fewer of these: repeat a few times."""
@@ -67,7 +67,7 @@ def archive_bytes(goal: Goal, tally: CorpusTotals, shares: Mapping[str, float], 
 
 
 def _with_more(tally: CorpusTotals, more: Mapping[str, float]) -> CorpusTotals:
-    """The tally as it will be with so many more raw bytes of some formats."""
+    """Return the tally with so many more raw bytes of some formats."""
     formats = dict(tally.formats)
     for fmt, size in more.items():
         sums = formats[fmt]
@@ -82,8 +82,9 @@ def _with_more(tally: CorpusTotals, more: Mapping[str, float]) -> CorpusTotals:
 
 
 def archive_counts(goal: Goal, tally: CorpusTotals, budgets: Mapping[str, float]) -> dict[str, int]:
-    """Archives of each format whose type is stated, given the bytes that each format gets: what archives contain grows
-    with their bytes, whatever their number. Without bytes, the format that holds the fewest gets all."""
+    """Return the number of archives of each format whose type has a goal, given the bytes that each format gets: the
+    content of archives grows with their bytes, whatever their number. Without bytes, the format with the fewest items
+    inside gets all."""
     there = tally.types
     out: dict[str, int] = {}
     of_type: dict[str, dict[str, float]] = {}
@@ -104,7 +105,7 @@ def archive_counts(goal: Goal, tally: CorpusTotals, budgets: Mapping[str, float]
 
 
 def counts(goal: Goal, tally: CorpusTotals, weights: Mapping[str, float]) -> dict[str, float]:
-    """Loose files of each format that are missing, given the weights of formats that are the same media type."""
+    """Return the missing loose files of each format, given the weights of formats of the same media type."""
     known = {fmt: tally.formats[fmt] for fmt in weights if fmt in tally.formats and tally.formats[fmt].files}
     there = tally.types
     missing = {name: wanted - there[name] for name, wanted in goal.types.items()}
@@ -126,16 +127,16 @@ def counts(goal: Goal, tally: CorpusTotals, weights: Mapping[str, float]) -> dic
 
 
 def _each(sums: Sums, media_type: str) -> float:
-    """Items of a type that one loose file comes to, itself included."""
+    """Return the items of a type in one loose file, itself included."""
     return sums.types[media_type] / sums.files
 
 
 def stretches(goal: Goal, tally: CorpusTotals, wanted: Mapping[str, float]) -> dict[str, float]:
-    """Factors for the sizes of formats, given each one's bytes as they would be unstretched.
+    """Return the factors for the sizes of formats, given the bytes of each without stretching.
 
-    Formats with few pages a byte get one factor and those with many another, so that raw bytes and pages meet; where
-    they cannot, raw bytes do. Formats that hold others have none and stay as they are: large ones hold more than small
-    ones, which would upset items and expansion."""
+    Formats with few pages a byte get one factor and those with many another, so that raw bytes and pages meet; if they
+    cannot, raw bytes do. Formats that contain others have no factor: large ones contain more than small ones, which
+    would upset items and expansion."""
     have = {f: tally.formats[f] for f in wanted}
     kept = {f for f, sums in have.items() if sums.extracted}
     density = {f: sums.pages / max(1, sums.raw) for f, sums in have.items()}
@@ -165,9 +166,9 @@ def fitted(
     most: Mapping[str, int],
     wanted: float,
 ) -> dict[str, list[int]]:
-    """Sizes after stretching that add up to `wanted`, where no file can be smaller than its format's `least`.
+    """Return the sizes after stretching, which add up to `wanted`; no file is smaller than its format's `least`.
 
-    What the smallest possible sizes take too much is taken from all others that have a factor."""
+    The excess of the smallest possible sizes is taken from all others that have a factor."""
     import numpy as np  # late: listing profiles needs none of it
 
     fixed = {fmt: [max(size, least[fmt]) for size in some] for fmt, some in sizes.items() if fmt not in factors}

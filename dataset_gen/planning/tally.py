@@ -1,4 +1,4 @@
-"""What a part of a corpus came to: sums by the format of its loose files, which the planner levels out with."""
+"""Totals of a part of a corpus: sums by the format of its loose files, from which the planner levels out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from dataset_gen.material.blocks import Blocks
 
-CHARACTERS_A_PAGE = 3_000  # where a format knows no pages (the glossary's rule)
+CHARACTERS_A_PAGE = 3_000  # for formats without pages (the glossary's rule)
 
 
 def pages_of(row: Mapping[str, Any]) -> int:
@@ -95,7 +95,7 @@ class CorpusTotals:
         return sum(s.pages for s in self.formats.values())
 
     def to_json(self) -> bytes:
-        """As it is kept in the schema of a part."""
+        """Return the totals as JSON, for the schema of a part."""
         formats = {
             fmt: [s.files, s.raw, s.extracted, s.pages, s.own_type, s.smallest, dict(s.types)]
             for fmt, s in self.formats.items()
@@ -105,7 +105,7 @@ class CorpusTotals:
 
 
 def tally_of(text: bytes) -> CorpusTotals:
-    """What `to_json` wrote."""
+    """Return the totals that `to_json` wrote."""
     data = json.loads(text)
     formats = {
         fmt: Sums(

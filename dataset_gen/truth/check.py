@@ -1,4 +1,4 @@
-"""Whether a corpus is whole and genuine: every loose file is hashed again and compared with the manifest."""
+"""Check that a corpus is whole and genuine: every loose file is hashed again and compared with the manifest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Known = tuple[bytes, int, bytes, bytes]  # path, size, SHA-256, content
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as it should be."""
+    """One difference from the manifest or description."""
 
     what: str  # missing, extra, changed, unreadable, dataset.json, manifest
     where: str
@@ -40,7 +40,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What came of it."""
+    """Result of a check of a corpus."""
 
     description: dict[str, Any]
     files: int
@@ -50,7 +50,7 @@ class Checked:
 
 
 def check_corpus(directory: Path, processes: int, progress: Progress) -> Checked:
-    """Check a corpus; raises UsageError when the directory holds none."""
+    """Check a corpus. Raises UsageError if the directory contains none."""
     if not (directory / DESCRIPTION).is_file():
         raise UsageError(f"{directory} is not a corpus: it has no {DESCRIPTION}")
     description = read_json(directory / DESCRIPTION)
@@ -83,7 +83,7 @@ def check_corpus(directory: Path, processes: int, progress: Progress) -> Checked
 
 
 def _of_description(description: dict[str, Any], known: list[Known], items: int) -> Iterator[Difference]:
-    """Differences between dataset.json and the manifest."""
+    """Yield the differences between dataset.json and the manifest."""
     derived = {
         "items": items,
         "loose_files": len(known),
@@ -99,7 +99,7 @@ def _of_description(description: dict[str, Any], known: list[Known], items: int)
 
 
 def _of_list(directory: Path, table: Any) -> Iterator[Difference]:
-    """The list of system files against the flags of the manifest."""
+    """Yield the differences between the list of system files and the flags of the manifest."""
     try:
         lines = (directory / SYSTEM_LIST).read_text(encoding="utf-8").splitlines()[1:]
         listed = {bytes.fromhex(line.partition(",")[0]) for line in lines}

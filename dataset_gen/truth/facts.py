@@ -1,4 +1,4 @@
-"""What a corpus is, measured from its manifest: totals, hashes, and the distributions as they came out."""
+"""Facts of a corpus, measured from its manifest: totals, hashes, and the actual distributions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class _Sizes:
 
 
 class Facts:
-    """Takes the parts of a manifest in order; `description` returns what `dataset.json` contains about them."""
+    """Facts from the parts of a manifest, added in order; `description` returns the content of `dataset.json` about
+    them."""
 
     def __init__(self) -> None:
         self.raw = self.extracted = self.pages = self.items = self.duplicates = self.system = 0
@@ -151,8 +152,8 @@ def _ratio(part: int, whole: int) -> float:
 
 
 def hash_of(digests: bytes | bytearray) -> str:
-    """SHA-256 over the sorted digests of files, each over path, NUL and what the file's hash is; they come as one string
-    of 32 bytes each."""
+    """Return SHA-256 over the sorted digests of files, each over path, NUL and the file's hash; they are given as one
+    string of 32 bytes each."""
     words = np.frombuffer(digests, dtype=">u8").reshape(-1, 4)
     order = np.lexsort((words[:, 3], words[:, 2], words[:, 1], words[:, 0]))
     return hashlib.sha256(words[order].tobytes()).hexdigest()

@@ -17,7 +17,7 @@ _OFFICE = "application/vnd.openxmlformats-officedocument."
 
 
 def draw(said: dict[str, Any], corpus: Path, where: Path) -> list[Path]:
-    """Write the pictures; returns their paths."""
+    """Write the pictures; return their paths."""
     where.mkdir(parents=True, exist_ok=True)
     return [
         _save(_types(said), where / "types.svg"),
@@ -49,7 +49,7 @@ def _short(media_type: str) -> str:
 
 
 def _types(said: dict[str, Any]) -> Figure:
-    """Shares of all items by media type, with what the profile wants."""
+    """Draw the shares of all items by media type, with those that the profile demands."""
     counts = sorted(said["media_types"].items(), key=lambda pair: -pair[1])[:_TYPES_SHOWN]
     figure = _figure(8, 6.5)
     axes = figure.add_subplot()
@@ -65,7 +65,7 @@ def _types(said: dict[str, Any]) -> Figure:
 
 
 def _sizes(said: dict[str, Any]) -> Figure:
-    """Sizes of loose files, and by type."""
+    """Draw the sizes of loose files, and by type."""
     figure = _figure(10, 5)
     left, right = figure.subplots(1, 2)
     file_sizes = said["distributions"]["loose_file_sizes"]
@@ -92,7 +92,7 @@ def _size(number: int) -> str:
 
 
 def _shape(said: dict[str, Any]) -> Figure:
-    """Depths, folders and custodians."""
+    """Draw depths, folders and custodians."""
     figure = _figure(10, 3.6)
     first, second, third = figure.subplots(1, 3)
     depths = {k: v for k, v in said["depths"].items() if int(k) <= 10}
@@ -108,7 +108,7 @@ def _shape(said: dict[str, Any]) -> Figure:
 
 
 def _mail(said: dict[str, Any], table: Any) -> Figure:
-    """Attachments of messages, lengths of threads, and how often the same bytes occur in the corpus."""
+    """Draw attachments of messages, lengths of threads, and how often the same bytes occur in the corpus."""
     figure = _figure(10, 3.6)
     left, middle, right = figure.subplots(1, 3)
     lengths = {int(k): v for k, v in said["distributions"]["thread_lengths"].items()}

@@ -87,10 +87,10 @@ _DEPTH_LIMIT = Limits().depth
 
 
 def each_row(path: bytes, truth: Truth, first: int) -> Iterator[Row]:
-    """The rows of one loose file and all beneath it, in order of position; `first` is the first one's number.
+    """Yield the rows of one loose file and all beneath it, in order of position; `first` is the first one's number.
 
-    `SYSTEM` is set when the parts are joined, `TEXT_OF` and `LANGUAGE` by who knows the file's order. An item at the depth limit of
-    jobs is not opened: its children have no rows and it gets `nesting_limit`."""
+    `SYSTEM` is set when the parts are joined, `TEXT_OF` and `LANGUAGE` by the caller that knows the file's order. An
+    item at the depth limit of jobs is not opened: its children have no rows and it gets `nesting_limit`."""
     numbers = itertools.count(first)
     custodian = display_name(path.partition(b"/")[0])
 
@@ -150,7 +150,7 @@ def each_row(path: bytes, truth: Truth, first: int) -> Iterator[Row]:
 def write_joined(parts: Sequence[Path], path: Path, system: frozenset[bytes]) -> Iterator[pa.Table]:
     """Write the manifest from parts whose row numbers start at 0 each, and yield each part as it was written.
 
-    `path` is complete when all have been taken, or not there. Only hashes are held for the whole."""
+    `path` exists, complete, only after all have been taken. Only hashes are held for the whole."""
     groups = _groups(parts)
     partial = path.with_name(path.name + ".partial")
     first = 0
@@ -171,7 +171,7 @@ def write_joined(parts: Sequence[Path], path: Path, system: frozenset[bytes]) ->
 
 
 def _numbered(table: pa.Table, first: int, groups: npt.NDArray[np.int64], system: frozenset[bytes]) -> pa.Table:
-    """A part with row numbers of the whole, duplicate groups and the flag of system files."""
+    """Return a part with row numbers of the whole, duplicate groups and the flag of system files."""
     changed: dict[str, Any] = {}
     for name in (PARENT, FAMILY):
         old: Any = table[name].to_pylist()
@@ -186,7 +186,8 @@ def _numbered(table: pa.Table, first: int, groups: npt.NDArray[np.int64], system
 
 
 def _groups(parts: Sequence[Path]) -> npt.NDArray[np.int64]:
-    """For each row the number of the first row with the same bytes; -1 where it is alone or has no bytes."""
+    """Return for each row the number of the first row with the same bytes; -1 for a row that is alone or has no
+    bytes."""
     halves: list[npt.NDArray[np.uint64]] = []
     sizes: list[npt.NDArray[np.int64]] = []
     for part in parts:
@@ -211,7 +212,7 @@ def _groups(parts: Sequence[Path]) -> npt.NDArray[np.int64]:
 
 
 def read_manifest(path: Path) -> pa.Table:
-    """The manifest of a corpus, given its file or the corpus's directory; raises UsageError when it is none."""
+    """Read the manifest of a corpus, given its file or the corpus's directory. Raises UsageError if it is none."""
     file = path / FILE_NAME if path.is_dir() else path
     try:
         table = pq.read_table(file)
@@ -223,6 +224,6 @@ def read_manifest(path: Path) -> pa.Table:
 
 
 def iterate(table: pa.Table) -> Iterator[Row]:
-    """Rows as dictionaries, batch by batch."""
+    """Yield rows as dictionaries, batch by batch."""
     for batch in table.to_batches(max_chunksize=20_000):
         yield from batch.to_pylist()

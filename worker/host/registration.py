@@ -1,4 +1,4 @@
-"""A worker's entry in the table `worker`: that it lives, and how busy it is (design §4, "Is it the storage?")."""
+"""Entry of a worker in the table `worker`: that it is alive, and how busy it is (design §4, "Is it the storage?")."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class WorkerSampler:
         self._effort = effort
         self._waits = [
             (0, 0.0, 0.0)
-        ] * table.slots  # of each slot: its process, what that waited, what those before did
+        ] * table.slots  # for each slot: its process, its waits, the waits of earlier processes
         self._tallies = [table.tally(slot) for slot in range(table.slots)]
         self._cpus = os.sched_getaffinity(0)
         self._host = {

@@ -175,7 +175,7 @@ _FAILED = 1  # exit status
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A report on its way to the reporter; the number comes back once the ledger has it."""
+    """A numbered report; the reporter sends its number back once the ledger has the report."""
 
     number: int
     report: Report
@@ -183,7 +183,7 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The slots are gone: write what is left, for at most so long, and leave."""
+    """Order to write the rest, for at most so long, and leave, because the slots are gone."""
 
     seconds: float
 
@@ -277,7 +277,7 @@ class DatabaseReporter(threading.Thread):
             self._reports.popleft()
         now = time.monotonic()
         rows = self._plan.table.read_all()
-        # Of those that have a task: the kernel is not queried about others.
+        # Only slots with a task: the kernel is not queried about others.
         lost = self._leases.renew((row for row in rows if row.at is not None and is_running(row.pid)), now)
         for task, token in lost:
             log.info("task %s: claim %s does not hold it any more", task, token)

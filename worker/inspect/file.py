@@ -1,7 +1,8 @@
-"""Unpacks loose files without any database, for `edbench inspect`: the same engine, with other places for the results.
+"""Unpacking of loose files without a database, for `edbench inspect`: the same engine, with other places for the
+results.
 
-Runs in a process of its own that may die: what was found before is in the spool file already, and the trace records
-which file and which item it was reading (worker.inspect.file)."""
+It runs in a process of its own that may die: earlier results are in the spool file already, and the trace records which
+file and which item it was reading."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ class Trace:
 
 
 def new_trace(path: Path) -> None:
-    """A file for a process to leave its trace in."""
+    """Create a file for the trace of a process."""
     path.write_bytes(bytes(TRACE_BYTES))
 
 
@@ -76,8 +77,10 @@ def read_trace(path: Path) -> Trace:
 
 
 class Deadline(NoBreadcrumb):
-    """Ends this process (SIGALRM, not caught) when one item takes longer than it may. With `trace`, a file made by
-    `new_trace`, the trace holds the file and the item being read at every moment, so that a death can be attributed."""
+    """Deadline that ends this process (SIGALRM, not caught) when one item takes longer than allowed.
+
+    With `trace`, a file made by `new_trace`, the trace holds the file and the item being read at every moment, so that
+    a death can be attributed."""
 
     def __init__(self, trace: Path | None = None) -> None:
         self._trace: mmap.mmap | None = None
@@ -120,12 +123,12 @@ _OWN = {"passwords": NO_PASSWORDS}  # of this process, which inspects nothing el
 
 
 def use_passwords(bank: Mapping[str, int]) -> None:
-    """Have this process try the passwords of a bank, password → line."""
+    """Set the passwords that this process tries: password → line."""
     _OWN["passwords"] = Passwords(bank)
 
 
 class SpillStore:
-    """Children that do not fit into memory go to a directory, made when it is needed; the others are not kept at all."""
+    """Store of children that do not fit into memory, in a directory made on demand; other children are not kept."""
 
     def __init__(self, storage: Storage, directory: Path) -> None:
         self._storage = storage
@@ -136,7 +139,7 @@ class SpillStore:
         return os.fsencode(self._directory / item.hex)
 
     def put(self, item: uuid.UUID, chunks: Iterable[bytes]) -> bytes | None:
-        """Keep what the engine does not hold in memory anyway."""
+        """Keep bytes that the engine does not hold in memory anyway."""
         held: list[bytes] = []
         size = 0
         rest = iter(chunks)
@@ -151,7 +154,7 @@ class SpillStore:
         return None
 
     def clear(self) -> None:
-        """Remove what was kept."""
+        """Remove all kept children."""
         if self._made:
             self._made = False
             shutil.rmtree(self._directory, ignore_errors=True)
@@ -161,7 +164,7 @@ class SpillStore:
 
 
 def spill_directory(spool: Path) -> Path:
-    """The directory of children that do not fit into memory."""
+    """Return the directory of children that do not fit into memory."""
     return spool.with_name(f"{spool.name}-children")
 
 
@@ -173,11 +176,11 @@ def inspect_files(
     trace: Path | None = None,
     convicted: Convicted | None = None,
 ) -> dict[str, str]:
-    """Append one JSON line for each item found to `spool`, file by file; children come before the items that they are
-    in. Gives the titles of formats by the media types that were found, so that counting them requires no reader.
+    """Append one JSON line for each item found to `spool`, file by file; children come before the items that contain
+    them. Returns the titles of formats by the media types that were found, so that counting them requires no reader.
 
-    `trace` (worker.inspect.file) always records which file and item is being read; the `convicted` are items at which
-    earlier processes died, and they are not read again."""
+    `trace` always records which file and item is being read; the `convicted` are items at which earlier processes died,
+    and they are not read again."""
     storage = Storage(NullRecorder())
     storage.keep_below(os.fsencode(spill_directory(spool)), own=True)
     children = SpillStore(storage, spill_directory(spool))

@@ -63,7 +63,7 @@ class Died(Exception):
 
 @dataclass(slots=True)
 class Work:
-    """A call that some process is to make, or has made."""
+    """A call to be made in some process, and its result."""
 
     pool: InspectPool
     call: tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
@@ -89,7 +89,7 @@ class _Process:
 
     def give(self, work: Work) -> None:
         self.work = work
-        with contextlib.suppress(BrokenPipeError):  # it died idle; reading from it will say so
+        with contextlib.suppress(BrokenPipeError):  # it died idle; reading from it will report that
             self.talk.sendall(pickle.dumps(work.call))
 
     def take(self) -> None:
@@ -116,7 +116,7 @@ class _Process:
 
 @dataclass(slots=True)
 class InspectPool:
-    """At most `most` processes, each of which calls `begin` first. Close the pool, or use it as a context.
+    """Pool of `most` processes at most, each of which calls `begin` first. Close the pool, or use it as a context.
 
     `meanwhile`: called once, in this process, while the first processes are busy."""
 
@@ -133,7 +133,7 @@ class InspectPool:
         self.close()
 
     def schedule(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Work:
-        """Have a process call this as soon as one is idle; the call and its result are pickled."""
+        """Schedule a call in the first idle process; the call and its result are pickled."""
         work = Work(self, (function, args, kwargs))
         self._waiting.append(work)
         self._hand_out()
@@ -191,7 +191,7 @@ class InspectPool:
         return process
 
     def _serve(self, talk: socket.socket, parent: int) -> None:
-        """Call, in the child, what is received until nothing more comes. Does not return."""
+        """Serve calls in the child until the connection ends. Does not return."""
         status = 1
         try:
             for number in (signal.SIGTERM, signal.SIGHUP):
@@ -211,7 +211,7 @@ class InspectPool:
 
 
 def _outcome(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Exception | None, Any]:
-    """Call the function; return what it raised, to be raised where the call was ordered, and its result."""
+    """Call the function; return the error that it raised, to be raised again in the caller, and its result."""
     try:
         return None, function(*args, **kwargs)
     except Exception as error:  # noqa: BLE001 — it is reported
@@ -309,8 +309,8 @@ class Batches:
         batch.work = self.pool.schedule(inspect_files, args=[batch.files, self.options, batch.spool], kwargs=how)
 
     def _collect(self, batch: _Batch) -> Iterator[bytes | Line]:
-        """The batch's lines; where its process died, those of the files before, then the file it died at again without
-        the item that is to blame, then the files behind."""
+        """Yield the batch's lines. If its process died: those of the files before, then those of the file at which it
+        died, read again without the item to blame, then those of the files after it."""
         if batch.work is None:
             (loose,) = batch.files
             yield _failed(loose)
@@ -360,7 +360,7 @@ class Batches:
         return None
 
     def _remove(self, batch: _Batch) -> None:
-        """Remove what a finished batch, and those of it whose process died, spooled and spilled."""
+        """Remove the spooled and spilled files of a finished batch, also of its processes that died."""
         for spool in (batch.spool, *(spool for spool, _ in batch.died)):
             spool.unlink(missing_ok=True)
             spool.with_suffix(".trace").unlink(missing_ok=True)
@@ -370,7 +370,7 @@ class Batches:
 
 
 def _size(storage: Storage, loose: Loose) -> int:
-    """Bytes, as far as known; an error is reported when the file is read."""
+    """Return the bytes, as far as known; an error is reported when the file is read."""
     try:
         return storage.stat(loose.path).st_size
     except SourceFileError:
@@ -385,8 +385,8 @@ def _failed(loose: Loose, error: DocumentError | None = None) -> Line:
 
 
 def _found(batch: _Batch, start: int = 0) -> Iterator[bytes]:
-    """Every item once: first those that only a process that died has found (a container may die at its end), then those
-    of the last process."""
+    """Yield every item once: first those that only a process that died has found (a container may die at its end), then
+    those of the last process."""
     known = {_id_of(line) for line in _lines(batch.spool, start)} if batch.died else set()
     for spool, begin in batch.died:
         for line in _lines(spool, begin):
@@ -424,7 +424,7 @@ _AHEAD = 16  # batches under way for each process; the lines of those that are r
 
 
 def find_loose(storage: Storage, argument: str) -> Iterator[Loose]:
-    """The loose files of one PATH argument; raises UsageError when it does not exist."""
+    """Yield the loose files of one PATH argument. Raises UsageError if it does not exist."""
     path = os.path.abspath(os.fsencode(argument))
     storage.keep_below(os.path.dirname(path))
     try:
@@ -442,8 +442,8 @@ def _loose(path: bytes, relative: bytes, mode: int) -> Loose:
 
 
 def _below(storage: Storage, root: bytes) -> Iterator[Loose]:
-    """Depth first, by name (of a directory that is listed in parts, by name in each); without recursion, because a path
-    may be two thousand directories deep."""
+    """Yield the files depth first, by name (of a directory that is listed in parts, by name in each); without
+    recursion, because a path may be two thousand directories deep."""
     open_now: list[Iterator[tuple[bytes, EntryKind]]] = [
         iter([(b"", EntryKind.DIRECTORY)])
     ]  # one for each directory that is being gone through

@@ -16,7 +16,7 @@ CHARACTERS_A_ROW = 2_000  # metadata beyond this counts as further rows
 
 @dataclass(slots=True)
 class Findings:
-    """Grows while a task runs; `result` freezes it."""
+    """Findings of a running task; `result` freezes them."""
 
     items: list[Item] = field(default_factory=list)
     exceptions: list[ItemException] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Findings:
 
     @property
     def rows(self) -> int:
-        """Amount of what is gathered now, in rows of ordinary size; follow-on tasks come on top."""
+        """Number of gathered rows, in rows of ordinary size, without follow-on tasks."""
         return len(self.items) + len(self.exceptions) + len(self.containers) + self.characters // CHARACTERS_A_ROW
 
     def add_text(self, row: ItemText) -> None:
@@ -74,7 +74,7 @@ class Findings:
         return result
 
     def result(self, *, shard: Shard | None = None, index_bytes: int = 0) -> TaskResult:
-        """Everything found but for the portions, as the ledger takes it."""
+        """Return everything found except the portions, in the form for the ledger."""
         sums = {name: getattr(self, name) for name in ("written", "spent", "raw_bytes", "extracted_bytes")}
         return TaskResult(**self._rows(), **sums, shard=shard, index_bytes=index_bytes)
 
@@ -142,5 +142,5 @@ class ChildCounts:
         return (1, True) if missing is None else (missing, False)
 
     def _difference(self, failed: int) -> int:
-        """Children announced that are neither emitted nor failed."""
+        """Return how many announced children are neither emitted nor failed."""
         return 0 if self.announced is None else self.announced - self.emitted - failed

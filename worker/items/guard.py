@@ -1,4 +1,4 @@
-"""Turns whatever a parser throws into a document error with a code; what is broken below passes through."""
+"""Conversion of a parser's unforeseen errors to document errors with a code; faults of the system pass unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loose files: their rows, which of them are no regular files, and their records in an imported load file."""
+"""Loose files: their rows, those that are not regular files, and their records in an imported load file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 
 def own_name(name: bytes, shown: str, kind: Kind) -> str:
-    """An item's own name as people see it: without directories, folders of a mail store or an archive, and the number
-    of siblings of one name. `shown` is its part of the container path: of names that are no UTF-8 it may have more than
-    `name`. An attachment's name is as its message has it: a slash in it is a letter."""
+    """Return an item's own name for people: without directories, folders of a mail store or an archive, and the number
+    of siblings of one name.
+
+    `shown` is its part of the container path: for names that are not UTF-8 it may have more than `name`. The name of an
+    attachment is that in its message: a slash in it is a letter."""
     own = display_name(name)
     if kind is Kind.LOOSE_FILE or shown.startswith(own):
         shown = own
@@ -54,7 +56,7 @@ _SPECIAL = (
 
 
 def special(mode: int) -> tuple[str, DocumentError] | None:
-    """Media type and exception of what is no regular file; None for a regular one."""
+    """Return media type and exception of a file that is not regular; None for a regular one."""
     for matches, media_type, code, detail in _SPECIAL:
         if matches(mode):
             return media_type, DocumentError(code, detail)
@@ -71,7 +73,7 @@ def loose_row(
     size: int = 0,
     sha256: bytes | None = None,
 ) -> Item:
-    """The row of a loose file; `relative` is its path bytes relative to the source."""
+    """Return the row of a loose file; `relative` is its path bytes relative to the source."""
     ident = item_id(job, None, relative)
     return Item(
         id=ident,
@@ -92,7 +94,7 @@ def loose_row(
 
 MOST_BYTES = 32_000_000  # of a record; one of a load file has 16 million characters at most
 VALUE_CHARACTERS = 100_000
-# Of a record without a native no other source has these.
+# Fields that no other source has if a record has no native.
 _OWN = ("from", "to", "cc", "bcc", "subject", "date", "title", "author")
 _RECORDS = os.fsencode(f"{LOAD_DIRECTORY}/{RECORDS}")
 
@@ -124,7 +126,7 @@ class Families:
         self._first: tuple[str, uuid.UUID | None] = ("", None)
 
     def of(self, relative: bytes) -> uuid.UUID | None:
-        """Return the family; None: its own, if any. What cannot be read is booked when its text is taken."""
+        """Return the family; None: its own, if any. An unreadable file is booked when its text is taken."""
         record = _record(self._work, relative)
         if record is None or not record.first or "\0" in record.first:
             return None

@@ -1,4 +1,4 @@
-"""Writes what a task has found so far, so that a slot's memory does not grow with it (decision 0042)."""
+"""Writing of what a task has found so far, so that a slot's memory does not grow with it (decision 0042)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class Portions:
-    """The portions of one claim. A database that is away for a moment is waited for, as at the finish."""
+    """Portions of one claim. If the database is away for a moment, they wait for it, as the finish does."""
 
     database: Database
     claimed: ClaimedTask
     clock: Clock
-    seconds: float  # that a database which is away is waited for
+    seconds: float  # time to wait for a database that is away
     rows: int = field(default_factory=lambda: ROWS)
     written: int = field(init=False)  # portions that the ledger must have seen, those of earlier claims included
 
@@ -43,10 +43,10 @@ class Portions:
         return self.written > 0
 
     def clear(self, alive: Callable[[], None]) -> None:
-        """Take out what earlier claims of the task wrote and never finished. Raises TaskLost, DatabaseFault."""
+        """Remove what earlier claims of the task wrote and never finished. Raises TaskLost, DatabaseFault."""
         more = self.any
         while more:
-            # Where the answer was lost, it is asked again.
+            # The query is repeated if its answer was lost.
             more = self._transact(lambda conn: ledger.take_out(conn, self.claimed, self.written + 1)) is not False
             alive()
 

@@ -91,7 +91,7 @@ class FilerSource:
             return f.readall()
 
     def chunks(self) -> Iterator[bytes]:
-        """All bytes from the start, a mebibyte a read."""
+        """Yield all bytes from the start, a mebibyte a read."""
         with self._open() as f:
             while True:
                 with self._reading():
@@ -101,7 +101,7 @@ class FilerSource:
                 yield chunk
 
     def content(self) -> bytes | Iterator[bytes]:
-        """All bytes that there are now: of a small file by one read, of a larger one in pieces."""
+        """Return all current bytes: of a small file by one read, of a larger one in pieces."""
         with self._open() as f:
             if f.size <= CHUNK:
                 try:
@@ -113,7 +113,7 @@ class FilerSource:
         return self.chunks()
 
     def digest(self) -> tuple[bytes, int]:
-        """sha256 over all bytes, and how many there really were."""
+        """Return sha256 over all bytes, and their actual number."""
         state, size = hashlib.sha256(), 0
         for chunk in self.chunks():
             state.update(chunk)
@@ -210,12 +210,12 @@ class HashedSource(FilerSource):
 
 
 def settled(file: ReadFile) -> int | None:
-    """The change time of an open file; None where it is so recent that a further change might have the same."""
+    """Return the change time of an open file; None if it is so recent that a further change might have the same."""
     return file.ctime_ns if file.ctime_ns < time.time_ns() - _RECENT else None
 
 
 def confirm(source: object) -> None:
-    """Raise DocumentError(changed_during_processing) where a source file is not the one that was hashed any more."""
+    """Raise DocumentError(changed_during_processing) if a source file is no longer the one that was hashed."""
     if isinstance(source, HashedSource):
         source.confirm()
 
@@ -271,7 +271,7 @@ class _HashedFile(io.RawIOBase):
 
 
 class _OwnFile(io.RawIOBase):
-    """An own file being read: whatever goes wrong is a fault."""
+    """An own file being read: any error is a fault."""
 
     def __init__(self, file: ReadFile) -> None:
         super().__init__()

@@ -28,8 +28,8 @@ _DATES = tuple(name for name, key in KEYS.items() if key.kind == DATE)
 
 
 def without_unread_dates(metadata: dict[str, Any]) -> tuple[dict[str, Any], FieldUnread | None]:
-    """The metadata without date values that are no dates (`2024-13-45`, `3/5/24`), whose originals are kept in a field
-    of their own, and the exception that reports them: sorting and filters use dates, so an uncertain one is absent."""
+    """Return the metadata without invalid date values (`2024-13-45`, `3/5/24`), whose originals are kept in a field of
+    their own, and the exception that reports them: sorting and filters use dates, so an uncertain one is absent."""
     wrong = [name for name in _DATES if name in metadata and not is_date(str(metadata[name]))]
     if not wrong:
         return metadata, None
@@ -66,12 +66,12 @@ if TYPE_CHECKING:
 
 CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
 
-UNREAD_SHARE = 0.02  # of a text's characters: with more of them replaced it is `partial`
+UNREAD_SHARE = 0.02  # share of a text's characters: with more replaced it is `partial`
 
-# Who a message is from and for, in the index.
+# Sender and recipients of a message in the index.
 _SENDERS = ("from", "sent_by", "reply_to", "resent_from")
 _RECIPIENTS = ("to", "cc", "bcc", "resent_to", "delivered_to")
-# What becomes of a state where a child's notes have one.
+# New state for a state, if a child's notes have one.
 _AT_BEST: dict[tuple[str | None, TextState], TextState] = {
     (TextState.GUESSED, TextState.OK): TextState.GUESSED,
     (TextState.PARTIAL, TextState.OK): TextState.PARTIAL,
@@ -94,11 +94,12 @@ def take_text(
     *,
     ocr: bool = False,
 ) -> tuple[str, ItemText]:
-    """The item's text and its row, with the notes from the items around it; what goes wrong is booked as an item-level
-    exception. Dates are in UTC; `time_zone` is the zone of those that note none. With `ocr`, pages without text in
-    formats that OCR reads are no exception: OCR reports their result.
+    """Return the item's text and its row, with the notes from the items around it; errors are booked as item-level
+    exceptions.
 
-    Containers have no text of their own: their content is their children's. They may have metadata."""
+    Dates are in UTC; `time_zone` is the zone of those without one. With `ocr`, pages without text in formats that OCR
+    reads are no exception: OCR reports their result. Containers have no text of their own: their content is their
+    children's. They may have metadata."""
     text, row = _taken(item, source, handler, limits, out, ocr)
     if out.notes:
         row = _annotated(row, out.notes.get(item.id))
@@ -130,7 +131,7 @@ def _taken(
 
 
 def _unread(text: str) -> DocumentError | None:
-    """The exception for a text with so many replacement characters that words are missing."""
+    """Return the exception for a text with so many replacement characters that words are missing."""
     lost = text.count("\ufffd")
     if lost <= UNREAD_SHARE * len(text):
         return None
@@ -150,7 +151,8 @@ def _of_text(error: DocumentError | None) -> DocumentError | None:
 
 
 def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
-    """The row with the notes from around the item: further metadata, and a text state worse than its bytes suggest."""
+    """Return the row with the notes from around the item: further metadata, and a text state worse than its bytes
+    suggest."""
     if not notes:
         return row
     further = {key: value for key, value in notes.items() if key != TEXT_STATE}
@@ -159,7 +161,7 @@ def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
 
 
 def _about(source: Source | None, handler: Handler, limits: Limits) -> dict[str, Any]:
-    """A container's own metadata; none when it is damaged, which its children report."""
+    """Return a container's own metadata; none when it is damaged, which its children report."""
     if source is None or source.size == 0:
         return {}
     try:
@@ -190,7 +192,7 @@ def _booked(item: Item, taken: Text, limit: int, out: Findings, ocr: bool) -> tu
 
 @dataclass(slots=True)
 class Indexing:
-    """Feeds one claim's items to the slot's shard and books text and owner of each."""
+    """Indexing of one claim's items: feeds the slot's shard and books text and owner of each."""
 
     work: TaskWork
     shard: OpenShard
@@ -212,19 +214,20 @@ class Indexing:
             self.pictures.append((item, row))
 
     def ocr_tasks(self) -> list[NewTask]:
-        """Tasks of phase ocr for what this claim met since it was asked last; none where the job does not ask for them."""
+        """Return the tasks of phase ocr for the items since the last call; none if the job does not request OCR."""
         new_tasks = list(tasks(self.pictures, self.work.job.options.ocr))
         self.pictures.clear()
         return new_tasks
 
     def publish(self) -> tuple[Shard, int]:
-        """The slot's shard with what this attempt added, and the bytes written. Raises StorageFault."""
+        """Publish the slot's shard with this attempt's additions; return it and the bytes written. Raises
+        StorageFault."""
         work, breadcrumb = self.work, self.work.context.breadcrumb
         breadcrumb.doing(Activity.PUBLISHING, os.path.join(work.root, self.shard.location))
         return self.shard.publish(work.storage, work.root, breadcrumb.alive)
 
     def book(self, item: Item, body: str, row: ItemText) -> None:
-        """The item's one valid index document from now on, and its row."""
+        """Book the item's row, and that its index document is now the only valid one."""
         self.shard.add(self._document(item, body, row.metadata))
         self.documents += 1
         self.out.add_text(row)
@@ -251,7 +254,7 @@ class Indexing:
 
 
 def _words(value: Any) -> str:
-    """A metadata value as text for the index."""
+    """Return a metadata value as text for the index."""
     if value is None:
         return ""
     if isinstance(value, (list, tuple)):

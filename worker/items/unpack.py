@@ -1,7 +1,7 @@
-"""The engine that takes an item apart: children to the store, rows and exceptions to the findings.
+"""Engine that unpacks an item: children go to the store, rows and exceptions to the findings.
 
-Knows nothing of tasks, the database or the ledger; `worker.phases.expand` and `inspect` both drive it. Everything it
-decides follows from positions in the data, so that a re-run finds the same (design §3.6)."""
+It is independent of tasks, the database and the ledger; `worker.phases.expand` and `inspect` both drive it. All its
+decisions follow from positions in the data, so that a re-run finds the same (design §3.6)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KEEP_BYTES = 16_000_000  # a child up to this is worked on from memory; a larger
 
 
 class ChildStore(Protocol):
-    """Takes the bytes of children and gives them back."""
+    """Store of the bytes of children."""
 
     def put(self, item: uuid.UUID, chunks: Iterable[bytes]) -> bytes | None:
         """Keep the bytes; return the location relative to the storage root, or None if there is none."""
@@ -47,7 +47,7 @@ class ChildStore(Protocol):
 
 
 class FilerStore:
-    """One file on the filer for each child, under a temporary name until it is whole."""
+    """Store with one file on the filer for each child, under a temporary name until it is whole."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Intake:
         return self._hash.digest()
 
     def memory_source(self, passwords: Passwords = NO_PASSWORDS) -> MemorySource | None:
-        """The child from memory, if all of it was kept."""
+        """Return the child from memory, if all of it was kept."""
         if self.size > KEEP_BYTES and self._child.data is None:
             return None
         data = self._kept[0] if len(self._kept) == 1 else b"".join(self._kept)
@@ -142,24 +142,25 @@ Convicted = Mapping[uuid.UUID, tuple[ExceptionCode, str]]
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """An item whose children another task takes out."""
+    """An item whose children another task unpacks."""
 
     item: Item
     budget: Budget  # shared by all that this task leaves of one loose file
     part: Part | None = None
-    parts: int = 1  # how many ranges the item was cut into
+    parts: int = 1  # number of ranges into which the item was cut
 
     @property
     def cost(self) -> int:
-        """Bytes this is likely to be; a range's own unit may be something else."""
+        """Likely bytes; the unit of a range may be another."""
         return self.item.size // self.parts
 
 
 @dataclass(slots=True, kw_only=True)
 class Unpacker:
-    """Unpacks items of one job. `defer` gets what is too big for this task; None means: do everything here.
+    """Unpacker of items of one job.
 
-    `on_item` sees every item once its row is known, with its bytes if they can be read."""
+    `defer` gets items that are too big for this task; None means: do everything here. `on_item` sees every item once
+    its row is known, with its bytes if they can be read."""
 
     job: uuid.UUID
     options: JobOptions
@@ -179,11 +180,11 @@ class Unpacker:
     charges: Charges | None = None  # None: nothing has cost too much yet
 
     def seconds(self, size: int) -> float:
-        """The deadline of an item of this size."""
+        """Return the deadline of an item of this size."""
         return self.options.limits.item_deadline(size)
 
     def emit(self, item: Item, source: Source | None, handler: Handler) -> None:
-        """Book a row that is complete."""
+        """Book a complete row."""
         self.out.items.append(item)
         if item.size == 0 and item.sha256 is not None:
             self.out.item_failed(item.id, DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes"))
@@ -197,17 +198,17 @@ class Unpacker:
         self.on_item(item, source, handler)
 
     def unopened(self, item: Item, part: Part | None = None) -> None:
-        """Book a convicted item: what it holds, or holds in this range, is missing."""
+        """Book a convicted item: its children, or those in this range, are missing."""
         self.refuse(item, part, DocumentError(*self.convicted[item.id]))
 
     def refuse(self, item: Item, part: Part | None, error: DocumentError) -> None:
-        """Book an item, or a range of it, that is not opened: what it holds is missing."""
+        """Book an item, or a range of it, that is not opened: its children are missing."""
         tally = _tally(part)
         tally.cut = error
         tally.book(item, self.out)
 
     def open(self, item: Item, source: Source, handler: Handler, budget: Budget) -> None:
-        """Take the item's children out, here or (the big ones) in tasks of their own."""
+        """Unpack the item's children, here or (of big items) in tasks of their own."""
         if item.size == 0 or is_leaf(handler) or (self.convicted and item.id in self.convicted):
             return
         if item.depth >= self.options.limits.depth:
@@ -238,7 +239,7 @@ class Unpacker:
             tally.book(item, self.out)
 
     def split(self, item: Item, source: Source, handler: Handler, budget: Budget) -> bool:
-        """Hand ranges of a big container to tasks of their own; False where the format cannot be entered."""
+        """Hand ranges of a big container to tasks of their own; return False if the format cannot be entered."""
         if self.defer is None or not handler.splits:
             return False
         try:
@@ -255,7 +256,7 @@ class Unpacker:
         return True
 
     def children(self, item: Item, source: Source, handler: Handler, budget: Budget, part: Part | None = None) -> None:
-        """Take out all children of the item, or of one range of it, and what is inside them."""
+        """Unpack all children of the item, or of one range of it, and everything inside them."""
         stop = self.charges.stop(item.id, item.size) if self.charges is not None else None
         if stop is not None and stop.reached:
             self.refuse(item, part, stop.error)
@@ -291,7 +292,7 @@ class Unpacker:
         self.opened.pop()
 
     def _hands_on(self, item: Item, handler: Handler) -> bool:
-        """Whether the members of this container are opened by other tasks: it is big and has no ranges."""
+        """Return whether other tasks open the members of this container: it is big and has no ranges."""
         return self.defer is not None and item.container and not handler.splits and item.size > self.options.split_bytes
 
     def _child(self, inside: _Inside, child: Child) -> None:
@@ -309,7 +310,7 @@ class Unpacker:
         if self.convicted and (ident in self.untouchable or (ident in self.convicted and child.data is None)):
             child = replace(
                 child, data=None, stream=None, size_hint=None, error=None, media_type=None
-            )  # its bytes are what kills
+            )  # its bytes killed a slot
         taken = self._take(inside, ident, child)
         if taken is None:
             return
@@ -342,7 +343,7 @@ class Unpacker:
     def _take(
         self, inside: _Inside, ident: uuid.UUID, child: Child
     ) -> tuple[Item, Source | None, Handler, DocumentError | None] | None:
-        """Store the bytes and fill all fields of the row; None when the child has no row."""
+        """Store the bytes and fill all fields of the row; return None if the child has no row."""
         try:
             inside.budget.count_child()
         except DocumentError as e:
@@ -400,7 +401,7 @@ class Unpacker:
 
 
 def _row(parent: Item, ident: uuid.UUID, child: Child, media_type: str, size: int) -> Item:
-    """The row of a child whose bytes are not read."""
+    """Return the row of a child whose bytes are not read."""
     return Item(
         id=ident,
         parent=parent.id,
@@ -419,25 +420,26 @@ def _row(parent: Item, ident: uuid.UUID, child: Child, media_type: str, size: in
 
 
 def _tally(part: Part | None) -> ChildCounts:
-    """Counts for a whole item, whose handler reports what it announces, or for a range, which carries that number."""
+    """Return the counts for a whole item, whose handler reports its announced children, or for a range, which has that
+    number."""
     return ChildCounts(None) if part is None else ChildCounts(part.announced, of_range=True)
 
 
 def _shown(child: Child) -> str:
-    """The child's name in its container path."""
+    """Return the child's name in its container path."""
     shown = display_name(child.name if child.shown is None else child.shown.encode("utf-8", "replace"))
     return sibling_name(shown, child.occurrence)
 
 
 def _unread_type(child: Child) -> str:
-    """The media type of a child without bytes."""
+    """Return the media type of a child without bytes."""
     link = child.error is not None and child.error.code is ExceptionCode.SYMLINK
     return "inode/symlink" if link else "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True)
 class _Inside:
-    """The item whose children are being taken out."""
+    """The item whose children are being unpacked."""
 
     item: Item
     budget: Budget

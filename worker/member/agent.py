@@ -69,7 +69,7 @@ _LOOPBACK = "lo"
 
 
 class MemberMeter:
-    """Measures until `read`; call `look` once a second meanwhile, for peaks and for processes that end."""
+    """Measurement until `read`; call `look` once a second meanwhile, for peaks and for processes that end."""
 
     def __init__(self, storage: Path, crowd: int) -> None:
         """`crowd`: the process whose descendants the workers are."""
@@ -286,7 +286,7 @@ class Agent:
         return clients.ready()
 
     def _act(self, order: Act) -> object:
-        """Have the clients execute an order, without the lock: it may take long, and a lost lease must end them."""
+        """Pass an order to the clients, without the lock: it may take long, and a lost lease must end them."""
         if self._run != order.run or self._clients is None:
             raise UsageError(f"this member has no clients of run {order.run}")
         return self._clients.act(order.order)

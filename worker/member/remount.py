@@ -46,7 +46,8 @@ class Remounts:
             _run(restore)
 
     def _read(self) -> tuple[Mapping[str, Sequence[str]], Sequence[str]]:
-        """Commands by name, and the one that restores. Raises UsageError for a file that others may change."""
+        """Return the commands by name, and the one that restores. Raises UsageError for a file that others may
+        change."""
         if not self._file:
             raise UsageError(f"this host does not mount its storage again: {VARIABLE} is not set (docs/experiments.md)")
         path = Path(self._file)

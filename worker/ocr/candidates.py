@@ -33,7 +33,8 @@ def is_candidate(item: Item, row: ItemText) -> bool:
 
 
 def bare_pages(row: ItemText) -> list[int]:
-    """Pages (from 0) without text of an item whose other pages have text; [] where it has none, or no text at all."""
+    """Return the pages (from 0) without text of an item whose other pages have text; [] if there are none, or no text
+    at all."""
     if row.state not in _WITH_TEXT:
         return []
     return [number - 1 for number in page_numbers.read(row.metadata.get("pages_without_text", ""))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as PGM, PPM where colour was asked for, PBM where black and white was."""
+    """A page as PGM, as PPM for colour, or as PBM for black and white."""
 
     data: bytes
     dpi: int

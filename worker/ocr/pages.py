@@ -18,7 +18,7 @@ from worker.ocr.candidates import PDF
 from worker.ocr.page import Page
 from worker.ocr.tesseract import held
 
-# As Leptonica distinguishes them: these are taken for pictures in every release, whatever follows.
+# Beginnings by which every release of Leptonica recognises a picture, whatever follows.
 _PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 
@@ -27,15 +27,15 @@ class Rendering(Protocol):
 
     @property
     def count(self) -> int:
-        """Number of its pages."""
+        """Number of pages."""
 
     def page(self, number: int) -> Page | None:
-        """Page `number` (from 0) of a PDF; None for one that is blank. Raises DocumentError."""
+        """Return page `number` (from 0) of a PDF; None for a blank one. Raises DocumentError."""
 
 
 @contextmanager
 def rendered(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Rendering]:
-    """Open an item; DocumentError when it cannot be, or is larger than it may be."""
+    """Open an item. Raises DocumentError if it cannot be opened, or is too large."""
     if media_type == PDF:
         from readers.documents.pdf import (
             document as pdf_document,  # PDFium, which a slot that has a sandbox never needs
@@ -92,14 +92,14 @@ _RENDER: list[Render] = [rendered]
 
 
 def render_by(render: Render) -> None:
-    """Have `render` open items, for the rest of this process (worker.sandbox)."""
+    """Open items with `render` for the rest of this process (worker.sandbox)."""
     _RENDER[:] = [render]
 
 
 def rendering_of(
     source: Source, media_type: str, limits: Limits, choice: OcrChoice
 ) -> AbstractContextManager[Rendering]:
-    """An item opened by the function that opens items in this process; DocumentError when it cannot be opened."""
+    """Open an item with the function for this process. Raises DocumentError if it cannot be opened."""
     return _RENDER[0](source, media_type, limits, choice)
 
 
@@ -117,16 +117,15 @@ class Pages(Protocol):
 
     @property
     def count(self) -> int:
-        """Number of its pages."""
+        """Number of pages."""
 
     def page(self, number: int) -> Picture | None:
-        """Page `number` (from 0), to be used before the next one is asked for; None for one that is blank.
-        Raises DocumentError."""
+        """Return page `number` (from 0), valid until the next call; None for a blank one. Raises DocumentError."""
 
 
 @contextmanager
 def pages_of(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Pages]:
-    """Open an item; DocumentError when it cannot be, or is larger than it may be."""
+    """Open an item. Raises DocumentError if it cannot be opened, or is too large."""
     with held() as file, _RENDER[0](source, media_type, limits, choice) as rendering:
         if media_type == PDF:
             yield PdfPages(rendering, file)
@@ -147,8 +146,8 @@ class PicturePages:
 
 
 def _copy(source: Source, file: int) -> None:
-    """Copy all its bytes; DocumentError if they do not begin as a picture: tesseract would take them for a list of
-    files."""
+    """Copy all its bytes. Raises DocumentError if they do not begin as a picture: tesseract would take them for a list
+    of files."""
     with source.open() as stream:
         while chunk := stream.read(CHUNK):
             _write(file, chunk)
@@ -158,7 +157,7 @@ def _copy(source: Source, file: int) -> None:
 
 @dataclass(slots=True)
 class PdfPages:
-    """A PDF's pages, rendered as they are asked for."""
+    """Pages of a PDF, rendered on demand."""
 
     rendering: Rendering
     file: int
@@ -183,7 +182,7 @@ _PGM = b"P5 "
 
 
 def _write(file: int, data: bytes) -> None:
-    """Write all of it: one write may take less, of two gigabytes and more."""
+    """Write all of it: one write of two gigabytes or more may write less."""
     view = memoryview(data)
     while view:
         view = view[os.write(file, view) :]

@@ -56,8 +56,8 @@ _PLUGINS = (
     GifImagePlugin,
 )
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF")
-_LEAST_DPI, _MOST_DPI = 72, 1_200  # that a picture is believed
-_LONGEST_INCHES = 11.0  # of one without a resolution
+_LEAST_DPI, _MOST_DPI = 72, 1_200  # range in which a picture's resolution is trusted
+_LONGEST_INCHES = 11.0  # for a picture without a resolution
 
 
 @dataclass(slots=True)

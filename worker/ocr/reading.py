@@ -35,7 +35,7 @@ _DAMAGE = frozenset((ExceptionCode.CORRUPT, ExceptionCode.TRUNCATED))
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads pages in this process. `enter` is called for each page, with the seconds that it may take."""
+    """Reader of pages in this process. `enter` is called for each page, with the seconds that it may take."""
 
     engine: Engine
     choice: OcrChoice
@@ -62,7 +62,7 @@ class Reader:
 
     @property
     def _page_seconds(self) -> float:
-        """Rendered once, and read twice if the first process was killed."""
+        """Seconds for a page: it is rendered once, and read twice if the first process was killed."""
         return 2 * self.choice.page_seconds + _SLACK_SECONDS
 
     def _pages(self, item: Item, pages: Pages, reading: Reading) -> None:
@@ -130,8 +130,9 @@ class Reading:
         return self.collector.text()
 
     def row(self, before: ItemText, choice: OcrChoice, engine: Engine) -> ItemText:
-        """The item's row, with a note that its text was recognised and not stored in it. Where nothing was found, and
-        nothing went wrong, the item has no text layer, as before."""
+        """Return the item's row, with a note that its text was recognised and is not stored in it.
+
+        If nothing was found, and nothing went wrong, the item has no text layer, as before."""
         about: dict[str, Any] = {
             "ocr": True,
             "ocr_engine": f"tesseract {engine.version}",
@@ -224,13 +225,14 @@ def _read(
 
 
 def _leave(row: ItemText, indexing: Indexing) -> None:
-    """Mark as partial an item whose bare pages are not read: until now it was `ok` by the text of its other pages."""
+    """Mark as partial an item whose bare pages are not read: its state was `ok` by the text of its other pages."""
     if row.state is TextState.OK and bare_pages(row):
         indexing.out.texts.append(replace(row, state=TextState.PARTIAL))
 
 
 def _own(item: Item, row: ItemText, source: Source, reader: Reader) -> str:
-    """The text of an item that has text as well as bare pages, or a caption, taken again for its new index document."""
+    """Return the text of an item with text as well as bare pages, or a caption, taken again for its new index
+    document."""
     if not (bare_pages(row) or row.characters):
         return ""
     return take_text(item, source, handler_for(item.media_type), reader.limits, Findings())[0]

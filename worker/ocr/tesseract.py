@@ -31,7 +31,7 @@ _VERSION = re.compile(r"tesseract v?((\d+)[\w.\-]*)")
 
 
 class OcrUnavailable(EdbenchError):
-    """OCR cannot be done here. `what` is missing, and `fix` is how to get it; the caller that reports it adds for
+    """OCR is not possible here. `what` is missing, and `fix` is how to get it; the caller that reports it adds for
     what."""
 
     def __init__(self, what: str, fix: str) -> None:
@@ -46,7 +46,7 @@ class Engine:
 
     program: str  # its path
     version: str  # "5.3.0"
-    languages: tuple[str, ...]  # those it has data of, sorted
+    languages: tuple[str, ...]  # languages with data, sorted
 
     def needs(self, languages: str) -> None:
         """Raise OcrUnavailable if there is no data of one of the languages (joined by "+")."""
@@ -60,7 +60,7 @@ class Engine:
 
 
 def find_engine() -> Engine:
-    """The tesseract that the PATH has; raises OcrUnavailable without one that can be used."""
+    """Return the tesseract in the PATH. Raises OcrUnavailable without a usable one."""
     program = shutil.which("tesseract")
     if program is None:
         raise OcrUnavailable(
@@ -71,7 +71,7 @@ def find_engine() -> Engine:
 
 @lru_cache(maxsize=8)
 def _asked(program: str) -> Engine:
-    """The program's own version and languages; queried once a process. Failures are not remembered: they may be fixed
+    """Query version and languages of the program; once a process. Failures are not remembered: they may be fixed
     meanwhile."""
     version, major = parse_version(_output_of(program, "--version"))
     if major < OLDEST:
@@ -93,7 +93,7 @@ def _output_of(program: str, option: str) -> str:
 
 
 def parse_version(text: str) -> tuple[str, int]:
-    """`tesseract 5.3.0` and more lines as ("5.3.0", 5); raises OcrUnavailable for anything else."""
+    """Parse `tesseract 5.3.0` and more lines as ("5.3.0", 5). Raises OcrUnavailable for anything else."""
     match = _VERSION.search(text)
     if match is None:
         raise OcrUnavailable("tesseract does not print its version", "reinstall tesseract")
@@ -121,8 +121,9 @@ class Recognised:
 
 
 def recognised(table: bytes, page: float, word: float, *, cut: bool = False) -> Recognised:
-    """The words of at least confidence `word`, where that of all letters is `page` on average; nothing where it is less.
-    Lines that are none of the table, as the one where it was cut, are left out."""
+    """Return the words of at least confidence `word` if the mean over all letters is at least `page`, else nothing.
+
+    Lines that are not of the table, such as a truncated last one, are skipped."""
     words = list(_words(table))
     letters = sum(len(one.text) for one in words)
     if not letters or sum(one.sure * len(one.text) for one in words) / letters < page:
@@ -155,7 +156,7 @@ def _words(table: bytes) -> Iterator[_Word]:
 
 
 def _between(before: tuple[str, ...], now: tuple[str, ...]) -> str:
-    """The separator before a word: a blank in the same line, an empty line before another paragraph."""
+    """Return the separator before a word: a blank in the same line, an empty line before another paragraph."""
     if not before:
         return ""
     if before == now:
@@ -164,7 +165,7 @@ def _between(before: tuple[str, ...], now: tuple[str, ...]) -> str:
 
 
 def _number(text: str) -> float | None:
-    """A confidence; None for what is none."""
+    """Parse a confidence; None if it is not one."""
     try:
         number = float(text)
     except ValueError:
@@ -179,7 +180,7 @@ _WORDS_OF_DATA = (b"Failed loading language", b"Could not initialize tesseract")
 
 @contextmanager
 def held(name: str = "edbench-ocr") -> Iterator[int]:
-    """A file in memory that no directory has; closed, and so gone, at the end."""
+    """Yield an anonymous file in memory; closed, and so removed, at the end."""
     descriptor = os.memfd_create(name)
     try:
         yield descriptor
@@ -188,9 +189,9 @@ def held(name: str = "edbench-ocr") -> Iterator[int]:
 
 
 def recognise(engine: Engine, picture: int, choice: OcrChoice, *, frame: int = 0, dpi: int | None = None) -> Recognised:
-    """The text of the picture in file `picture`, of a TIFF its frame (from 0).
+    """Return the text of the picture in file `picture`, of a TIFF its frame (from 0).
 
-    DocumentError `timeout`, `memory`, `corrupt` or `killed_parser` (twice); SystemFault when tesseract cannot be
+    Raises DocumentError `timeout`, `memory`, `corrupt` or `killed_parser` (twice); SystemFault if tesseract cannot be
     started."""
     arguments = ["stdin", "stdout", "-l", choice.languages, "-c", f"tessedit_page_number={frame}"]
     arguments += ["-c", "tessedit_create_tsv=1"]
@@ -208,7 +209,7 @@ def recognise(engine: Engine, picture: int, choice: OcrChoice, *, frame: int = 0
 
 
 def _run(engine: Engine, arguments: list[str], picture: int, out: int, err: int, choice: OcrChoice) -> int:
-    """Run tesseract; its exit status, or minus SIGALRM when it was still running at the end of its time."""
+    """Run tesseract; return its exit status, or minus SIGALRM if it still ran at the end of its time."""
     os.lseek(picture, 0, os.SEEK_SET)
     seconds = choice.page_seconds
     limits = {
@@ -237,14 +238,14 @@ def _run(engine: Engine, arguments: list[str], picture: int, out: int, err: int,
 
 
 def _confined(command: list[str]) -> list[str]:
-    """`command` as it is started: without network, and without files but those of programs and its data, under a user of
-    its own where that is possible (worker.sandbox)."""
+    """Return `command` confined: without network, and without files but those of programs and its data, under a user of
+    its own if possible (worker.sandbox)."""
     readable = "\n".join({os.path.dirname(os.path.realpath(command[0])), os.environ.get("TESSDATA_PREFIX", "")})
     return [sys.executable, "-I", "-S", confine.__file__, str(os.getpid()), readable, "", *command]
 
 
 def _environment() -> dict[str, str]:
-    """Only the variables that it needs; one thread, because the slots share the cores among them."""
+    """Return only the variables that it needs; one thread, because the slots share the cores among them."""
     out = {"OMP_THREAD_LIMIT": "1", "LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", os.defpath)}
     if data := os.environ.get("TESSDATA_PREFIX"):
         out["TESSDATA_PREFIX"] = data

@@ -81,7 +81,7 @@ class Office:
 
     program: str  # the path of soffice.bin: no script or splash screen around it
     version: str  # "7.4"
-    parts: tuple[str, ...]  # of writer, calc, impress those it has
+    parts: tuple[str, ...]  # the available ones of writer, calc, impress
 
 
 def find_office() -> Office:
@@ -103,7 +103,7 @@ def find_office() -> Office:
 HERE = "/proc/self/cwd"  # the process's own directory, as it names it
 _LOOK_SECONDS = 0.1
 _LEAST_CPU = 10  # CPU seconds, should no check come for so long
-# What it reads in addition to programs and libraries: its own configuration, a distribution's extensions, fonts.
+# Paths that it reads in addition to programs and libraries: its own configuration, a distribution's extensions, fonts.
 _READABLE = (
     "/etc/libreoffice",
     "/var/lib/libreoffice",
@@ -145,7 +145,7 @@ class Ended:
 def convert(
     office: Office, names: Sequence[str], place: Path, bounds: Bounds, alive: Callable[[], None], ending: str = "pdf"
 ) -> Ended:
-    """Have LibreOffice make `out/NAME.ENDING` of every `in/NAME.SUFFIX` below `place`, in that order, as far as it
+    """Convert every `in/NAME.SUFFIX` below `place` to `out/NAME.ENDING` with LibreOffice, in that order, as far as it
     gets. `alive` is called regularly while it runs."""
     profile = place / "profile"
     (profile / "user").mkdir(parents=True)
@@ -333,7 +333,7 @@ class Converter:
 
     office: Office
     scratch: Path
-    limits: Limits  # of documents that have none of their own
+    limits: Limits  # for documents without limits of their own
     alive: Callable[[], None]
     bounds: Bounds = field(default_factory=Bounds)
     form: Form = PDF
@@ -520,5 +520,5 @@ class OfficeTexts(LeafHandler):
 
 
 def read_by_office(scratch: Path) -> None:
-    """Have LibreOffice read what no handler here reads, for the rest of this process."""
+    """Read formats without a handler here with LibreOffice, for the rest of this process."""
     registry.replace((OfficeTexts(scratch),))

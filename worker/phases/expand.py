@@ -144,7 +144,8 @@ class _Expand:
         return budget
 
     def _put_down(self) -> None:
-        """Note that no item is read any more. If memory runs out now, the loose file that gave most is charged."""
+        """Note that no item is read any more. If memory runs out now, the loose file with the most findings is
+        charged."""
         breadcrumb = self.work.context.breadcrumb
         most = max(self.budgets, key=lambda budget: budget.children, default=None)
         if most is not None and most.children >= MANY:
@@ -154,7 +155,8 @@ class _Expand:
         breadcrumb.leave()
 
     def _read(self, relative: bytes) -> tuple[Source, bytes, int, int]:
-        """The file's source, hash, size and modification time; small ones are read once and worked on from memory."""
+        """Return the file's source, hash, size and modification time; small ones are read once and processed from
+        memory."""
         path, name = self.work.source_path(relative), os.path.basename(relative)
         with self.work.storage.open(path) as f:
             size, mtime_ns = f.size, f.mtime_ns
@@ -200,14 +202,14 @@ class _Expand:
             self.unpacker.open(item, source, handler, budget)
 
     def _pause(self) -> None:
-        """Write a portion of the findings once they are many; what is still open continues."""
+        """Write a portion of the findings once they are many; open items continue."""
         if self.out.rows + len(self.deferred) < self.work.portions.rows:
             return
         self._hand_on(more=True)
         self.work.write_portion(self.out.portion(open_items=self.unpacker.opened, shared=self.handed_on))
 
     def _hand_on(self, *, more: bool = False) -> None:
-        """Add follow-on tasks (`more` is to come): for what was deferred, and (two-pass) to index every item found."""
+        """Add follow-on tasks (`more` will follow): for deferred items, and (two-pass) to index every item found."""
         for batch in self._batches(self._shared(more), _handed_cost):
             payload = {"items": [entry for _, entry in batch]}
             self._follow_on(Phase.EXPAND, sum(map(_handed_cost, batch)), payload)
@@ -223,7 +225,7 @@ class _Expand:
             self.out.follow_on.extend(self.indexing.ocr_tasks())
 
     def _shared(self, more: bool) -> Iterator[_Handed]:
-        """Yield what is handed on, each with its share of what this task leaves of its loose file."""
+        """Yield what is handed on, each with its share of the rest of its loose file's allowance."""
         costs: dict[Budget, list[int]] = {}
         for deferred in self.deferred:
             costs.setdefault(deferred.budget, []).append(_weight(deferred))
@@ -233,7 +235,7 @@ class _Expand:
         self.deferred.clear()
 
     def _spent(self) -> dict[uuid.UUID, float]:
-        """Seconds spent on loose files that other tasks work on too."""
+        """Return the seconds spent on loose files that other tasks process too."""
         spent: dict[uuid.UUID, float] = {}
         parts = bool(self.work.claimed.payload.get("items"))
         for budget in self.budgets:
@@ -262,7 +264,7 @@ def _nothing(item: Item, source: Source | None, handler: Handler) -> None:
 
 
 def _part(entry: dict[str, Any]) -> Part | None:
-    """The range that a handed-on entry stands for; None for the whole item."""
+    """Return the range that a handed-on entry represents; None for the whole item."""
     return (
         Part(
             start=entry["part"][0],

@@ -1,12 +1,12 @@
 """Phase finalise: remove files that no row names, then force everything to stable storage (design §3.10).
 
 A task has a share of the fan-out folders and of the index's shards, by the first digit of their names; the one that has
-FINALISE_REST among them sees to what is named otherwise and to the sync. Where there are several, they need no order:
-what a sweep removes belongs to no other task.
+FINALISE_REST among them processes all other names and the sync. Several tasks need no order: each sweep removes only
+files of its own share.
 
 Files without a row come from claims that were taken over, lost by a crash of the database, or killed. A slot that was
-stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.finalise). Limit: not
-when it is killed before it comes to that."""
+stopped for longer than its lease and wakes up after this phase removes its own files (`remove_leftovers`). Limit: not
+if it is killed before that."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def run(work: TaskWork) -> TaskResult:
 
 
 def _folders(work: TaskWork, digits: bytes) -> Iterator[bytes]:
-    """The fan-out folders whose names begin with one of the digits, relative to the storage root."""
+    """Yield the fan-out folders whose names begin with one of the digits, relative to the storage root."""
     top = items_location(work.job.id)
     tops = [top]
     if work.job.options.layout is Layout.PER_WORKER:
@@ -79,7 +79,8 @@ def _folders(work: TaskWork, digits: bytes) -> Iterator[bytes]:
 
 
 def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
-    """Names of the directories in one; none when it was never made (the job's own folder is known to exist)."""
+    """Return the names of the directories in one; none if it was never made (the job's own folder is known to
+    exist)."""
     work.context.breadcrumb.doing(Activity.LISTING, os.path.join(work.root, relative))
     try:
         entries = work.storage.scan(os.path.join(work.root, relative))
@@ -118,7 +119,7 @@ def _sweep(work: TaskWork, places: Sequence[bytes]) -> None:
 
 
 def _item_of(name: bytes) -> uuid.UUID | None:
-    """The item a file is named for; None for temporary files."""
+    """Return the item for which a file is named; None for temporary files."""
     try:
         return uuid.UUID(name.decode("ascii")) if len(name) == 32 else None
     except ValueError:

@@ -40,16 +40,16 @@ class TaskWork:
     job: Job
     custodians: Mapping[int, str]
     convicted: Mapping[uuid.UUID, tuple[ExceptionCode, str]]
-    untouchable: AbstractSet[uuid.UUID]  # those of them that are not even to be read
+    untouchable: AbstractSet[uuid.UUID]  # those of them that are not read
     portions: Portions
     deaths: Sequence[Death] = ()  # of this phase
     spent: Mapping[uuid.UUID, float] = field(default_factory=dict)  # seconds by loose file, in this phase
     passwords: Passwords = NO_PASSWORDS
-    source_device: int | None = None  # of the source's root on this host; None where the phase does not look at it
+    source_device: int | None = None  # device of the source's root on this host; None: the phase does not check it
 
     @property
     def storage(self) -> Storage:
-        """The slot's storage layer."""
+        """Storage layer of the slot."""
         return self.context.storage
 
     @property
@@ -58,11 +58,11 @@ class TaskWork:
         return os.fsencode(self.context.settings.storage)
 
     def source_path(self, relative: bytes) -> bytes:
-        """Absolute path of something in the job's source."""
+        """Return the absolute path of something in the job's source."""
         return os.path.join(self.job.source, relative) if relative else self.job.source
 
     def source_of(self, item: Item) -> FilerSource | None:
-        """The item's bytes on the filer; None when it has none that could be read."""
+        """Return the item's bytes on the filer; None if it has none that could be read."""
         if item.sha256 is None:
             return None
         if item.parent is None:
@@ -116,8 +116,8 @@ class TaskWork:
         return identity[0]
 
     def source_parts(self) -> Parts:
-        """The parts of the source's file system as its client reports them. Raises StorageFault when one of them is
-        away: its files would be in no listing, and would not exist."""
+        """Return the parts of the source's file system as its client reports them. Raises StorageFault if one of them
+        is away: its files would be in no listing, and would not exist."""
         return WHOLE if self.source_device is None else _whole(self.job.source, self.source_device)
 
 
@@ -132,30 +132,30 @@ def _whole(source: bytes, device: int) -> Parts:
 
 
 def same_root(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether two (device, inode) are one directory, seen from hosts that may differ.
+    """Return whether two (device, inode) are one directory, seen from hosts that may differ.
 
-    A file system without a block device of its own (NFS and its like) gets a device number with major 0 from each host
-    as it comes, so that two such numbers say nothing; the inode is the server's and counts."""
+    A file system without a block device of its own (NFS and its like) gets a device number with major 0 from each host,
+    so that two such numbers cannot be compared; the inode is the server's and counts."""
     unnamed = not os.major(one[0]) and not os.major(other[0])
     return one[1] == other[1] and (unnamed or one[0] == other[0])
 
 
 def path_text(path: bytes) -> str:
-    """Path bytes as a payload holds them."""
+    """Return path bytes as a payload has them."""
     return base64.b64encode(path).decode("ascii")
 
 
 def path_bytes(text: str) -> bytes:
-    """The inverse of `path_text`."""
+    """Return the bytes from `path_text`."""
     return base64.b64decode(text)
 
 
-NOTED_SECONDS = 5.0  # of one loose file in one task; less is not noted: that many items may take it
+NOTED_SECONDS = 5.0  # least time of one loose file in one task that is noted, because many items may take less
 
 
 class ItemCosts:
-    """Decides which of a task's items are not read, because their loose file or a container around them cost too much,
-    and measures what the others cost."""
+    """Selection of the items that are not read, because their loose file or a container around them cost too much, and
+    measurement of the others."""
 
     def __init__(
         self, work: TaskWork, items: Sequence[uuid.UUID], clock: Callable[[], float] = processor_seconds
@@ -175,7 +175,7 @@ class ItemCosts:
 
     @contextmanager
     def of(self, item: Item) -> Iterator[DocumentError | None]:
-        """Measure one item's reading; yields why it is not to be read, or None. Once for each item, in their order."""
+        """Measure one item's reading; yield why it is not read, or None. Once for each item, in their order."""
         begun = self._clock()
         yield self.refusal(item.id)
         # The display name of the loose file stands for it, so that nothing has to be looked up for most tasks.
@@ -191,7 +191,7 @@ class ItemCosts:
         return refusal
 
     def spent(self) -> dict[uuid.UUID, float]:
-        """Seconds by loose file, of those that took long."""
+        """Return the seconds by loose file, of those that took long."""
         slow = {self._one[loose]: s for loose, s in self._seconds.items() if s >= NOTED_SECONDS}
         if not slow:
             return {}

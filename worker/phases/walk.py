@@ -1,7 +1,7 @@
 """Phase walk: list directories, stat files, cut batches for expand (design §3.1).
 
-Links are never followed and special files never opened: they become items with an exception here and now. A directory
-that cannot be listed becomes an item too, so that nothing under it is lost without a word."""
+Links are never followed and special files never opened: they become items with an exception at once. A directory that
+cannot be listed becomes an item too, so that the loss of its content is recorded."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from worker.slots.breadcrumb import Activity
 _T = TypeVar("_T")
 DIRECTORIES_A_TASK = 64  # listed by one task; deeper ones become follow-on tasks
 DIRECTORIES_A_FOLLOW_ON = 16
-_PATHS_AN_ITEM = 5  # what the row of a loose file takes, in lengths of its path: three times, of these twice in hex
+_PATHS_AN_ITEM = 5  # size of a loose file's row in lengths of its path: three copies, two of them in hex
 LOOK_EVERY = 500  # entries: whether there is enough for a portion, and a sign of life
 
 
 def run(work: TaskWork) -> TaskResult:
-    """List this task's directories and what is in them, breadth first, within bounds."""
+    """List this task's directories and their entries, breadth first, within bounds."""
     return _Walk(work).run()
 
 

@@ -120,7 +120,7 @@ class Powers:
     user: str  # a user of its own without capabilities
     landlock: str  # no files, no TCP, no signals to others
     seccomp: str  # a fixed list of system calls
-    reached: tuple[str, ...] = ()  # what worked of that which must not (worker.sandbox.lockdown)
+    reached: tuple[str, ...] = ()  # forbidden accesses that were possible nevertheless
 
     @property
     def lacking(self) -> list[str]:

@@ -54,7 +54,7 @@ class Pipe:
             raise Ended from error
 
     def receive(self) -> memoryview:
-        """The next message, to be used before the next call; raises Ended, and Nonsense for one that is too long."""
+        """Return the next message, valid until the next call. Raises Ended, and Nonsense for one that is too long."""
         got = self._into(self._view, _LENGTH.size)
         (length,) = _LENGTH.unpack_from(self._buffer)
         if length > MOST_BYTES:
@@ -164,7 +164,7 @@ class Parts(Struct, array_like=True, tag=2):
 
 
 class Children(Struct, array_like=True, tag=3):
-    """Opens a generator under the number that the slot chose; the answer is its first batch."""
+    """Open a generator under the number that the slot chose; the answer is its first batch."""
 
     source: Ref
     handler: str
@@ -177,7 +177,7 @@ class More(Struct, array_like=True, tag=4):
 
 
 class Pull(Struct, array_like=True, tag=5):
-    """Bytes of the stream of the last child of a generator's last batch."""
+    """Request bytes of the stream of the last child of a generator's last batch."""
 
     generator: int
     size: int
@@ -194,7 +194,7 @@ class Hashes(Struct, array_like=True, tag=7):
 
 
 class OpenPages(Struct, array_like=True, tag=8):
-    """A PDF or picture whose pages are to be recognised; the answer is how many there are (Count)."""
+    """Open a PDF or picture whose pages are to be recognised; the answer is their number (Count)."""
 
     source: Ref
     media_type: str
@@ -206,7 +206,7 @@ class Page(Struct, array_like=True, tag=9):
 
 
 class Settle(Struct, array_like=True, tag=10):
-    """Carries nothing but its envelope, and possibly the release of the open item."""
+    """A request with no content but its envelope, and possibly the release of the open item."""
 
     pages: bool = False
 
@@ -241,7 +241,7 @@ class Failed(Struct, array_like=True, tag=0):
 
 
 class Fault(Struct, array_like=True, tag=1):
-    """The slot could not read what it was asked for, and knows why."""
+    """The slot could not read what was requested, and knows why."""
 
     closed: list[int] = []
 
@@ -420,7 +420,7 @@ def packed(value: dict[str, Any]) -> bytes:
 
 
 def unpacked(data: bytes) -> dict[str, Any]:
-    """The inverse of `packed`; ValueError for anything that is not a moderately nested JSON object."""
+    """Return the metadata from `packed`. Raises ValueError for anything that is not a moderately nested JSON object."""
     if not data:
         return {}
     try:
@@ -443,7 +443,7 @@ def _check_depth(value: Any, left: int) -> None:
 
 
 def plain(text: str) -> str:
-    """The text with characters replaced that UTF-8 cannot encode."""
+    """Replace the characters that UTF-8 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -453,7 +453,7 @@ def err(error: DocumentError) -> Err:
 
 
 def counted(value: int | None, most: int = _MOST_COUNTED) -> int | None:
-    """A number that a file claims, limited to the range 0 to `most`."""
+    """Limit a number that a file claims to the range 0 to `most`."""
     return None if value is None else max(0, min(value, most))
 
 

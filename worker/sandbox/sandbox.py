@@ -126,7 +126,7 @@ class Files:
     """Sources by key, and their open files by number. KeyError for an unknown one: the sandbox invented it."""
 
     _sources: dict[int, Source] = field(default_factory=dict)
-    _holders: Counter[int] = field(default_factory=Counter)  # of the sources: who still may read them
+    _holders: Counter[int] = field(default_factory=Counter)  # number of holders of each source
     _open: dict[int, tuple[int, Any]] = field(default_factory=dict)  # number → key, file
     _numbers: int = 0
 
@@ -151,11 +151,11 @@ class Files:
         return self._sources[key]
 
     def open_of(self, key: int) -> bool:
-        """Whether files of that source are open."""
+        """Return whether files of that source are open."""
         return any(of == key for of, _ in self._open.values())
 
     def open(self, key: int) -> int:
-        """Open a source; the number of the file."""
+        """Open a source; return the number of the file."""
         if len(self._open) >= _MOST_OPEN:
             raise ValueError("too many files open")
         file = self._sources[key].open()
@@ -198,7 +198,7 @@ class Sandbox:
     _close: list[int] = field(default_factory=list)
     _limits: Limits | None = None
     _passwords: Passwords = NO_PASSWORDS
-    _fault: BaseException | None = None  # that a read of ours met during the present request
+    _fault: BaseException | None = None  # error of a read of ours during the present request
     _busy: bool = False
 
     def ask(self, what: Asked, wanted: type[_T], limits: Limits | None = None) -> _T:
@@ -228,7 +228,7 @@ class Sandbox:
         return self._unfolded(answer, wanted)
 
     def introduced(self) -> list[Introduction]:
-        """The sandbox's handlers, once the fork server has loaded them and the sandbox is running."""
+        """Return the sandbox's handlers, once the fork server has loaded them and the sandbox is running."""
         return self.ask(Introduce(), Introduced).handlers
 
     def parsers(self) -> ParserSet:
@@ -307,7 +307,7 @@ class Sandbox:
         return self.ask(Hashes(self.ref(source), handler), FarHashes, limits)
 
     def opened_ahead(self, source: Source) -> tuple[int, Batch] | None:
-        """The generator over this source that was opened when it was identified, and its first batch; once."""
+        """Return the generator over this source that was opened when it was identified, and its first batch; once."""
         if self._ahead is None or not _same(self._ahead[0], source) or self._ahead[2].batch is None:
             return None
         _, number, answer = self._ahead
@@ -433,8 +433,8 @@ def sandboxed_rendering(sandbox: Sandbox) -> Any:
 
 
 def install(sandbox: Sandbox) -> None:
-    """Have this process identify and parse nothing itself from now on: every handler it gets forwards to the sandbox.
-    Waits until the sandbox is running: otherwise the fork server's loading would be charged to an item's time."""
+    """Replace identification and every handler of this process by ones that forward to the sandbox. Waits until the
+    sandbox is running: otherwise the fork server's loading would be charged to an item's time."""
     registry.replace(sandboxed(handler, sandbox) for handler in sandbox.introduced())
     identify_by(sandbox.identify)
     render_by(sandboxed_rendering(sandbox))

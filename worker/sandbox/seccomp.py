@@ -51,7 +51,7 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
     "restart_syscall": (219, 128),
     "futex": (202, 98),
     "sched_yield": (24, 124),
-    # what time it is, who one is, chance
+    # time, own identity, random numbers
     "clock_gettime": (228, 113),
     "clock_getres": (229, 114),
     "gettimeofday": (96, 169),
@@ -75,7 +75,7 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
     "exit": (60, 93),
     "exit_group": (231, 94),
 }
-# What no program that reads a picture calls, and many that break out did: sockets, other processes, the kernel's insides.
+# Calls that no program for pictures makes, and many exploits do: sockets, other processes, the kernel's insides.
 _FORBIDDEN: tuple[tuple[int, int], ...] = (
     (41, 198),  # socket
     (53, 199),  # socketpair

@@ -97,7 +97,7 @@ class FarSource:
     """See readers.base.Source."""
 
     def __init__(self, key: int, name: bytes, size: int, passwords: Passwords, ask: Ask, closed: list[int]) -> None:
-        """`closed` gets the numbers of files that are not needed any more."""
+        """Store the arguments; `closed` gets the numbers of files that are no longer needed."""
         self.name = name
         self.size = size
         self.passwords = passwords
@@ -379,7 +379,7 @@ def _far(hashes: MessageHashes | None) -> FarHashes:
 
 
 def _quietly(close: Callable[[], None]) -> None:
-    """Close a generator that is not needed any more; its errors concern no item."""
+    """Close a generator that is no longer needed; its errors concern no item."""
     try:
         with guarded:
             close()

@@ -103,7 +103,7 @@ log = logging.getLogger(__name__)
 
 
 class Tracer(Protocol):
-    """Keeps the calls of jobs that want a trace."""
+    """Recorder of the calls of jobs that want a trace."""
 
     def begin(self, job: uuid.UUID, phase: Phase, *, wanted: bool) -> None:
         """Note that calls from now on belong to this job and phase; keep them if `wanted`."""
@@ -113,7 +113,7 @@ class Tracer(Protocol):
 
 
 class NoTracer:
-    """Keeps nothing."""
+    """Tracer that keeps nothing."""
 
     def begin(self, job: uuid.UUID, phase: Phase, *, wanted: bool) -> None:
         return None
@@ -123,7 +123,8 @@ class NoTracer:
 
 
 class SpoolTracer:
-    """Puts itself in front of the recorder of `storage` while a job that wants a trace is worked on."""
+    """Tracer that puts itself in front of the recorder of `storage` while the slot processes a job that wants a
+    trace."""
 
     def __init__(self, parts: WorkerParts, worker: str, slot: int, storage: Storage, recorder: Recorder) -> None:
         self._parts = parts
@@ -182,7 +183,7 @@ class SpoolTracer:
             self._open.pop(next(iter(self._open))).close()
 
     def _part(self, job: uuid.UUID) -> SpoolWriter:
-        """The part that is being written, or a new one. Raises OSError."""
+        """Return the part that is being written, or a new one. Raises OSError."""
         part = self._open.pop(job, None)
         if part is not None and part.gone:  # delivered: the job was over, and continues
             part.close()
@@ -225,7 +226,7 @@ class SlotContext:
     noted: set[str] = field(default_factory=set)  # databases that have stored them
     clock: Clock = field(default_factory=SystemClock)
     filer: Station | None = None  # the emulated filer that `storage` is delayed by
-    filer_digest: str = ""  # of the emulated filer that `storage` is delayed by
+    filer_digest: str = ""  # of the emulated filer that delays `storage`
 
 
 def note_parsers(context: SlotContext, database: Database) -> uuid.UUID:

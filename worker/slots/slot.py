@@ -60,7 +60,7 @@ class SlotPlan:
     parts: WorkerParts  # of the traces of jobs
     table: SlotTable
     handle: Handle
-    fork_server: ForkServerAddress | None = None  # where it gets its sandbox; None: it parses itself
+    fork_server: ForkServerAddress | None = None  # source of its sandbox; None: it parses itself
 
 
 def preload(settings: Settings) -> None:
@@ -76,7 +76,7 @@ def preload(settings: Settings) -> None:
 
 
 def make_context(plan: SlotPlan, parsers: ParserSet | None = None) -> SlotContext:
-    """The slot's services; nothing connects before its first use. `parsers`: those of its sandbox."""
+    """Return the slot's services; nothing connects before its first use. `parsers`: those of its sandbox."""
     recorder = LiveRecorder(plan.table.region(plan.slot)) if plan.settings.observe else UnselectedRecorder()
     tally = plan.table.tally(plan.slot)
     filer = emulated_filer(plan.settings, tally.served())
@@ -129,7 +129,7 @@ def _become_slot(plan: SlotPlan, parent: int) -> None:
 
 
 def _guarded(plan: SlotPlan, context: SlotContext) -> Callable[[str, str, str], None]:
-    """The handler as Celery calls it: what it does not catch itself ends the slot, so that the supervisor sees it."""
+    """Return the handler for Celery: errors that it does not catch end the slot, so that the supervisor sees them."""
 
     def run(database: str, job: str, task: str) -> None:
         try:
@@ -188,7 +188,7 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
 
 
 def fork_slot(plan: SlotPlan, close: Callable[[], None]) -> int:
-    """Fork a slot from a process with one thread; its process id. `close` lets go of the parent's descriptors."""
+    """Fork a slot from a process with one thread; return its process id. `close` closes the parent's descriptors."""
     return fork_into(lambda parent: run_slot(plan, parent), close)
 
 

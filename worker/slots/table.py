@@ -53,7 +53,7 @@ class TaskAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whereabouts:
-    """The surroundings of the item that a slot reads."""
+    """Surroundings of the item that a slot reads."""
 
     loose: uuid.UUID | None = None  # the loose file, in phase expand; the rows of later phases know it
     parent: uuid.UUID | None = None  # the item directly around it
@@ -72,12 +72,12 @@ class SlotRow:
     pid: int  # 0: no slot has this row
     incarnation: uuid.UUID
     at: TaskAt | None
-    item: uuid.UUID | None  # that it reads
+    item: uuid.UUID | None  # item that it reads
     deadline: float  # monotonic seconds by which it has to update the row again; 0: it need not
     activity: Activity = Activity.IDLE
     since: float = 0.0  # monotonic seconds
-    detail: bytes = b""  # what it is done to: a path, or the beginning of one
-    given_up: bool = False  # it cannot be ended, and its task is not its own any more
+    detail: bytes = b""  # object of the activity: a path, or the beginning of one
+    given_up: bool = False  # cannot be ended, and has lost its task
     around: Whereabouts = NOWHERE
 
 
@@ -98,7 +98,7 @@ class SlotTable:
             self.clear(slot)
 
     def region(self, slot: int) -> memoryview:
-        """The slot's memory for `monitoring.live`."""
+        """Return the slot's memory for `monitoring.live`."""
         start = self._regions_at + slot * REGION_BYTES
         return self._memory[start : start + REGION_BYTES]
 
@@ -109,7 +109,7 @@ class SlotTable:
 
     @property
     def databases(self) -> tuple[str, ...]:
-        """Names by number, as rows and tallies refer to them."""
+        """Database names by number, to which rows and tallies refer."""
         return self._databases
 
     def clear(self, slot: int) -> None:
@@ -118,11 +118,11 @@ class SlotTable:
         self.give_up(slot, 0)
 
     def give_up(self, slot: int, pid: int) -> None:
-        """Note that this process is not counted on any more. Only for its supervisor."""
+        """Note that this process is given up. Only for its supervisor."""
         self._words[(slot * _ROW_BYTES >> 3) + 1] = pid
 
     def read(self, slot: int) -> SlotRow:
-        """The slot's row, whole."""
+        """Return the slot's row, whole."""
         at, latest = slot * _ROW_BYTES, self._latest[slot]
         for _ in range(_READ_ATTEMPTS):
             sequence, given_up = self._words[at >> 3], self._words[(at >> 3) + 1]
@@ -138,7 +138,7 @@ class SlotTable:
         raise RuntimeError(f"slot {slot} changes its row faster than it can be read")
 
     def read_all(self) -> list[SlotRow]:
-        """Every slot's row, by number."""
+        """Return every slot's row, by number."""
         return [self.read(slot) for slot in range(self.slots)]
 
     def _row(self, fields: tuple[int | float | bytes, ...], given_up: int) -> SlotRow:
@@ -183,7 +183,7 @@ class SlotTable:
 
 
 def _named(value: int | float | bytes) -> uuid.UUID | None:
-    """An id in a row; all zeros where there is none."""
+    """Return an id in a row; None for zeros."""
     return uuid.UUID(bytes=bytes(value)) if value != _NONE else None  # type: ignore[arg-type]
 
 
@@ -256,7 +256,7 @@ class RowWriter:
         self._begun = 0.0
 
     def publish(self, item: bytes = _NONE, has_item: int = 0, deadline: float = 0.0) -> None:
-        """Make the present state, with this item, the slot's row."""
+        """Publish the present state, with this item, as the slot's row."""
         sequence = self._sequence + 1
         _FIELDS.pack_into(
             self._memory,
@@ -309,7 +309,7 @@ class RowWriter:
             self._begun = self._monotonic()
 
     def within(self, parent: uuid.UUID | None, taken: int) -> None:
-        """See `worker.slots.breadcrumb.Breadcrumb`; the next `enter` makes it known."""
+        """See `worker.slots.breadcrumb.Breadcrumb`; the next `enter` publishes it."""
         self._parent = _NONE if parent is None else parent.bytes
         self._taken = taken
 
@@ -334,7 +334,7 @@ class RowWriter:
 
 
 def doing(slot: int, row: SlotRow, now: float) -> str:
-    """One line without an end: which slot, what, and for how long at monotonic `now`."""
+    """Describe in one line, without an end, which slot does what, and for how long at monotonic `now`."""
     state = process_state(row.pid)
     why = " (stopped by a signal)" if state in STOPPED_STATES else f" ({waits_in(row.pid)})" if state == "D" else ""
     return f"slot {slot} (process {row.pid}) has been {_what(row)} for {max(0.0, now - row.since):.0f} s{why}"

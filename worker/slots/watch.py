@@ -73,13 +73,13 @@ class WorkerScratch:
                     os.close(descriptor)
 
     def make(self, slot: int, incarnation: uuid.UUID) -> Path:
-        """A fresh directory for one slot's process."""
+        """Make a new directory for one slot's process."""
         path = self.directory / f"slot-{slot}-{incarnation.hex}"
         path.mkdir(mode=0o700)
         return path
 
     def remove(self, path: Path) -> None:
-        """Remove what a dead slot left; a failure is logged, and the next worker removes it."""
+        """Remove the files of a dead slot; a failure is logged, and the next worker removes them."""
         try:
             shutil.rmtree(path)
         except OSError as error:
@@ -104,7 +104,7 @@ class Circumstances:
     killed: bool = False  # the supervisor itself sent SIGKILL, because the grace was over
     overdue: bool = False  # the supervisor sent SIGKILL at the item's deadline
     out_of_memory: bool = False  # the control group's count of OOM kills has grown
-    seconds: float = 0.0  # that the claim had spent on its loose file, or item, without those it was stopped
+    seconds: float = 0.0  # seconds of the claim on its loose file, or item, without stops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class Report:
     detail: str
     failed: bool  # it counts against the task
     suspend: bool = False  # the system is to blame: its job waits until that is fixed
-    around: Whereabouts = NOWHERE  # what is charged in addition to the item, or without one
+    around: Whereabouts = NOWHERE  # charged in addition to the item, or without one
     seconds: float = 0.0
 
     def write(self, conn: Connection, worker: str) -> None:
@@ -145,7 +145,7 @@ class Report:
 
 
 def describe(status: int) -> str:
-    """A wait status for people."""
+    """Describe a wait status."""
     if os.WIFSIGNALED(status):
         return signal.Signals(os.WTERMSIG(status)).name
     return f"exit status {os.WEXITSTATUS(status)}"
@@ -164,12 +164,12 @@ def _cause(row: SlotRow, status: int, how: Circumstances) -> tuple[ExceptionCode
 
 
 def judge(row: SlotRow, status: int, how: Circumstances) -> Report | None:
-    """The report on a dead slot with this last row; None when it had no task.
+    """Return the report on a dead slot with this last row; None if it had no task.
 
     An item is convicted only by a death that reading it can have caused: not by a stop, from any source. A crash
-    between two items convicts none but counts against the task, lest it be repeated for ever. Memory that ran out in
-    our own code (a parser's is caught) was filled by all that the loose file gave so far, not by the item that happened
-    to be read: the loose file is charged."""
+    between two items convicts none but counts against the task, so that it cannot be repeated for ever. Memory that ran
+    out in our own code (a parser's is caught) was filled by everything that the loose file gave so far, not by the item
+    that was being read: the loose file is charged."""
     if row.at is None:
         return None
     by_signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
@@ -192,7 +192,7 @@ def judge(row: SlotRow, status: int, how: Circumstances) -> Report | None:
 
 
 def stuck(row: SlotRow, why: str) -> Report | None:
-    """The report on a slot that cannot be ended, in a task: no item is convicted, and no other slot may take the
+    """Return the report on a slot that cannot be ended, in a task: no item is convicted, and no other slot may take the
     task."""
     if row.at is None:
         return None
@@ -205,13 +205,14 @@ _PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)  # before the next fork, after so many 
 
 @dataclass(slots=True)
 class RowClock:
-    """Time that the slot has spent on what its row records, not counting the time it was stopped."""
+    """Time that the slot has spent on what its row records, without the time it was stopped."""
 
     sequence: int = -1
     stopped: float = 0.0
 
     def overdue(self, row: SlotRow, now: float, *, stopped_for: float) -> bool:
-        """Whether the deadline has passed at monotonic `now`; `stopped_for`: seconds since the last look to forgive."""
+        """Return whether the deadline has passed at monotonic `now`; `stopped_for`: seconds since the last look to
+        forgive."""
         if row.sequence != self.sequence:
             self.sequence = row.sequence
             self.stopped = 0.0
@@ -222,7 +223,7 @@ class RowClock:
 
 @dataclass(slots=True)
 class Watched:
-    """One slot number: the process that has it now, or when the next one is due."""
+    """One slot number: its present process, or the time when the next one is due."""
 
     slot: int
     pid: int = 0  # 0: none now

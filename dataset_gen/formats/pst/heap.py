@@ -34,7 +34,7 @@ _PERMUTE = bytes(_PLAIN.index(value) for value in range(256))
 
 
 class Crypt(IntEnum):
-    """How data blocks are stored. None of them keeps anything secret: there is no key."""
+    """Encoding of data blocks. None of them keeps anything secret: there is no key."""
 
     NONE = 0
     PERMUTE = 1  # "compressible encryption", the default of Outlook
@@ -49,7 +49,7 @@ class SubNode(NamedTuple):
 
 
 class Blocks:
-    """Writes blocks and keeps what the block B-tree has to say of them: 24 bytes a block."""
+    """Writer of blocks; it keeps the entries of the block B-tree: 24 bytes a block."""
 
     def __init__(self, space: Space, crypt: Crypt) -> None:
         self.space = space
@@ -58,7 +58,7 @@ class Blocks:
         self.next_id = 4
 
     def data(self, plain: bytes | bytearray | memoryview) -> int:
-        """A data block of 1 to `BLOCK_DATA` bytes; returns its id."""
+        """Add a data block of 1 to `BLOCK_DATA` bytes; return its id."""
         if self.crypt == Crypt.PERMUTE:
             plain = bytes(plain).translate(_PERMUTE)
         return self._write(plain, 0)
@@ -71,7 +71,7 @@ class Blocks:
         return self.join([self.data(view[at : at + BLOCK_DATA]) for at in range(0, len(data), BLOCK_DATA)], len(data))
 
     def join(self, ids: Sequence[int], size: int) -> int:
-        """One id for data blocks of `size` bytes together; all but the last have to be full."""
+        """Return one id for data blocks of `size` bytes together; all but the last have to be full."""
         if len(ids) < 2:
             return ids[0] if ids else 0
         parts = [ids[i : i + _DATA_ENTRIES] for i in range(0, len(ids), _DATA_ENTRIES)]
@@ -86,7 +86,7 @@ class Blocks:
         return self._internal(struct.pack(f"<BBHI{len(above)}Q", 1, 2, len(above), size, *above))
 
     def subnodes(self, nodes: Sequence[SubNode]) -> int:
-        """One id for the nodes inside a node; 0 for none."""
+        """Return one id for the nodes inside a node; 0 for none."""
         if not nodes:
             return 0
         nodes = sorted(nodes)
@@ -103,7 +103,7 @@ class Blocks:
         return self._internal(struct.pack("<BBHI", 2, 1, len(leaves), 0) + above)
 
     def share(self, bid: int) -> int:
-        """The same block for one more node."""
+        """Count one more node that uses the block; return its id."""
         if bid:
             at = (bid >> 2) * _ENTRY.size - _ENTRY.size + 18
             count = int.from_bytes(self.entries[at : at + 2], "little") + 1
@@ -111,7 +111,7 @@ class Blocks:
         return bid
 
     def _internal(self, body: bytes) -> int:
-        """A block of a tree: never encrypted."""
+        """Add a block of a tree: never encrypted."""
         return self._write(body, _INTERNAL)
 
     def _write(self, body: bytes | bytearray | memoryview, flag: int) -> int:
@@ -126,7 +126,7 @@ class Blocks:
         return bid
 
 
-PROPERTIES, TABLE = 0xBC, 0x7C  # what a heap holds
+PROPERTIES, TABLE = 0xBC, 0x7C  # types of heaps
 MOST_ITEM = 3580  # bytes of one allocation; larger values are subnodes
 _MOST_ITEMS = 2047  # in one page: 11 bits of a heap id
 _FIRST_HEAD, _HEAD, _MAP_HEAD = 12, 2, 66
@@ -149,12 +149,12 @@ class Heap:
         self._items: list[bytes] = []  # of the open page
         self._size = _FIRST_HEAD  # its head and items
         self._ids: list[int] = []  # blocks of the pages before it; 0 for those held
-        self._held: dict[int, tuple[bytes, int]] = {}  # by number: their bytes behind the head, where the map is
+        self._held: dict[int, tuple[bytes, int]] = {}  # by number: bytes without the head, offset of the map
         self._last = 0  # size of the last page written
         self._levels: list[int] = []
 
     def add(self, data: bytes) -> int:
-        """The heap id of a copy of `data`; 0 for nothing."""
+        """Store a copy of `data`; return its heap id, 0 for nothing."""
         if not data:
             return 0
         if len(data) > MOST_ITEM:
@@ -169,7 +169,7 @@ class Heap:
         return len(self._ids) << 16 | count << 5
 
     def tree(self, key: int, value: int, records: bytes) -> int:
-        """A B-tree over sorted records of `key` and `value` bytes; returns the id of its header."""
+        """Add a B-tree over sorted records of `key` and `value` bytes; return the id of its header."""
         width, levels = key + value, 0
         while True:
             step = MOST_ITEM // width * width
@@ -219,7 +219,7 @@ class Heap:
         self._size = _head_of(number + 1)
 
     def _body(self) -> tuple[bytes, int]:
-        """The open page behind its head, and where in the page the map of its items is."""
+        """Return the open page without its head, and the offset of the map of its items."""
         places = list(accumulate(map(len, self._items), initial=_head_of(len(self._ids))))
         at = places[-1] + (places[-1] & 1)
         tail = struct.pack(f"<HH{len(places)}H", len(self._items), 0, *places)
@@ -251,7 +251,7 @@ _RECORD = struct.Struct("<HHI")
 
 
 class Nested(NamedTuple):
-    """An object that is in a subnode of the same object."""
+    """An object in a subnode of the same object."""
 
     nid: int
     size: int
@@ -262,7 +262,7 @@ Properties = Mapping[int, Value]  # by tag: id in the upper 16 bits, type in the
 
 
 class Larges:
-    """The values of one object that are too large for its heap: each is a subnode."""
+    """Values of one object that are too large for its heap: each is a subnode."""
 
     __slots__ = ("_blocks", "_next", "nodes")
 
@@ -272,11 +272,11 @@ class Larges:
         self.nodes: list[SubNode] = []
 
     def add(self, value: bytes) -> int:
-        """The number of the new subnode."""
+        """Add a value; return the number of its subnode."""
         return self.place(self._blocks.data_tree(value))
 
     def place(self, bid: int) -> int:
-        """The same of a value that is in blocks already."""
+        """Add a value that is in blocks already; return the number of its subnode."""
         nid = self._next
         self._next += _STEP
         self.nodes.append(SubNode(nid, bid, 0))
@@ -284,8 +284,8 @@ class Larges:
 
 
 def pointer(heap: Heap, larges: Larges, kind: int, value: Value) -> int:
-    """The 32 bits that stand for a value: itself, a heap id or a subnode's number; 0 for an empty one. Raises ValueError
-    for multiple values."""
+    """Return the 32 bits that represent a value: the value, a heap id or a subnode's number; 0 for an empty one. Raises
+    ValueError for multiple values."""
     if isinstance(value, str):
         raw = value.encode("utf-16-le", "replace")
     elif isinstance(value, bytes):
@@ -365,7 +365,7 @@ class TableContext:
         self.count = 0
 
     def row(self, row_id: int, values: Properties) -> None:
-        """One row; values without a column are left out."""
+        """Add one row; values without a column are left out."""
         own = self._columns
         cells = bytearray(own.width)
         struct.pack_into("<II", cells, 0, row_id, self.count + 1)

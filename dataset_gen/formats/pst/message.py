@@ -1,4 +1,4 @@
-"""Messages in a store: the properties that a mail has anywhere, and what only a store has ([MS-PST] 2.4.5, 2.4.6)."""
+"""Messages in a store: the properties of any mail, and those that exist only in a store ([MS-PST] 2.4.5, 2.4.6)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ _OF_FILES = frozenset((0x0FFE0003, 0x340D0003, 0x0E1B000B, 0x3FFD0003, 0x003D001
 def write_message(
     blocks: heap.Blocks, form: MailForm, details: mapi.Details = mapi.NOTE
 ) -> tuple[dict[int, heap.Value], int, int, int]:
-    """Write a message and all that is in it; of `details`, its named properties are among its properties by now. Returns
-    its properties, about how many bytes they have with the attachments, and the block ids of its data and subnodes.
+    """Write a message with everything in it; the named properties of `details` must be among its properties already.
+
+    Returns its properties, their approximate bytes with the attachments, and the block ids of its data and subnodes.
     Raises ValueError for one that was sent before 1601."""
     modified = UNDATED if form.sent is None else mapi.filetime(form.sent)
     if modified < 0:
@@ -108,7 +109,7 @@ def _write_attachments(
 
 
 def _short(name: str) -> str:
-    """A name of eight and three characters, as old programs want it."""
+    """Return the name in the form of eight and three characters, for old programs."""
     stem, _, extension = name.rpartition(".") if "." in name[1:] else (name, "", "")
     plain = "".join(c for c in stem if c.isascii() and c.isalnum()) or "FILE"
     tail = "".join(c for c in extension if c.isascii() and c.isalnum())[:3]
@@ -118,14 +119,15 @@ def _short(name: str) -> str:
 
 
 def _subject(text: str) -> tuple[str, str]:
-    """A subject as a store has it, and without its prefix. It begins with the length of its prefix (2.5.3.1.1.1)."""
+    """Return the subject as a store has it, and without its prefix. It begins with the length of its prefix
+    (2.5.3.1.1.1)."""
     match = _PREFIX.match(text)
     length = len(match[0]) if match else 0
     return f"\x01{chr(length + 1)}{text}" if text else "", text[length:]
 
 
 def _conversation(form: MailForm, modified: int) -> bytes:
-    """A conversation index: its beginning is of the thread ([MS-OXOMSG] 2.2.1.3)."""
+    """Return a conversation index, whose beginning identifies the thread ([MS-OXOMSG] 2.2.1.3)."""
     first = form.references[0] if form.references else form.in_reply_to or form.message_id
     thread = hashlib.sha256(first.encode("utf-8", "replace")).digest()[:16]
     return b"\x01" + (modified >> 24).to_bytes(5, "big", signed=True) + thread

@@ -17,13 +17,13 @@ _BRANCH = struct.Struct("<QQQ")
 
 
 def signature(offset: int, bid: int) -> int:
-    """What a page or block at `offset` with that id is signed with (5.5): of the lower 32 bits only."""
+    """Return the signature of the page or block `bid` at `offset` (5.5); only the lower 32 bits count."""
     mixed = offset ^ bid
     return (mixed >> 16 ^ mixed) & 0xFFFF
 
 
 def page(kind: int, body: bytes, offset: int, bid: int) -> bytes:
-    """A page of 512 bytes; maps are known by their offset and not signed (2.2.2.7.1)."""
+    """Return a page of 512 bytes; maps are known by their offset and not signed (2.2.2.7.1)."""
     body = body.ljust(BODY, b"\0")
     signed = 0 if kind in (FMAP, PMAP, AMAP, FPMAP) else signature(offset, bid)
     return body + _TRAILER.pack(kind, kind, signed, crc(body), bid)
@@ -82,10 +82,10 @@ class _Section:
             # Deprecated, but they have to be there; what they say is "nothing known" (2.6.1.1.2).
             self.data[at : at + PAGE] = page(kind, _FULL, self.offset + at, self.offset + at)
         self.start, self.end = 0, len(kinds) * PAGE  # of the run that grows
-        self.runs: list[tuple[int, int]] = []  # those before it; between two runs there is a gap
+        self.runs: list[tuple[int, int]] = []  # earlier runs; between two runs there is a gap
 
     def take(self, size: int, align: int) -> int | None:
-        """Where `size` bytes may go, or None if they do not fit."""
+        """Reserve `size` bytes and return their offset; None if they do not fit."""
         at = -(-self.end // align) * align
         if at + size > SPAN:
             return None

@@ -30,7 +30,7 @@ Path = tuple[str, ...]  # folders from the top
 
 
 def folder_of(letter: Letter) -> Path:
-    """The default folder of a message: a thread stays together, except for messages that were sent."""
+    """Return the default folder of a message: a thread stays together, except for messages that were sent."""
     if derive(0, letter.key, "sent") % 5 == 0:
         return ("Sent Items",)
     thread = letter.key.rpartition("/")[0] or letter.key
@@ -81,7 +81,7 @@ def write_store(letters: Iterable[Letter], file: IO[bytes], *, password: str | N
 
 
 def build(order: Order, password: str | None = None) -> Made:
-    """A small store of messages on their own."""
+    """Build a small store of messages on their own."""
     file = io.BytesIO()
     truth = write_store(notes(order), file, password=password)
     return Made(file.getvalue(), truth)

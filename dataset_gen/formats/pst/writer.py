@@ -35,21 +35,21 @@ class Nodes:
         self.templates: dict[int, tuple[int, int]] = {}
 
     def add(self, nid: int, data: int, sub: int = 0, parent: int = 0) -> None:
-        """A node: its number, block ids of data and subnodes, the folder it is in."""
+        """Add a node: its number, block ids of data and subnodes, and its folder."""
         entry = b"".join(n.to_bytes(8, "little") for n in (nid, data, sub, parent))
         self.entries.append(nid.to_bytes(4, "big") + entry)
 
     def properties(self, nid: int, values: heap.Properties, parent: int = 0) -> None:
-        """A node that is a property context."""
+        """Add a node that is a property context."""
         self.add(nid, *heap.write_properties(self.blocks, values), parent)
 
     def template(self, nid: int, columns: heap.Columns) -> None:
-        """A table without rows; folders' own empty tables are this one again."""
+        """Add a table without rows; folders share it as their empty table."""
         self.templates[nid] = heap.TableContext(self.blocks, columns).finish()
         self.add(nid, *self.templates[nid])
 
     def table(self, nid: int, table: heap.TableContext | None) -> None:
-        """A node that is a table; without rows, it is its template."""
+        """Add a node that is a table; without rows, it shares its template."""
         if table is None or table.count == 0:
             data, sub = self.templates[_TEMPLATES | nid & 0x1F]
             self.add(nid, self.blocks.share(data), self.blocks.share(sub))
@@ -74,7 +74,7 @@ class Folder:
         self.contents: heap.TableContext | None = None
 
     def add(self, blocks: heap.Blocks, nid: int, shown: heap.Properties) -> None:
-        """A message's row."""
+        """Add a message's row."""
         if self.contents is None:
             self.contents = heap.TableContext(blocks, heap.CONTENTS)
         self.contents.row(nid, shown)
@@ -137,7 +137,8 @@ def header(
     nodes: Sequence[int],
     blocks: Sequence[int],
 ) -> bytes:
-    """The first 564 bytes; `highest` are the numbers given to nodes by type, the trees are (id, offset) of roots."""
+    """Return the first 564 bytes; `highest` are the numbers given to nodes by type, the trees are (id, offset) of
+    roots."""
     numbers = [highest.get(kind, FIRST_NUMBERS.get(kind, 0x400)) for kind in range(_NODE_TYPES)]
     body = struct.pack("<2sHHBBIIQQI", b"SM", _UNICODE, _CLIENT, 1, 1, 0, 0, 0, next_page, 1)
     body += struct.pack(f"<{_NODE_TYPES}IQ", *numbers, 0)
@@ -281,7 +282,7 @@ class PstWriter:
         return self._space.end
 
     def _store(self) -> dict[int, heap.Value]:
-        """The properties of the store (2.4.3)."""
+        """Return the properties of the store (2.4.3)."""
         out: dict[int, heap.Value] = {
             0x0FF90102: self._key,  # RecordKey
             0x0E340102: b"\1\0\0\0" + self._key + b"\1\0\0\0",  # ReplicaVersions

@@ -37,12 +37,12 @@ from traces.file import open_trace
 NAME = "analysis-replay"
 RATE = "calls_per_s"
 AS_IT_IS = "as it is"
-HELPS = 0.05  # of the rate: what more paths have to bring
+HELPS = 0.05  # least gain in rate for which more paths are said to help
 
 
 @dataclass(frozen=True, slots=True)
 class AnalysisLoad(At):
-    """So many clients on so many paths; scheduler and read-ahead are what was asked for."""
+    """Number of clients and paths, with the requested scheduler and read-ahead."""
 
     paths: int
     clients: int
@@ -51,7 +51,7 @@ class AnalysisLoad(At):
 
     @property
     def line(self) -> str:
-        """Everything but the paths: "16 clients, scheduler none"."""
+        """Series of the load: all but the paths, such as "16 clients, scheduler none"."""
         asked = [f"{name} {value}" for name, value in (("scheduler", self.scheduler), ("read-ahead", self.read_ahead))
                  if value != AS_IT_IS]  # fmt: skip
         return ", ".join([self.on("clients"), *asked])
@@ -62,7 +62,7 @@ class AnalysisLoad(At):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysisRun(ProfileRun):
-    """One run."""
+    """One run at a number of clients and paths."""
 
     paths: int
     data_sets: int  # clones of the trace
@@ -70,7 +70,7 @@ class AnalysisRun(ProfileRun):
     tuned: tuple[Tuned, ...]
     trace_sha256: str
     found: dict[str, Any] | None = field(default=None, metadata=RAW)  # of all clients, as replay.tally has it
-    touched_bytes: int | None = field(default=None, metadata=RAW)  # that were prepared
+    touched_bytes: int | None = field(default=None, metadata=RAW)  # bytes of the prepared files
     calls: int = 0
     bytes: int = 0
     errors: int = 0
@@ -89,8 +89,8 @@ AnalysisResult = ResultOf[AnalysisPoint]
 
 
 def run_of(seen: AnalysisRun) -> AnalysisRun:
-    """With every figure of it."""
-    from replay.runs import replayed_latencies  # what reads traces is slow to come
+    """Return the run with all of its figures."""
+    from replay.runs import replayed_latencies  # modules that read traces are slow to import
 
     assert seen.found is not None
     found = ClientResult.from_json(seen.found)
@@ -106,7 +106,7 @@ def run_of(seen: AnalysisRun) -> AnalysisRun:
 
 
 def lines(points: Sequence[AnalysisPoint]) -> dict[tuple[int, str, str], list[AnalysisPoint]]:
-    """Points that differ in the number of paths only, fewest first."""
+    """Group the points that differ only in their number of paths, fewest first."""
     out: dict[tuple[int, str, str], list[AnalysisPoint]] = {}
     for point in sorted(points, key=lambda point: point.at.paths):
         out.setdefault((point.at.clients, point.at.scheduler, point.at.read_ahead), []).append(point)
@@ -114,7 +114,7 @@ def lines(points: Sequence[AnalysisPoint]) -> dict[tuple[int, str, str], list[An
 
 
 def enough(line: Sequence[AnalysisPoint]) -> int | None:
-    """The fewest paths of which no larger number has 5 % more calls a second; None where one number was tried."""
+    """Return the fewest paths beyond which no number has 5 % more calls a second; None if one number was tried."""
     rates = [(point.at.paths, point.figures[RATE].median) for point in line]
     if len(rates) < 2:
         return None
@@ -126,11 +126,12 @@ class AnalysisTelling(ProfileTelling):
     """`surroundings` as those of every profile."""
 
     def sentence(self, points: Sequence[AnalysisPoint]) -> str:
-        """Of every line of points that differ in their paths only."""
+        """Return the answers of all series of points that differ only in their paths."""
         return "; ".join(answer(line) for line in lines(points).values())
 
     def warnings(self, points: Sequence[AnalysisPoint]) -> Sequence[str]:
-        """What could not be set, what was not as recorded."""
+        """Return the warnings: settings that were not in force, calls that ended otherwise than recorded, shared
+        devices."""
         runs = [run for point in points for run in point.repeats]
         refused = dict.fromkeys(why for run in runs for one in run.tuned for why in one.refused)
         asked = [f"the requested settings were not in force: {why}" for why in refused]
@@ -147,7 +148,7 @@ class AnalysisTelling(ProfileTelling):
 
 
 def answer(line: Sequence[AnalysisPoint]) -> str:
-    """One line's."""
+    """Return the answer of one series."""
     last, named = line[-1], line[0].at.line
     rate = f"{words.figure(last.figures[RATE].median)} calls/s on {last.at.on('paths')}"
     paths = enough(line)
@@ -164,12 +165,12 @@ def answer(line: Sequence[AnalysisPoint]) -> str:
 
 
 _SPARE = 1.1
-_NAME_BYTES = 2_048  # of memory that a file without data takes, with its name
+_NAME_BYTES = 2_048  # memory for a file without data, with its name
 _HOW = "edbench discover DIR --workers 1 --slots 1 --trace"
 
 
 class AnalysisSettings(ProfileSettings):
-    """Of profile `analysis-replay`."""
+    """Settings of profile `analysis-replay`."""
 
     trace: str = Field("", description=f"trace to replay: {_HOW}")
     clients: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = Field(
@@ -193,7 +194,7 @@ class AnalysisSettings(ProfileSettings):
 
 
 class AnalysisReplay(Profile[AnalysisSettings]):
-    """Each path is a disk."""
+    """Replay over one to all of the paths; each path is a disk."""
 
     name: ClassVar[str] = "analysis-replay"
     report: ClassVar[str] = "R5"
@@ -210,7 +211,8 @@ class AnalysisReplay(Profile[AnalysisSettings]):
     axis: ClassVar[str] = "paths"
 
     def check(self) -> None:
-        """Raises UsageError without a trace, and for one that cannot be divided among so many paths."""
+        """Check the settings. Raises UsageError without a trace, and for a trace that cannot be divided among so many
+        paths."""
         if not self.settings.trace:
             raise UsageError(f"analysis-replay plays a trace: --set trace=FILE; {_HOW} records one")
         numbers = self._numbers
@@ -224,7 +226,7 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         return tuple(sorted(set(self.settings.paths))) or tuple(range(1, max(1, len(self.targets.paths)) + 1))
 
     def points(self) -> list[AnalysisLoad]:
-        """Every number of paths and clients under every setting."""
+        """Return a load for every number of paths and clients under every setting."""
         s = self.settings
         ahead = [f"{one} KiB" for one in dict.fromkeys(s.read_ahead_kb)] or [AS_IT_IS]
         varied = itertools.product(sorted(set(s.clients)), s.schedulers or (AS_IT_IS,), ahead, self._numbers)
@@ -236,7 +238,8 @@ class AnalysisReplay(Profile[AnalysisSettings]):
                             shared=False, seed=self.settings.seed)  # fmt: skip
 
     def _compiled(self, clients: int, paths: int) -> Program:
-        """To be asked, not to be played. Raises UsageError for a file that is no trace, StorageFault where it cannot be written."""
+        """Compile the trace in a temporary directory, for its figures only. Raises UsageError if the file is no trace,
+        StorageFault if it cannot be written."""
         with (
             tempfile.TemporaryDirectory(prefix="edbench-analysis-") as directory,
             open_trace(Path(self.settings.trace)) as trace,
@@ -253,20 +256,21 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         return Room(bytes=math.ceil(room.bytes * _SPARE), files=room.inodes, seconds=points * program.duration_ns / 1e9)
 
     def room(self) -> Room:
-        """All files on one path; as long as the trace lasts, which clients without think time do not take."""
+        """Return the space of all files on one path, and the trace's duration, which clients without think time do not
+        need."""
         return self._room
 
     def touched(self) -> int:
-        """All files of the fewest clients, on whichever paths."""
+        """Return the bytes of all files of the fewest clients, on any paths."""
         (room,) = self._compiled(min(self.settings.clients), 1).rooms
         return room.bytes
 
     def on_null(self) -> AnalysisReplay:
-        """Names in memory and no data: what the clients make of calls at most."""
+        """Return the replay on names in memory without data: the highest rate of the clients themselves."""
         return _OnNull(self.settings, self.targets)
 
     def observe(self, turn: Turn, arena: Arena) -> AnalysisRun:
-        """One replay. Raises RunFailed, StorageFault."""
+        """Run one replay. Raises RunFailed, StorageFault."""
         at = turn.at
         assert isinstance(at, AnalysisLoad)
         s, paths = self.settings, arena.paths[: at.paths]
@@ -295,10 +299,10 @@ class AnalysisReplay(Profile[AnalysisSettings]):
 
 
 class _OnNull(AnalysisReplay):
-    """Files there have their sizes and hold nothing."""
+    """Replay on null storage: files have their sizes and no data."""
 
     def room(self) -> Room:
-        """Names."""
+        """Return the space of the names."""
         return Room(bytes=self._room.files * _NAME_BYTES, files=self._room.files, seconds=0.0)
 
 
@@ -337,7 +341,7 @@ _R5_CLIENTS = 64
 
 
 def _enough_for_r5(result: AnalysisResult) -> float | None:
-    """With as many clients as the report had, of the settings with the most calls a second."""
+    """Answer with the report's number of clients, for the settings that reach the most calls a second."""
     of = [line for (clients, *_), line in lines(result.points).items() if clients == _R5_CLIENTS]
     if not of:
         return None

@@ -206,7 +206,7 @@ def _terminated(*_: object) -> NoReturn:
 
 PLACE = Path("/dev/shm")
 MARK = 0.8  # share of the ceiling above which figures are the generator's
-_SHARE = 0.6  # of free memory that may be taken
+_SHARE = 0.6  # share of free memory that may be used
 _NAME_BYTES = 2_048  # memory of a file without data, with its name
 _LEAST_RATE = 5_000  # calls a second that every host makes …
 _MOST_SECONDS = 600.0  # … so that a replay on null storage would take longer than this at most
@@ -226,7 +226,7 @@ class Order:
     )
     numbers: tuple[int, ...] = ()  # clients that play here; empty: all
     cold: bool = False
-    emulated: bool = False  # with the filer that the environment names
+    emulated: bool = False  # use the filer that the environment names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

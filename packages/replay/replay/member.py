@@ -25,7 +25,7 @@ class Wanted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     paths: Annotated[tuple[Place, ...], Meta(max_length=64)]  # empty: null storage, in the memory of this host
     choice: ReplayChoice  # of all members; it names no paths
     numbers: Annotated[tuple[int, ...], Meta(min_length=1, max_length=4_096)]  # numbers of the clients that play here
-    filer: Place | str = "none"  # as of a lease
+    filer: Place | str = "none"  # in the form of a lease
 
 
 class Start(Struct, frozen=True, forbid_unknown_fields=True):

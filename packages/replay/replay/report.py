@@ -41,7 +41,8 @@ _BACKLOG: tuple[Column[tuple[str, int, runs.Backlog]], ...] = (
 
 
 def backlog(result: runs.ReplayResult) -> Section | None:
-    """A line for each client that was behind, the worst of each run first; None where none was."""
+    """Return the section with a line for each client behind its schedule, the worst of each run first; None if there
+    was none."""
     rows = [(named(p, result), run.repeat + 1, one) for p in result.points for run in p.repeats for one in run.backlog]
     if not rows:
         return None
@@ -60,7 +61,8 @@ _RANGE = 1000.0  # largest ÷ smallest time, above which only powers of ten are 
 
 
 def curves(result: runs.ReplayResult) -> Section:
-    """Calls a second, and response and service time, against the number of clients: a curve for each storage."""
+    """Return the section that draws calls a second, and response and service time, against the number of clients: a
+    curve for each storage."""
     remark = note(
         "Medians of the repeats. Response time runs from the moment at which a call was to be made, so that waiting for a late call before it"
         " counts (no coordinated omission); service time runs from the moment at which it was made. Percentiles are at"
@@ -71,13 +73,13 @@ def curves(result: runs.ReplayResult) -> Section:
 
 
 def lines_of(point: runs.ReplayPoint) -> dict[str, float]:
-    """What the latency panels show of a point, microseconds by the line's name: medians of its repeats."""
+    """Return the lines of a point in the latency panels: microseconds by name, medians of its repeats."""
     names = {line: f"{line.replace(' ', '_')}_us" for line in LINES}
     return {line: point.figures[name].median for line, name in names.items() if name in point.figures}
 
 
 def rate_of(point: runs.ReplayPoint) -> float:
-    """Calls a second, the median of its repeats."""
+    """Return the median of the calls a second of a point."""
     return point.figures[runs.RATE].median
 
 
@@ -109,7 +111,7 @@ def _curves_plot(result: runs.ReplayResult) -> Plot:
 
 
 def _rates(axes: plots.Axes, points: Sequence[runs.ReplayPoint], number: int) -> None:
-    """Points that say nothing about the storage are drawn hollow."""
+    """Draw the rates; points that the storage did not limit are hollow."""
     colour, dot = series_colour(number), marker(number)
     axes.plot([p.at.clients for p in points], [rate_of(p) for p in points], color=colour, marker=dot,
               markersize=5)  # fmt: skip
@@ -133,7 +135,7 @@ def _curves_times(axes: plots.Axes, what: str, together: Mapping[str, Sequence[r
 
 
 def _key(axes: plots.Axes, storages: Sequence[str]) -> None:
-    """What colours and lines mean, in the panel that has no data."""
+    """Draw the legend of colours and lines in the panel without data."""
     axes.axis("off")
     for number, storage in enumerate(storages):
         axes.plot([], [], color=series_colour(number), marker=marker(number), markersize=5, label=storage)
@@ -185,7 +187,7 @@ _WIRE: tuple[Column[tuple[runs.ReplayPoint, dict[str, Any]]], ...] = (
 
 
 def filer_side(result: runs.ReplayResult) -> Section | None:
-    """A line for each station of each point, and one for the wire; None where there is neither."""
+    """Return the section with a line for each station of each point, and one for the wire; None if there is neither."""
     parts: list[Part] = []
     served = ((point, point.run.job.get("filer") or {}) for point in result.points)
     stations = [(point, name, one) for point, filer in served for name, one in filer.get("stations", {}).items()]
@@ -209,7 +211,7 @@ Times = Latency | SizedLatency
 
 @dataclass(frozen=True, slots=True)
 class _Timed:
-    """Times of one op, or of a class of size of it; recorded ones have no response times."""
+    """Times of one op, or of one of its size classes; recorded ones have no response times."""
 
     storage: str
     load: int | str
@@ -219,7 +221,8 @@ class _Timed:
 
 
 def _times_of(kind: str) -> Iterator[Column[_Timed]]:
-    """Percentiles and the longest of `response` or `service` times; marked where waiting for a core is most of them."""
+    """Yield the columns with percentiles and maximum of `response` or `service` times; they are marked if most of the
+    time is waiting for a core."""
 
     def times(row: _Timed) -> Times | None:
         return row.response if kind == "response" else row.service
@@ -237,7 +240,8 @@ def _times_of(kind: str) -> Iterator[Column[_Timed]]:
 
 
 def latencies(result: runs.ReplayResult) -> Section:
-    """Response and service time of every op: the recorded ones, then those of every load of each storage."""
+    """Return the section with response and service time of every op: the recorded ones, then those of every load of
+    each storage."""
     trace = result.recorded
     load = "clients" if result.levels is None else "level"
     columns: tuple[Column[_Timed], ...] = (
@@ -271,7 +275,7 @@ def _with_sizes(op: str, one: Latency) -> Iterator[tuple[str, Times]]:
 
 
 def beside_the_trace(result: runs.ReplayResult) -> Section:
-    """What was recorded, what its replay gave, and whether the bounds are kept."""
+    """Return the section that compares the trace with its replay and judges the bounds."""
     parts: tuple[Part, ...]
     if result.fidelity is None:
         parts = (
@@ -332,7 +336,7 @@ COMPARED: tuple[Column[runs.Compared], ...] = (
 
 
 def compared_on(result: runs.ReplayResult, fidelity: runs.Fidelity) -> str:
-    """The caption of the comparison."""
+    """Return the caption of the comparison."""
     on = f"recorded on {result.recorded.emulated}, " if result.recorded.emulated else ""
     return f"{on}replayed on {fidelity.storage}"
 
@@ -366,7 +370,7 @@ _LINES = (
 
 
 def levels(result: runs.ReplayResult, measured: Levels) -> Section:
-    """A table, two panels, and how the one figure was made."""
+    """Return the section on load levels: a table, two panels, and how the figure was computed."""
     said = note(
         "Overall response time: the area under mean response time against achieved load, up to the last level before one that"
         " was not reached, divided by the load achieved there; below the lowest level its response time holds down to zero."
@@ -415,7 +419,7 @@ def _levels_plot(result: runs.ReplayResult, measured: Levels) -> Plot:
 
 
 def _reached(axes: plots.Axes, measured: Levels) -> None:
-    """Levels that were not reached are hollow; what was offered is the dotted line."""
+    """Draw the reached rates; levels that were not reached are hollow, and the offered rate is the dotted line."""
     offered, achieved = ([getattr(level, name) for level in measured.levels] for name in ("offered", "achieved"))
     axes.plot([0, *offered], [0, *offered], color=FAINT.light, linewidth=1, linestyle=":")
     axes.plot(offered, achieved, color=series_colour(0), marker=marker(0), markersize=5)
@@ -440,7 +444,8 @@ _MOST_LINES = 5
 
 
 def timeline(result: runs.ReplayResult) -> Section:
-    """For each storage a figure, with a line for the trace and one for each number of clients."""
+    """Return a section with a figure for each storage; it has a line for the trace and one for each number of
+    clients."""
     together = runs.by_storage(result.points)
     names = [NAME] if len(together) == 1 else [f"{NAME}-{number}" for number in range(1, len(together) + 1)]
     parts = [
@@ -491,8 +496,8 @@ def _timeline_sentence(result: runs.ReplayResult, points: Sequence[runs.ReplayPo
 
 
 def sections(result: runs.ReplayResult) -> list[Section]:
-    """The sections in reading order. The knee's is present only where bounds were set, levels in place of curves,
-    backlog and filer where they have something to show."""
+    """Return the sections in reading order. The knee's is included only with bounds, levels in place of curves, backlog
+    and filer if they have data."""
     parts: list[Section | None] = [
         table_of_points(result),
         knee(result) if result.knees_found else None,

@@ -32,7 +32,7 @@ from traces.model import Trace
 
 
 class Scaling(enum.StrEnum):
-    """Of the numbers of clients of an experiment with one trace."""
+    """Scaling of an experiment with one trace, by its numbers of clients."""
 
     STRONG = "strong"  # one data set, dealt out to them
     WEAK = "weak"  # a data set for each clone of the trace: so many clients, so much work
@@ -47,7 +47,8 @@ _SAID = {
 
 
 def scaling_of(streams: int, clients: Iterable[int]) -> Scaling:
-    """Of a trace with so many streams. As many clients as streams alone are one data set: strong."""
+    """Return the scaling of these numbers of clients. Strong: they all replay one data set, also if as many as the
+    streams."""
     numbers = set(clients)
     if all(data_sets(streams, number) == 1 for number in numbers):
         return Scaling.STRONG
@@ -55,14 +56,14 @@ def scaling_of(streams: int, clients: Iterable[int]) -> Scaling:
 
 
 def parse_scaling(text: str | None) -> Scaling | None:
-    """`strong` or `weak`; raises UsageError."""
+    """Parse `strong` or `weak`. Raises UsageError."""
     if text not in (None, Scaling.STRONG, Scaling.WEAK):
         raise UsageError(f"--scaling is {text!r}; use strong or weak, or remove it to allow both")
     return None if text is None else Scaling(text)
 
 
 def refuse_other_scaling(scaling: Scaling | None, streams: int, clients: int) -> None:
-    """Raises UsageError where so many clients are not of the scaling that was asked for; None: any may be."""
+    """Raise UsageError if so many clients do not fit the requested scaling; None fits any number."""
     if scaling is Scaling.STRONG and clients > streams:
         raise UsageError(
             f"--scaling strong: the trace has {streams} streams to deal out, not enough for {clients} clients; record with"
@@ -75,7 +76,7 @@ def refuse_other_scaling(scaling: Scaling | None, streams: int, clients: int) ->
 
 
 def said(scaling: Scaling, streams: int) -> str:
-    """For the first line."""
+    """Return the text about the scaling for the first line."""
     return _SAID[scaling].format(streams=f"{streams} clients" if streams > 1 else "client")
 
 
@@ -91,7 +92,7 @@ LEVELS = "levels"  # in place of a speed: parts of a peak
 
 @dataclass(frozen=True, slots=True, order=True)
 class Load(schema.At):
-    """So many clients on one storage; of kind `load` at so much of a peak."""
+    """Number of clients on one storage; kind `load` adds the level, a share of a peak."""
 
     storage: str  # "local storage (ext4)", or the emulated filer's label
     clients: int
@@ -100,11 +101,11 @@ class Load(schema.At):
 
     @property
     def level(self) -> int | str:
-        """What distinguishes it from the others of its storage: clients, or the level."""
+        """Value that distinguishes the load from others on its storage: clients, or the level."""
         return self.clients if self.percent is None else self.on("percent")
 
     def on(self, axis: str) -> str:
-        """A level as part of the peak."""
+        """Return the value as text; a level as part of the peak."""
         if axis != "percent":
             return schema.At.on(self, axis)
         return f"{self.percent} % of the peak" if self.percent else "full speed"
@@ -116,19 +117,21 @@ class Load(schema.At):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """How far one client was behind its intended starts when it was most so: the streams that it plays, together."""
+    """Greatest lag of one client behind its intended starts, over the streams that it replays."""
 
     client: int
     streams: tuple[str, ...]  # worker/slot
     seconds: float  # the latest start of a call, behind its intended one
-    calls: int  # that were due and not over, at the end of a second
+    calls: int  # number of calls due and not ended, at the end of a second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRun(schema.Run):
-    """One replay of the trace. `elapsed_s` is from the start of all clients to the end of the last, `latency` the
-    response times: from the intended start to the end, by op label, and ALL. The null baseline has no think
-    time: what this host can make of calls at most; it is made once for each number of clients."""
+    """One replay of the trace. `elapsed_s` is from the start of all clients to the end of the last; `latency` the
+    response times, from the intended start to the end, by op label, and ALL.
+
+    The null baseline has no think time: it is the highest rate of this host, measured once for each number of
+    clients."""
 
     emulated: bool
     job_id: str  # of the replay; of older versions of its job
@@ -144,7 +147,7 @@ class ReplayRun(schema.Run):
     backlog: tuple[Backlog, ...] = ()  # of clients that were behind, the worst first; none where no call had a schedule
     data_sets: int | None = None  # clones of the trace that were played; None in results of older versions
     waited_s: float  # for calls of other clients that had to come first, summed over clients
-    null_calls: int | None  # of the pair
+    null_calls: int | None  # of the null baseline
     due_per_second: tuple[int, ...] = ()  # calls that were to begin in each second; empty as fast as it goes
     offered_per_second: float | None = None  # calls ÷ the last intended start; None as fast as it goes
     response_mean_us: float | None = None  # of all calls; None in results of older versions
@@ -160,7 +163,7 @@ class ReplayRun(schema.Run):
 
 
 def in_calls(run: ReplayRun) -> float | None:
-    """The share of the clients' time in calls, their only work, in which they did not wait for a CPU."""
+    """Return the share of the clients' time in calls, their only work, in which they did not wait for a CPU."""
     time = run.call_time
     return None if time is None or not time.call_s else 1 - time.processor_s / time.call_s
 
@@ -170,30 +173,31 @@ class ReplayPoint(schema.PointOf[Load, ReplayRun]):
 
     @property
     def run(self) -> ReplayRun:
-        """The repeat that stands for the point."""
+        """Repeat that represents the point."""
         return middle(self.repeats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One figure of the trace and that of its replay."""
+    """One figure of the trace and of its replay."""
 
     what: str
     recorded: float
     replayed: float
     difference: float  # replayed ÷ recorded − 1
-    bound: float | None  # that the difference is to keep; None: shown, not judged
+    bound: float | None  # limit on the difference; None: shown, not judged
     unit: str  # "calls/s" or "us"
 
     @property
     def kept(self) -> bool | None:
-        """Whether the bound is kept; None when there is none."""
+        """Whether the bound is kept; None without a bound."""
         return None if self.bound is None else abs(self.difference) <= self.bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """A replay at recorded speed, or in a closed loop, with as many clients as there were streams, compared with the trace."""
+    """Comparison with the trace of a replay at recorded speed, or in a closed loop, with as many clients as there were
+    streams."""
 
     storage: str  # of the point
     rows: tuple[Compared, ...]
@@ -202,7 +206,7 @@ class Fidelity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedFigures:
-    """The trace."""
+    """Figures of the trace."""
 
     path: str
     streams: int
@@ -227,11 +231,11 @@ class ReplayResult(schema.Result):
     recorded: RecordedFigures
     points: tuple[ReplayPoint, ...]  # by storage in the order asked for, then by clients
     fidelity: Fidelity | None = None  # None where no point is at recorded speed with the recorded clients
-    scaling: Scaling | None = None  # what more clients are; None in results of older versions
+    scaling: Scaling | None = None  # None in results of older versions
 
 
 def by_storage(points: Iterable[ReplayPoint]) -> dict[str, list[ReplayPoint]]:
-    """The points of each storage, in the order they have."""
+    """Group the points by storage, in their order."""
     out: dict[str, list[ReplayPoint]] = {}
     for point in points:
         out.setdefault(point.at.storage, []).append(point)
@@ -243,7 +247,7 @@ LEAST_SECONDS = 1.0  # a client that was never later is not behind
 
 
 def backlogs(clients: Sequence[ReplayClient], streams: Sequence[Sequence[str]]) -> tuple[Backlog, ...]:
-    """Of clients whose calls had a schedule and that were behind it, the worst first. `streams`: of each client."""
+    """Return the clients that fell behind their schedule, the worst first. `streams`: the streams of each client."""
     found = []
     for client in clients:
         seen = ClientResult.from_json(client.result["found"])
@@ -255,13 +259,13 @@ def backlogs(clients: Sequence[ReplayClient], streams: Sequence[Sequence[str]]) 
 
 
 def most_behind(seen: ClientResult) -> int:
-    """Calls that were due and had not ended, at the end of the second in which they were most."""
+    """Return how many calls were due and had not ended, at the end of the second with the most of them."""
     both = zip_longest(seen.due_by_second, seen.by_second, fillvalue=0)
     return max(accumulate(due - ended for due, ended in both), default=0)
 
 
 def told(backlog: Backlog) -> str:
-    """`w1/2 was up to 12.3 s and 1,234 calls behind its intended starts`."""
+    """Describe a backlog: `w1/2 was up to 12.3 s and 1,234 calls behind its intended starts`."""
     name = ", ".join(backlog.streams[:3]) or f"client {backlog.client}"
     more = f" and {len(backlog.streams) - 3} more" if len(backlog.streams) > 3 else ""
     return f"{name}{more} was up to {backlog.seconds:,.1f} s and {backlog.calls:,} calls behind its intended starts"
@@ -271,16 +275,16 @@ RATE_BOUND = 0.05  # calls a second
 LATENCY_BOUND = 0.10  # p50 and p99 of all calls
 ELAPSED = "elapsed"
 ELAPSED_BOUND = 0.05  # in a closed loop
-_LEAST_CALLS = 100  # of an op, before its p99 is shown: below, it is one call's latency
+_LEAST_CALLS = 100  # least calls of an op for which p99 is shown: below, it is the latency of one call
 
 
 def fidelity(
     recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool = True, closed: bool = False
 ) -> Fidelity:
-    """Compare the replay with the trace; of a `closed` loop its elapsed time is judged. On another filer than that of
-    the recording (`same_filer`) nothing is judged.
+    """Compare the replay with the trace; for a `closed` loop the elapsed time is judged.
 
-    Compared is the service time: what was recorded is from the actual start to the end, too."""
+    On another filer than that of the recording (`same_filer`) nothing is judged. The service times are compared: the
+    recorded times are from the actual start to the end, too."""
     if closed:
         took, bound, tail = point.figures["elapsed_s"].median * 1e6, ELAPSED_BOUND, None
         rows = [_compared(ELAPSED, recorded.elapsed_s * 1e6, took, bound if same_filer else None, "us")]
@@ -310,7 +314,7 @@ def _compared(what: str, recorded: float, replayed: float, bound: float | None, 
 
 
 def replayed_latencies(client_result: ClientResult, *, response: bool) -> dict[str, Latency]:
-    """By op label and ALL; response times, or else service times."""
+    """Return the latencies by op label and ALL: response times, or service times."""
     totals = {}
     for op, one in client_result.ops.items():
         totals[op] = CallSum(
@@ -324,7 +328,7 @@ def replayed_latencies(client_result: ClientResult, *, response: bool) -> dict[s
 
 
 def _latencies_of(totals: Mapping[Op, CallSum]) -> dict[str, Latency]:
-    """By op label, and of all calls together."""
+    """Return the latencies by op label, and under ALL those of all calls together."""
     out = {op.label: latency(one.calls, one.bytes, one.errors, one.histogram, one.max_ns) for op, one in totals.items()}
     if not totals:
         return out
@@ -335,7 +339,8 @@ def _latencies_of(totals: Mapping[Op, CallSum]) -> dict[str, Latency]:
 
 
 def recorded_figures(path: str, trace: Trace) -> RecordedFigures:
-    """One pass over the trace, with memory for its seconds only. Raises UsageError when the trace is damaged."""
+    """Compute the figures of the trace in one pass, with memory for its seconds only. Raises UsageError if the trace is
+    damaged."""
     totals: dict[Op, CallSum] = {}
     cells: dict[Op, Counter[int]] = {}
     seconds: Counter[int] = Counter()
@@ -377,7 +382,7 @@ def recorded_figures(path: str, trace: Trace) -> RecordedFigures:
 
 
 def _emulated(filer: object) -> str:
-    """The label of the filer that an origin names; empty without one."""
+    """Return the label of the filer that an origin names; empty without one."""
     if not isinstance(filer, dict) or not filer.get("digest"):
         return ""
     return FilerChoice(name=str(filer.get("name")), scale=float(filer.get("scale", 1)), digest="known").label
@@ -385,19 +390,19 @@ def _emulated(filer: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One replay: what each client reported at its end, including its histograms."""
+    """Observation of one replay: what each client reported at its end, including its histograms."""
 
     repeat: int
     order: int
     emulated: bool
     job_id: str
-    job: dict[str, Any]  # as ReplayRun has it
+    job: dict[str, Any]  # in the form of `ReplayRun.job`
     processors: float
     clients: tuple[ReplayClient, ...]
     touched: int  # bytes of the files that were made
     adapted: int  # calls of the trace that ended otherwise than the rest of it explains
     opened: int  # files that no call of the trace opened
-    streams: tuple[tuple[str, ...], ...] = ()  # that each client played, as worker/slot
+    streams: tuple[tuple[str, ...], ...] = ()  # streams that each client played, as worker/slot
     data_sets: int | None = None
     hosts: tuple[dict[str, Any], ...] = ()  # members: share, clock, meters (core.crew)
     null_calls: int | None = None  # of the same clients on null storage
@@ -405,7 +410,7 @@ class Observed:
 
 
 def run_of(seen: Observed) -> ReplayRun:
-    """Every figure of it; nothing else is asked."""
+    """Return the run with all of its figures."""
     results = [client.result for client in seen.clients]
     merged = merge_results(ClientResult.from_json(result["found"]) for result in results)
     time = call_time_of(seen.job)
@@ -447,7 +452,7 @@ def run_of(seen: Observed) -> ReplayRun:
 
 
 def difference_text(difference: Difference) -> str:
-    """`open: recorded ENOENT, replayed OK`."""
+    """Describe a difference: `open: recorded ENOENT, replayed OK`."""
     if difference.expected == difference.found:
         return f"{difference.op.label}: fewer bytes than recorded"
     return f"{difference.op.label}: recorded {_name(difference.expected)}, replayed {_name(difference.found)}"

@@ -21,7 +21,7 @@ _NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are com
 
 
 class ReplayTelling(Telling):
-    """`surroundings` as `Replays.surroundings` has them."""
+    """Remarks of a replay experiment; `surroundings` are those of `Replays.surroundings`."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
         super().__init__(surroundings)
@@ -32,7 +32,7 @@ class ReplayTelling(Telling):
         self._touched = self._adapted = self._opened = 0
 
     def see(self, raw: runs.Observed) -> None:
-        """What its files and its program came to, and what its clients dropped."""
+        """Collect files, calls that ended otherwise and cache drops of a run."""
         dropped = (client.result.get("dropped") for client in raw.clients)
         self._drops += [Drop(when="before the calls", **one) for one in dropped if one]
         if raw.hosts:
@@ -42,7 +42,7 @@ class ReplayTelling(Telling):
         self._opened = max(self._opened, raw.opened)
 
     def pace(self) -> str:
-        """How fast."""
+        """Return the pace of the replay, as text."""
         return {
             JOB: "in a closed loop with recorded think times",
             SCHEDULE: "at recorded speed",
@@ -51,11 +51,11 @@ class ReplayTelling(Telling):
         }.get(self._pace, f"at {self._pace} of recorded speed")
 
     def emulated(self, point: runs.ReplayPoint) -> str | None:
-        """The name of its storage, where that is a filer's label."""
+        """Return the label of the point's emulated filer; None without one."""
         return point.at.storage if point.run.emulated else None
 
     def cached(self, points: Sequence[runs.ReplayPoint]) -> bool:
-        """Whether the files are less than three times what this host's memory and the filer hold."""
+        """Return whether the files are less than three times what this host's memory and the filer hold."""
         return is_cached(self._touched, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
     def more_fields(self, points: Sequence[runs.ReplayPoint]) -> Mapping[str, Any]:
@@ -67,7 +67,7 @@ class ReplayTelling(Telling):
         return runs.scaling_of(self._recorded.streams, (point.at.clients for point in points)) if known else None
 
     def _judged(self, points: Sequence[runs.ReplayPoint]) -> runs.Fidelity | None:
-        """Of the filer of the recording if it is among those replayed on, else of the first."""
+        """Judge the point on the storage of the recording if there is one, else the first."""
         same = [point for point in points if point.at.clients == self._recorded.streams]
         if not same or self._pace not in (JOB, SCHEDULE):
             return None
@@ -81,7 +81,8 @@ class ReplayTelling(Telling):
         return runs.fidelity(self._recorded, same[0], same_filer=False, closed=closed)
 
     def remarks(self, result: runs.ReplayResult) -> Sequence[str]:
-        """Whether it came out as recorded, what of an emulated filer was the limit, what a bound on writes is worth."""
+        """Return the remarks: whether the replay is as recorded, which part of an emulated filer was the limit, the
+        meaning of a bound on writes."""
         options = self._recorded.origin.get("options")
         fsync = options.get("fsync") if isinstance(options, dict) else None
         said = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
@@ -91,12 +92,13 @@ class ReplayTelling(Telling):
         return remarks if said is None else [*remarks, said]
 
     def warnings(self, points: Sequence[runs.ReplayPoint]) -> Sequence[str]:
-        """Of the trace, and of calls that ended otherwise."""
+        """Return the warnings about the trace and about calls that ended otherwise."""
         doubts = closed_doubts(self._recorded) if self._pace == JOB else []
         return doubts + warnings_of(self._recorded, points, adapted=self._adapted, opened=self._opened)
 
     def conditions(self, points: Sequence[runs.ReplayPoint]) -> dict[str, Any]:
-        """What the result was found under; another storage is the point of it, another trace is not comparable."""
+        """Return the conditions of the result. Another storage is what a comparison is about; another trace is not
+        comparable."""
         beside, run = self.surroundings, points[-1].run
         edbench = {"edbench": run.job["versions"]["edbench"]}
         kept = ("trace", "seed", "storage", "targets", "emulated_filer", "null_storage", "hosts")
@@ -117,7 +119,7 @@ class ReplayTelling(Telling):
 
 
 def as_recorded(result: runs.ReplayResult) -> list[str]:
-    """Whether a replay gave what was recorded, for the first line; nothing where that is not judged."""
+    """Return whether a replay is as recorded, for the first line; nothing if that is not judged."""
     verdict = result.fidelity
     if verdict is None:
         return []
@@ -133,12 +135,12 @@ def as_recorded(result: runs.ReplayResult) -> list[str]:
 
 
 def _signed(row: runs.Compared) -> str:
-    """In percent, with a true minus."""
+    """Format the difference in percent, with a true minus."""
     return f"{row.difference * 100:+z.1f}".replace("-", "\u2212")
 
 
 def closed_doubts(trace: runs.RecordedFigures) -> list[str]:
-    """What the think times of a trace cannot be taken for."""
+    """Return the reasons to doubt the think times of a trace."""
     out = []
     labels = trace.origin.get("labels")
     if isinstance(labels, list) and any(str(label).startswith(LIMITED) for label in labels):
@@ -154,14 +156,14 @@ def closed_doubts(trace: runs.RecordedFigures) -> list[str]:
 
 
 def pace_of(configuration: Mapping[str, Any]) -> str:
-    """As `replay.orders.pace_text` has it, or LEVELS; older versions called it a speed."""
+    """Return the pace as `replay.orders.pace_text` writes it, or LEVELS; older versions called it speed."""
     old = configuration.get("speed")
     return str(configuration.get("pace") or {"recorded": SCHEDULE}.get(str(old), old))
 
 
 def limits_told(points: Sequence[runs.ReplayPoint], *, waits: bool) -> list[str]:
-    """Of the highest load on one storage, where the generator was not the limit: an emulated filer's station, or the storage
-    where clients were in its calls most of the time. `waits`: clients have no think time."""
+    """Return the limit at the highest load on one storage, if it was not the generator: an emulated filer's station, or
+    the storage if clients spent most of the time in its calls. `waits`: clients have no think time."""
     top = points[-1]
     if top.limited or len(runs.by_storage(points)) > 1:
         return []
@@ -174,7 +176,7 @@ def limits_told(points: Sequence[runs.ReplayPoint], *, waits: bool) -> list[str]
 def warnings_of(
     trace: runs.RecordedFigures, points: Sequence[runs.ReplayPoint], *, adapted: int, opened: int = 0
 ) -> list[str]:
-    """What a reader must know before using the figures."""
+    """Return the warnings that a reader of the figures needs."""
     out = []
     if trace.lost:
         out.append(f"the trace lacks {trace.lost:,} calls that could not be kept when it was recorded")

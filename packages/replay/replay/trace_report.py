@@ -36,7 +36,7 @@ Drawn = tuple[str, str, Figure, str]  # name, title, figure, the sentence under 
 
 
 def trace_figures(info: Mapping[str, Any]) -> Iterator[Drawn]:
-    """Every picture that this trace has something for."""
+    """Yield every figure for which the trace has data."""
     if info["ops"]:
         yield "ops", "Calls by operation", op_mix(info["ops"]), _mix_sentence(info)
         yield "time", "Calls per second over time", calls_over_time(info["timeline"]), _time_sentence(info)
@@ -56,7 +56,7 @@ def trace_figures(info: Mapping[str, Any]) -> Iterator[Drawn]:
 
 
 def op_mix(ops: Mapping[str, Any]) -> Figure:
-    """For each op its share of the calls and its share of their time."""
+    """Draw each op's share of the calls and of their time."""
     busy = sum(of["busy_s"] for of in ops.values()) or 1.0
     names = list(ops)
     with drawing():
@@ -78,7 +78,7 @@ def op_mix(ops: Mapping[str, Any]) -> Figure:
 
 
 def calls_over_time(timeline: Mapping[str, Any]) -> Figure:
-    """A line for each of the commonest ops, and one for the others."""
+    """Draw a line for each of the most frequent ops, and one for the others."""
     width = timeline["bin_s"]
     by_op = sorted(timeline["calls"].items(), key=lambda pair: -sum(pair[1]))
     lines = by_op[: MOST_LINES - 1] if len(by_op) > MOST_LINES else by_op
@@ -95,7 +95,7 @@ def calls_over_time(timeline: Mapping[str, Any]) -> Figure:
 
 
 def in_flight(timeline: Mapping[str, Any]) -> Figure:
-    """Mean number of calls in flight, bin by bin."""
+    """Draw the mean number of calls in flight, bin by bin."""
     width = timeline["bin_s"]
     with drawing():
         figure, (axes,) = new_figure(height=2.4)
@@ -106,7 +106,7 @@ def in_flight(timeline: Mapping[str, Any]) -> Figure:
 
 
 def sizes(by_name: Mapping[str, Any], what: str, label: str) -> Figure:
-    """Bars by classes of size, from one power of two to the next; one series for each name."""
+    """Draw bars by size class, from one power of two to the next; one series for each name."""
     classes = sorted({(one["from"], one["below"]) for of in by_name.values() for one in of["by_size"]})
     with drawing():
         figure, (axes,) = new_figure()
@@ -130,7 +130,7 @@ def sizes(by_name: Mapping[str, Any], what: str, label: str) -> Figure:
 
 
 def think_time(think: Mapping[str, Any]) -> Figure:
-    """The share of pauses that are no longer than so much."""
+    """Draw the share of pauses that are no longer than a given time."""
     counts = sorted((int(bucket), count) for bucket, count in think["histogram"].items())
     total = sum(count for _, count in counts)
     ends = [max(bucket_bounds(bucket)[1], 1) / 1e3 for bucket, _ in counts]
@@ -148,7 +148,7 @@ def think_time(think: Mapping[str, Any]) -> Figure:
 
 
 def depths(files: Mapping[Any, int]) -> Figure:
-    """Files by the directories above them."""
+    """Draw the number of files by the directories above them."""
     counts = sorted((int(depth), number) for depth, number in files.items())
     with drawing():
         figure, (axes,) = new_figure(height=2.4)
@@ -212,7 +212,8 @@ def _files_sentence(tree: Mapping[str, Any]) -> str:
 
 
 def write_trace_page(info: Mapping[str, Any], name: str, target: Path) -> None:
-    """`info` is what `replay.trace_summary.trace_info` gives. Raises RunFailed when the file cannot be written."""
+    """Write the page of a trace; `info` is the result of `replay.trace_summary.trace_info`. Raises RunFailed if the
+    file cannot be written."""
     page = trace_page(info, name)
     try:
         target.write_text(page, encoding="utf-8")
@@ -221,7 +222,7 @@ def write_trace_page(info: Mapping[str, Any], name: str, target: Path) -> None:
 
 
 def trace_page(info: Mapping[str, Any], name: str) -> str:
-    """The whole self-contained page; well-formed as XML and as HTML."""
+    """Return the self-contained page; well-formed as XML and as HTML."""
     lost = f" {info['lost']:,} calls were lost during recording." if info["lost"] else ""
     made = f"{datetime.fromtimestamp(info['created'], UTC):%Y-%m-%d %H:%M} UTC"
     return document(

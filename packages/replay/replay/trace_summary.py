@@ -16,15 +16,16 @@ from traces.model import NO_NODE, NO_PHASE, Call, Node, NodeKind, Trace
 
 
 class LastNames:
-    """Node → the node that it was renamed to, through any number of renames; itself where there was none.
+    """Map from each node to the node that it was renamed to, through any number of renames; an unrenamed node maps to
+    itself.
 
-    A name that was given to several files one after another stands for the last of them. 8 bytes of memory a node."""
+    A name that several files had in turn maps to the last of them. Takes 8 bytes of memory a node."""
 
     def __init__(self, nodes: int) -> None:
         self._names = array("q", range(nodes))
 
     def take(self, rename: Call) -> None:
-        """A rename that succeeded."""
+        """Take a rename that succeeded."""
         if rename.other != NO_NODE:
             self._names[rename.other] = rename.node
 
@@ -34,7 +35,7 @@ class LastNames:
             self._names[number] = self._last(number)
 
     def _last(self, number: int) -> int:
-        """Names that were given round in a circle end where the circle closes."""
+        """Return the last name; a circle of renames ends where it closes."""
         if self._names[number] == number:
             return number
         seen: set[int] = set()
@@ -48,21 +49,22 @@ class LastNames:
 
 
 def grow(ends: array[int], node: int, end: int) -> None:
-    """The file of a node reaches at least to here. `ends`: for each node the byte after the last one that was written or read."""
+    """Record that the file of a node has at least `end` bytes. `ends`: for each node the byte after the last one
+    written or read."""
     if end > ends[node]:
         ends[node] = end
 
 
 @dataclass(slots=True)
 class Files:
-    """The files that were there before, or those that were made."""
+    """The files that existed before, or those that were created."""
 
     number: int = 0
     bytes: int = 0
     sizes: Counter[int] = field(default_factory=Counter)  # bit length of the size → files
 
     def take(self, size: int) -> None:
-        """One more."""
+        """Count one more file."""
         self.number += 1
         self.bytes += size
         self.sizes[size.bit_length()] += 1
@@ -70,7 +72,7 @@ class Files:
 
 @dataclass(slots=True)
 class TreeShape:
-    """What the nodes of a trace look like."""
+    """Sizes, depths and names of the nodes of a trace."""
 
     existing: Files = field(default_factory=Files)
     made: Files = field(default_factory=Files)
@@ -82,12 +84,12 @@ class TreeShape:
     most_entries: int = 0
     name_bytes: int = 0  # of all nodes but roots, added up
     names: int = 0
-    packed_bytes: int = 0  # what the bytes of existing files would be compressed, by the recorded ratios
+    packed_bytes: int = 0  # compressed bytes of the existing files, by the recorded ratios
 
 
 def tree_shape(nodes: Sequence[Node], written: array[int], names: LastNames) -> TreeShape:
-    """Summarise the tree in two passes over the nodes. `written` has the size of each file that was made, under any of
-    its names: a file that was written under a temporary name is one file, under the one it has in the end."""
+    """Summarise the tree in two passes over the nodes. `written` has the size of each created file, under any of its
+    names: a file written under a temporary name counts as one file, under its last name."""
     for number in range(len(nodes)):
         grow(written, names[number], written[number])
     shape = TreeShape()
@@ -143,17 +145,17 @@ class Timeline:
     """The trace's time in equal bins."""
 
     bin_ns: int
-    calls: list[Counter[Op]]  # that began in each bin
+    calls: list[Counter[Op]]  # calls that began in each bin
     busy_ns: list[int]  # of all streams in each bin; divided by the bin's length, the mean number of calls in flight
 
     @property
     def in_flight(self) -> list[float]:
-        """Mean calls in flight, bin by bin."""
+        """Mean number of calls in flight, bin by bin."""
         return [busy / self.bin_ns for busy in self.busy_ns]
 
 
 class TraceSummary:
-    """Everything that `edbench trace info` reports of a trace, which is read once. Raises UsageError when it is damaged."""
+    """Content of `edbench trace info`, from one pass over a trace. Raises UsageError if the trace is damaged."""
 
     def __init__(self, trace: Trace) -> None:
         self.header = header = trace.header
@@ -175,7 +177,7 @@ class TraceSummary:
             self.ops.setdefault(op, CallSum()).merge(of, of.histogram)
 
     def _read(self, trace: Trace, stream: int) -> int:
-        """Take the calls of one stream; the nanoseconds they took together."""
+        """Take the calls of one stream; return the sum of their durations, ns."""
         ended = -1  # no call yet: what is before the first one is no think time
         busy = 0
         nexts: dict[int, int] = {}  # file → where its next sequential call would begin
@@ -240,7 +242,7 @@ Classes = list[dict[str, int]]  # each with `from`, `below` and how many
 
 
 class Percentiles(TypedDict):
-    """Microseconds."""
+    """Percentiles in microseconds."""
 
     p50_us: float
     p95_us: float
@@ -254,7 +256,7 @@ class SizedInfo(Percentiles):
 
 
 class OpInfo(Percentiles):
-    """Calls of one op. Those that moved nothing are in no class of size."""
+    """Calls of one op. Calls that moved no bytes are in no size class."""
 
     calls: int
     share: float
@@ -302,7 +304,7 @@ class ConcurrencyInfo(TypedDict):
 
 
 class TimelineInfo(TypedDict):
-    """By bins of the trace's time."""
+    """Calls and calls in flight, by bins of the trace's time."""
 
     bin_s: float
     calls: dict[str, list[int]]
@@ -334,7 +336,7 @@ class TreeInfo(TypedDict):
 
 
 class TraceInfo(TypedDict):
-    """What a trace holds. Percentiles are at most 3.2 % off (core.histogram)."""
+    """Summary of a trace. Percentiles are at most 3.2 % off (core.histogram)."""
 
     schema: str
     bytes: int
@@ -356,7 +358,7 @@ class TraceInfo(TypedDict):
 
 
 def trace_info(summary: TraceSummary, size: int) -> TraceInfo:
-    """Everything; `size` is the file's."""
+    """Return the summary; `size` is the file's."""
     header = summary.header
     return {
         "schema": SCHEMA,
@@ -420,7 +422,7 @@ def _access(access: Access) -> AccessInfo:
 
 
 def _classes(counts: Counter[int], what: str) -> Classes:
-    """Classes from one power of two to the next, without those below the first and above the last in use."""
+    """Return the classes from one power of two to the next, from the first to the last in use."""
     if not counts:
         return []
     return [
@@ -484,7 +486,7 @@ def _files(files: Files) -> FilesInfo:
 
 
 def _median_class(counts: Counter[int]) -> list[int]:
-    """The class that holds the middle one, as [from, below]."""
+    """Return the class of the median, as [from, below]."""
     rank = -(-sum(counts.values()) // 2)
     for bits in sorted(counts):
         rank -= counts[bits]

@@ -25,7 +25,7 @@ def show_trace(console: Console, name: str, said: Mapping[str, Any]) -> None:
 
 
 def totals(said: Mapping[str, Any]) -> str:
-    """`7 streams, 12,345 calls in 1:02 min, 1.2 GB moved; 9.8 MB, 7.9 MB per million calls`."""
+    """Return the totals: `7 streams, 12,345 calls in 1:02 min, 1.2 GB moved; 9.8 MB, 7.9 MB per million calls`."""
     return (
         f"{words.many(len(said['streams']), 'stream')}, {words.many(said['calls'], 'call')} in "
         f"{words.seconds(said['duration_s'])}, {bytes_text(said['moved_bytes'])} moved; file size "
@@ -86,7 +86,7 @@ OPS = ("op", "calls", "share", "errors", "bytes", "busy s", "p50", "p95", "p99",
 
 
 def op_rows(said: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
-    """The table OPS: a row for each op, and one for each class of size under it."""
+    """Yield the rows of table OPS: one for each op, and one for each of its size classes below it."""
     for op, of in said["ops"].items():
         times = (f"{of['busy_s']:.3f}", *_percentiles(of), words.microseconds(of["max_us"]))
         yield op, of["calls"], f"{of['share']:.1%}", of["errors"], bytes_text(of["bytes"]), *times
@@ -117,5 +117,5 @@ def _files(name: str, files: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def size_class(one: Mapping[str, int]) -> str:
-    """`4 KiB to 8 KiB`; sizes are counted in powers of two."""
+    """Return a size class as text, such as `4 KiB to 8 KiB`; classes are powers of two."""
     return "0 B" if not one["from"] else f"{words.binary(one['from'])} to {words.binary(one['below'])}"

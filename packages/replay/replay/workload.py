@@ -50,14 +50,14 @@ from replay.tally import ClientResult, merge_results
 from replay.tree import Target, check_room, remove_trees
 from traces.file import FileTrace, open_trace
 
-_AHEAD_SECONDS = 0.5  # that an order to play is on its way to a member
+_AHEAD_SECONDS = 0.5  # time for an order to play to reach a member
 _RUN_DIGITS = 16
 _COPY = "trace"
 
 
 def numbers_by_member(plan: ReplayPlan, members: int) -> list[list[int]]:
-    """The clients that each of the first members has, in whole clones of the trace, whose clients share memory; members that would
-    have none are left out."""
+    """Distribute the clients over the first members, in whole clones of the trace, whose clients share memory; members
+    that would have none are omitted."""
     out: list[list[int]] = [[] for _ in plan.clones[:members]]
     first = 0
     for clone in plan.clones:
@@ -69,16 +69,18 @@ def numbers_by_member(plan: ReplayPlan, members: int) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """Where clients play."""
+    """Hosts on which the clients of a run play."""
 
     play: Callable[[], list[Played]]  # all start, and are through when it returns
     processors: float
-    hosts: Callable[[], tuple[dict[str, Any], ...]] = tuple  # what was counted at each member, once all are through
+    hosts: Callable[[], tuple[dict[str, Any], ...]] = tuple  # counts of each member, once all are through
 
 
 class Replays(Workload):
-    """`system`: whose crew the clients are at; None: they are on this host. `workers`: of the crew, whose hosts are used; `filers`:
-    emulated one after another, each a source as settings have it; `bounded`: ops that a bound is set on."""
+    """Replays of a trace, one for each load.
+
+    `system`: its crew has the clients; None: this host has them. `workers`: number of workers whose hosts are used;
+    `filers`: filers to emulate one after another, each a source as in the settings; `bounded`: ops with a bound."""
 
     about = ABOUT
 
@@ -98,18 +100,18 @@ class Replays(Workload):
         self._levels = False  # whether the load is offered by levels
         self._ceilings: dict[int, dict[str, Any]] = {}  # by clients: it is the same for every storage and repeat
         self._discarded: dict[int, int] = {}  # bytes written on null storage, by clients
-        self._no_pair: str | None = None  # why no run has a null baseline
+        self._no_pair: str | None = None  # reason why no run has a null baseline
         self._trace: FileTrace
         self._shown: Path  # a directory that members see, with a copy of the trace
         self._recorded: RecordedFigures
 
     def loads(self, clients: int = 1) -> list[Load]:
-        """So many clients on each storage, in the order asked for."""
+        """Return the loads: so many clients on each storage, in the requested order."""
         return [Load(storage, clients) for storage in self._filers]
 
     @contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
-        """The trace is open, and a copy of it where members see it."""
+        """Open the trace, and copy it to where members see it."""
         with contextlib.ExitStack() as stack:
             self._trace = stack.enter_context(open_trace(self._order.trace))
             self._recorded = recorded_figures(str(self._order.trace), self._trace)
@@ -120,11 +122,12 @@ class Replays(Workload):
 
     @contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
-        """A run brings everything along."""
+        """Yield the function that runs the repeat."""
         yield lambda: self._observed(turn)
 
     def _observed(self, turn: Turn) -> Observed:
-        """Raises UsageError before anything is made, StorageFault, RunFailed in one line when a client died, Interrupted."""
+        """Run the repeat. Raises UsageError before anything is made, StorageFault, RunFailed if a client died,
+        Interrupted."""
         at, order = cast(Load, turn.at), self._order
         choice = replace(order, speed=self._speed(at)).choice(at.clients)
         self._levels |= at.percent is not None
@@ -170,14 +173,14 @@ class Replays(Workload):
 
     @contextmanager
     def _program(self, choice: ReplayChoice) -> Iterator[Program]:
-        """Compiled on scratch."""
+        """Compile the program on scratch."""
         scratch = self._settings.scratch
         scratch.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as directory:
             yield compile_replay(self._trace, choice.plan(self._trace.header), Path(directory) / "program")
 
     def _beside(self, clients: Sequence[ReplayClient], played: Sequence[Played]) -> dict[str, Any]:
-        """What is known besides of a run: as `ReplayRun.job` has it."""
+        """Return the remaining facts of a run, for `ReplayRun.job`."""
         merged = merge_results(ClientResult.from_json(one.result["found"]) for one in clients)
         over = [one.wire_read_bytes for one in played if one.wire_read_bytes is not None]
         read = merged.ops[Op.READ].bytes if Op.READ in merged.ops else 0
@@ -198,7 +201,8 @@ class Replays(Workload):
         }
 
     def _clear(self, target: Target) -> None:
-        """The members' clients are gone, or go when they notice that their lease is over."""
+        """Remove the trees, unless they are kept. The members' clients have ended, or end when they notice that their
+        lease is over."""
         if self._order.keep:
             for home in target.homes():
                 self.say(f"kept: {home}")
@@ -212,7 +216,7 @@ class Replays(Workload):
     def _players(
         self, choice: ReplayChoice, settings: Settings, program: Program | None, replay: str
     ) -> Iterator[Site]:
-        """Clients that are ready to play. `program`: None on null storage."""
+        """Yield clients that are ready to play. `program`: None on null storage."""
         if self._system is not None:
             with self._at_members(self._system, choice, settings.filer, replay) as site:
                 yield site
@@ -228,7 +232,8 @@ class Replays(Workload):
 
     @contextmanager
     def _at_members(self, system: System, choice: ReplayChoice, filer: str, replay: str) -> Iterator[Site]:
-        """Raises UsageError for a path that members do not see, HostLost, SystemFault."""
+        """Yield the site whose clients are at members. Raises UsageError for a path that members do not see, HostLost,
+        SystemFault."""
         places = [place_at(Path(path), system.admission.roots) for path in choice.paths]
         if None in places:
             raise UsageError(f"the members do not see every --path; each has to be below {system.settings.storage}")
@@ -258,20 +263,20 @@ class Replays(Workload):
             yield Site(play=play, processors=usable(members, "processors"), hosts=lambda: tuple(working.left))
 
     def _speed(self, at: Load) -> float:
-        """What makes the trace's calls come at the level's rate; of a load without levels the order's."""
+        """Return the speed at which the trace's calls come at the level's rate; without levels, the order's speed."""
         if at.percent is None:
             return self._order.speed
         plan = replace(self._order, speed=1.0).choice(at.clients).plan(self._trace.header)
         return (at.peak or 0) * at.percent / 100 / recorded_rate(self._trace.header, plan)
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
-        """The same clients without think time."""
+        """Measure the same clients without think time on null storage."""
         clients = cast(Load, turn.at).clients
         if clients not in self._ceilings:
             try:
                 found = self._ceiling(clients)
             except HostLost:
-                raise  # it is made again
+                raise  # the engine repeats it
             except (RunFailed, SystemFault) as fault:
                 self._no_pair, self._ceilings[clients] = str(fault), {}
             else:
@@ -281,14 +286,14 @@ class Replays(Workload):
         return self._ceilings[clients]
 
     def _ceiling(self, clients: int) -> ClientResult:
-        """What they make of the calls on null storage, all at the same time. Raises RunFailed, SystemFault."""
+        """Measure the clients on null storage, all at the same time. Raises RunFailed, SystemFault."""
         choice = replace(self._order.choice(clients), paths=(), speed=0.0, closed=False)
         replay = secrets.token_hex(_RUN_DIGITS // 2)
         with self._players(choice, replace(self._settings, filer="none"), None, replay) as site:
             return merge_results(one.merged for one in site.play())
 
     def surroundings(self) -> dict[str, Any]:
-        """What was asked for, the trace, and the places."""
+        """Return the settings, the trace and the places."""
         order = self._order
         cache = filer_cache(order.paths[0], self._settings.filer_cache)
         filers = [emulated(filer) for filer in self._filers.values()]
@@ -329,7 +334,7 @@ class Replays(Workload):
 
 @contextlib.contextmanager
 def _shown(trace: Path, storage: Path) -> Iterator[Path]:
-    """A directory below the storage root with a copy of the trace, for as long as the block lasts. Raises StorageFault."""
+    """Yield a directory below the storage root with a copy of the trace; remove it afterwards. Raises StorageFault."""
     there = storage / f".edbench-replay-{secrets.token_hex(8)}"
     try:
         there.mkdir()
@@ -343,7 +348,7 @@ def _shown(trace: Path, storage: Path) -> Iterator[Path]:
 
 
 def _call_time(clients: Sequence[ReplayClient], merged: ClientResult) -> dict[str, Any] | None:
-    """What the time inside calls was: each client has read what a worker reads of a slot, before and after all calls."""
+    """Split the time inside calls, from what each client read of itself before and after its calls."""
     step = math.ceil(merged.elapsed_s) + 1
     calls = {
         int(op): CallSum(calls=one.calls, bytes=one.bytes, errors=one.errors, total_ns=one.service_total_ns,
@@ -361,7 +366,7 @@ def _hash(file: Path) -> str:
 
 
 def refuse_bounds_on_nothing(bounded: Iterable[str], trace: RecordedFigures) -> None:
-    """Raises UsageError for a bound on an op that the trace has not: every load would keep it."""
+    """Raise UsageError for a bound on an op that the trace lacks: every load would keep it."""
     lacking = [op for op in bounded if op not in trace.latency]
     if lacking:
         there = ", ".join(op for op in trace.latency if op != ALL)

@@ -108,7 +108,7 @@ MARK = 0.8  # of a ceiling: figures above it are limited by the generator
 class Published:
     """A figure of a report. Ours is shown next to it if the point and the settings make it the same quantity."""
 
-    what: str  # its row: "case 1, one volume, 256 outstanding"
+    what: str  # label of the row: "case 1, one volume, 256 outstanding"
     figure: str  # ours, by its name in `About.figures`
     value: float
     at: Mapping[str, Any] = field(default_factory=dict)  # what the load of the point must have

@@ -37,7 +37,7 @@ WRITE: Final = "write"
 READ: Final = "read"
 REMOVE: Final = "remove"
 MIXED: Final = "mixed"
-MIXED_WRITE, MIXED_READ = "mixed write", "mixed read"  # its clients that write, and those that read
+MIXED_WRITE, MIXED_READ = "mixed write", "mixed read"  # parts of the mixed phase: writing and reading clients
 MOVING = (WRITE, READ, MIXED_WRITE, MIXED_READ)
 S = TypeVar("S", bound=ProfileSettings)
 Policies = tuple[Literal["none", "file"], ...]
@@ -104,7 +104,7 @@ class SweepPhase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRun(ProfileRun):
-    """One run."""
+    """One run of client-sweep."""
 
     phases: tuple[SweepPhase, ...]
     refused: int = 0
@@ -470,7 +470,7 @@ class InsertGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertRun(ProfileRun):
-    """One run."""
+    """One run of insert-drift."""
 
     groups: tuple[InsertGroup, ...]
     before: Usage | None = field(default=None, metadata=RAW)

@@ -38,7 +38,7 @@ Deed = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """The clients of one process; sent to it once."""
+    """Clients of one process; sent to it once."""
 
     clients: tuple[int, ...]  # their numbers, of all clients
     roots: tuple[str, ...]  # directories that clients take in turn, or …

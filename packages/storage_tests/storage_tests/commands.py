@@ -85,7 +85,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Continue the same comman
 
 
 class Where(Order):
-    """The storage, and the settings of the test."""
+    """Storage to test, and the settings of the test."""
 
     path: Paths = None
     s3: S3 = None

@@ -69,8 +69,8 @@ class Crowd(ABC):
     ) -> ProcessDone:  # fmt: skip
         """Have each client carry out `deed` for all these numbers or, if `together`, all clients for each number once.
 
-        They begin at the same moment, or each so much later. Raises RunFailed when a process dies, HostLost when a
-        member of the crew is lost."""
+        They begin at the same moment, or each after its delay. Raises RunFailed if a process dies, HostLost if a member
+        of the crew is lost."""
         start = time.monotonic_ns() + self._ahead_ns
         delays = tuple(round(delay * 1e9) for delay in delays_s)
         shares = self._shares(numbers) if together else [numbers] * len(self.clients)

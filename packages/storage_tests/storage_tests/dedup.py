@@ -253,7 +253,7 @@ class DedupTelling(ProfileTelling):
         return f"reduced by the storage (by content-defined chunks): {'; '.join(said)}"
 
     def warnings(self, points: Sequence[DedupPoint]) -> Sequence[str]:
-        """Add to the warnings of every profile the data for which the storage reports no used space."""
+        """Return the warnings of every profile, and one on data for which the storage reports no used space."""
         silent = [str(point.at.data) for point in points if "ratio" not in point.figures]
         own = [] if not silent else [
             f"{words.listed(silent)}: the storage reports no used space, or its value does not settle; query it with --set used=COMMAND"

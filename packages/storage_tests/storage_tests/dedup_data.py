@@ -58,13 +58,13 @@ class Expected:
     cut: str  # "4K", "8K", "128K", "CDC"
     bytes: int
     chunks: int
-    different_bytes: int  # of chunks that are not alike; estimated from `share` of them
+    different_bytes: int  # bytes of different chunks; estimated from `share` of them
     share: float
     compressed_to: float  # compressed bytes of a different chunk by zlib ÷ its bytes; 1: not compressible
 
     @property
     def ratio(self) -> float:
-        """Bytes that are written for each byte of a different chunk."""
+        """Bytes written for each byte of a different chunk."""
         return self.bytes / self.different_bytes if self.different_bytes else 1.0
 
     @property

@@ -1,13 +1,13 @@
 """Properties of the file systems and block devices under test: O_DIRECT, space in use, scheduler and read-ahead.
 
-`direct_on` tries whether O_DIRECT is accepted and bypasses this host's page cache (open(2), mincore(2)). tmpfs accepts it since
-Linux 6.6 and has only its cache; btrfs accepts it and reads compressed data through the cache. A file system on a loop device
-accepts it, and the device then uses the cache for its file unless it was set up with direct I/O (losetup(8), `--direct-io`). A
-loop device below a device mapper (LVM, dm-crypt) is not seen.
+`direct_on` tries whether O_DIRECT is accepted and bypasses this host's page cache (open(2), mincore(2)). tmpfs accepts
+it since Linux 6.6 and has only its cache; btrfs accepts it and reads compressed data through the cache. A file system
+on a loop device accepts it, and the device then uses the cache for its file unless it was set up with direct I/O
+(losetup(8), `--direct-io`). A loop device below a device mapper (LVM, dm-crypt) is not detected.
 
-`tuned` sets scheduler and read-ahead for a while. They belong to the host and not to a directory: their values are written to a
-file per device first, so that the next test on this host restores them after kill -9 (a restart of the host restores them, too).
-A user who may not set them gets a warning."""
+`tuned` sets scheduler and read-ahead for a while. They belong to the host and not to a directory: their values are
+written to a file per device first, so that the next test on this host restores them after kill -9 (a restart of the
+host restores them, too). A user who may not set them gets a warning."""
 
 from __future__ import annotations
 
@@ -148,13 +148,13 @@ _BLOCK = "dev/block"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
-    """The queue of one path's device while a run lasted."""
+    """Queue of one path's device during a run."""
 
     path: int  # its number, 1 …
     device: str  # "vda"; empty: none that this host sees
     scheduler: str  # in force; empty: unknown
     read_ahead_kb: int | None
-    refused: tuple[str, ...]  # what could not be set, and why
+    refused: tuple[str, ...]  # settings that could not be set, and why
 
 
 @contextlib.contextmanager

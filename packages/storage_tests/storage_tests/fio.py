@@ -216,7 +216,7 @@ def busy_s(jobs: Sequence[Done], *, synced: bool) -> float:
     """Return the seconds of the thread that needed longest.
 
     fio reports a thread's time in whole milliseconds, rounded up, and a file of a megabyte may need no more than one.
-    It reports the time spent in calls exactly, but the sync at the end of writing is not among them (fio 3.33)."""
+    It reports the time spent in calls exactly, but without the sync at the end of writing (fio 3.33)."""
     return max((_thread_s(job, synced=synced) for job in jobs), default=0.0)
 
 
@@ -298,10 +298,10 @@ def fio(
     *,
     expected_s: float | None = None,
 ) -> Ran:
-    """Run the jobs on these paths (`Job.files` begins with the number of one: `0/name`) to their end.
+    """Run the jobs to their end on these paths (`Job.files` begin with the number of one: `0/name`).
 
-    `expected_s`: how long they should take; where that and two minutes more have passed they are ended. Raises RunFailed
-    with fio's own words, also where a job had an error."""
+    `expected_s`: how long they should take; two minutes after that they are killed. Raises RunFailed with fio's own
+    words, also if a job had an error."""
     refuse_without_fio()
     own = scratch / "fio"
     shutil.rmtree(own, ignore_errors=True)
@@ -353,15 +353,14 @@ def _last_message(own: Path) -> str:
     return lines[-1] if lines else "no output"
 
 
-_BLOCK = 1 << 20  # of a write, at most
+_BLOCK = 1 << 20  # largest write
 _AT_ONCE = 4
 
 
 def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
     """Write incompressible files of so many bytes, in whole blocks, and sync them. Raises RunFailed, StorageFault.
 
-    To the last byte: fio writes a file that is too small for a job again when that begins, and leaves a part of a block
-    out."""
+    Every byte is written: fio rewrites a file that is too small when the job begins, and omits an incomplete block."""
     each = block * math.gcd(size // block, max(1, _BLOCK // block))
     arena.tell(f"writes {len(names):,} files of {size:,} bytes")
     jobs = [
@@ -386,8 +385,8 @@ def settled(arena: Arena) -> None:
 
 
 S = TypeVar("S", bound=ProfileSettings)
-SAMPLE_S = 10  # of `FioRun.samples`
-COARSE_S = 0.05  # of an operation: below it the millisecond that fio rounds to, and how threads began, are seen
+SAMPLE_S = 10  # length of `FioRun.samples`
+COARSE_S = 0.05  # below this time of an operation, fio's rounding to milliseconds and the threads' starts matter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -396,11 +395,11 @@ class FioOp:
 
     seconds: float  # of the thread that needed longest
     mb_per_s: float | None
-    cut: bool  # it moved less than whole files: it, or the writing before it, was ended
+    cut: bool  # moved less than whole files: it, or the writing before it, was ended
 
     @property
     def coarse(self) -> bool:
-        """Whether it was too short for an exact rate."""
+        """Whether the time was too short for an exact rate."""
         return self.seconds < COARSE_S
 
 

@@ -107,7 +107,7 @@ class BlockTelling(ProfileTelling):
         return "; ".join(said)
 
     def warnings(self, points: Sequence[BlockPoint]) -> Sequence[str]:
-        """Add to the warnings of every profile that fewer I/Os were outstanding than the points demand."""
+        """Return the warnings of every profile, and one if fewer I/Os were outstanding than the points demand."""
         engine = settings_in(self)["engine"]
         through = any(place.get("direct") == Direct.CACHED for place in self.surroundings["targets"])
         own = []
@@ -529,7 +529,7 @@ class Stream(FioTest[StreamSettings]):
 
     @property
     def _fio(self) -> bool:
-        """Whether fio reads or writes anything."""
+        """Whether fio reads or writes any files."""
         return set(self.settings.does) != {"tar"}
 
     @functools.cached_property

@@ -38,7 +38,7 @@ from storage_tests.profile import Arena, ProfileSettings, Room
 
 OPS = ("write", "rewrite", "read", "reread")  # in this order
 _KIB, _MIB = 1 << 10, 1 << 20
-_NULL_BYTES = 64 * _MIB  # of a cell in memory
+_NULL_BYTES = 64 * _MIB  # bytes of a cell in memory
 Sizes = tuple[Annotated[ByteSize, Field(ge=512)], ...]
 _Cell = tuple[int, int, int]  # file, record, threads
 
@@ -86,7 +86,7 @@ def cache_ratio(run: FioRun) -> float | None:
 
 
 CACHED = 1.25  # re-read ÷ read beyond which a cache is reported to have answered
-CACHED_COARSE = 2.0  # the same where the first reading was too short for an exact rate
+CACHED_COARSE = 2.0  # bound if the first reading was too short for an exact rate
 
 
 class MatrixTelling(ProfileTelling):

@@ -30,7 +30,7 @@ class Wanted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     first: Annotated[int, Meta(ge=0, le=crowd.MOST)]  # number of the first of them, of all clients, and …
     step: _Count  # … from each to the next
     count: _Count
-    places: Annotated[tuple[Place, ...], Meta(min_length=1, max_length=16)]  # that clients take in turn
+    places: Annotated[tuple[Place, ...], Meta(min_length=1, max_length=16)]  # clients take these in turn
     seed: int
     fsync: Literal["none", "file"]
     io_bytes: Annotated[int, Meta(ge=1, le=1 << 30)]

@@ -46,7 +46,7 @@ class Owner:
 
     @property
     def directory(self) -> str:
-        """The directory that it writes to, next to the marker."""
+        """Directory to which it writes, next to the marker."""
         return f"{_PREFIX}{self.id}"
 
     def alive(self) -> bool:
@@ -85,8 +85,7 @@ def started_of(pid: int) -> int | None:
 def claimed(path: Path) -> Iterator[Path]:
     """Yield an empty directory below `path`, removed at the end with everything in it.
 
-    What a dead command left there is removed first. Raises UsageError where `path` is no directory, is not empty, or
-    another command works there; StorageFault."""
+    Raises UsageError if `path` is no directory, is not empty, or another command uses it; StorageFault."""
     if not path.is_dir():
         raise UsageError(f"{path} is not a directory; create it, or mount the storage under test there")
     with storage_errors(path):
@@ -245,5 +244,5 @@ def place_of_own(below: Path, prefix: str) -> Iterator[Path]:
         with claimed(own) as directory:
             yield directory
     finally:
-        with contextlib.suppress(OSError):  # what a person put there stays
+        with contextlib.suppress(OSError):  # files that a person put there stay
             own.rmdir()

@@ -35,8 +35,8 @@ RAW = {"raw": True}  # metadata of a field that only the record in raw/ has; in 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRun(schema.Run):
-    """One run of any profile. A profile's own class adds what it observes, and figures with a default; the profile's `run_of`
-    computes these (`figured`)."""
+    """One run of any profile. A profile's own class adds its observations, and figures with a default; the profile's
+    `run_of` computes these (`figured`)."""
 
     run_queue_share: float | None = None
     null_elapsed_s: float | None = None  # elapsed time of the null baseline
@@ -126,7 +126,7 @@ class Profile(ABC, Generic[S]):
     emulates: ClassVar[bool] = (
         False  # whether its calls go through the storage layer, so that an emulated filer delays them
     )
-    indirect: ClassVar[str] = "--set direct=false goes through the page cache"  # where O_DIRECT is not taken
+    indirect: ClassVar[str] = "--set direct=false goes through the page cache"  # advice if O_DIRECT is refused
     no_pair: str = "this storage test has no load that null storage could answer"
 
     def __init__(self, settings: S, targets: Targets) -> None:
@@ -178,7 +178,7 @@ class Profile(ABC, Generic[S]):
 
 
 MEMORY = Path("/dev/shm")  # of null storage
-MOST_OF_FREE = 0.8  # of the free space, unless the operator agrees
+MOST_OF_FREE = 0.8  # share of the free space that may be used unless the operator agrees
 
 
 def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: ignore[type-arg]  # of any settings
@@ -214,7 +214,7 @@ def refuse_room(profile: Profile, *, fill: bool) -> None:  # type: ignore[type-a
     """Raise UsageError if a path is no directory or a file system has not the room for all paths on it or, without
     `fill`, would be over 80 % of its free space. First remove what a dead command left there, since it takes room.
 
-    Raises StorageFault where a path cannot be looked at."""
+    Raises StorageFault if a path cannot be examined."""
     room = profile.room()
     on_device: dict[int, list[Path]] = {}
     for path in profile.targets.paths:

@@ -48,7 +48,7 @@ class Failed(EdbenchError):
 class Store(Protocol):
     """One client's access to the storage; not for several threads. Names are relative, with `/` between their parts.
 
-    Everything raises Refused or Failed; nothing is tried again."""
+    Every method raises Refused or Failed; nothing is retried."""
 
     def make(self, directory: str) -> None:
         """Create a directory that names begin with, if the storage has directories."""
@@ -151,7 +151,7 @@ _READ_BYTES = 1 << 20
 _LONGEST = "2h"  # limit for one request
 _AT_ONCE = 1_000  # objects that are listed and removed at once
 
-# What object_store's errors contain of a connection that failed, and servers of being busy (503 SlowDown, 429).
+# Parts of object_store's errors for a failed connection, and of servers' for overload (503 SlowDown, 429).
 _REFUSED_WORDS = re.compile(
     r"connection refused|connection reset|connection closed|connectionreset|incompletemessage|broken pipe|tcp connect"
     r"|client error \(connect\)|\b503\b|\b429\b|slowdown|too many requests",

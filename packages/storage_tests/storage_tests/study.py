@@ -93,7 +93,7 @@ class _There(Crowd):
 
 
 NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
-_SHARE = 0.6  # of free memory that a null baseline may take
+_SHARE = 0.6  # share of free memory that a null baseline may use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ class ProfileStudy(Workload):
         self._tell = run.tell if live is None else _both(run.tell, live.tell)
         self._profile, self._settings, self._live, self._run = profile, settings, live, run
         self._stack = contextlib.ExitStack()
-        self._ceilings: dict[At, dict[str, Any]] = {}  # of each load, the pair
+        self._ceilings: dict[At, dict[str, Any]] = {}  # null baseline of each load
         self._null: tuple[Profile[Any], Arena] | None = None
         self._filer = load_filer(settings.filer) if profile.emulates else None
         self._no_pair: str | None = None
@@ -159,7 +159,7 @@ class ProfileStudy(Workload):
 
     @property
     def _counters(self) -> Path | None:
-        """The file in which clients count for the live view."""
+        """File in which clients count for the live view."""
         return None if self._live is None else self._live.counters.path
 
     def _begins(self, what: str) -> None:

@@ -80,7 +80,7 @@ def _last(said: bytes) -> str:
 
 
 class _Stream:
-    """A tar of one tree to a pipe."""
+    """Process of tar that writes one tree to a pipe."""
 
     def __init__(self, tree: Path, errors: IO[bytes]) -> None:
         command = tied([shutil.which("tar") or "tar", "-C", str(tree), "-cf", "-", "."])
