@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import statistics
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,10 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 MANY_PARAMETERS = 8
+NO_BEGINNING = re.compile(  # of a docstring: what it is about comes later, or never
+    r"(What|Of|Those|These|As|How|Where|When|Why|By|For|In|At|With|Which|So|From|To|Until|That|Without|It|Its|Their|If|Because"
+    r"|Before|After|On|Not|Whatever|Whoever|Wherever|Once|Here|There|Into|Between|But|And|Since|While|Whose|Who|Raises)\b"
+)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -40,12 +45,8 @@ def figures(modules: list[Path], words: Any) -> dict[str, float]:
     nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
     functions = [node for node in nodes if isinstance(node, Function)]
     lengths = [(node.end_lineno or 0) - node.lineno + 1 for node in functions]
-    docstrings = [
-        text
-        for node in nodes
-        if isinstance(node, Function | ast.ClassDef | ast.Module)
-        if (text := ast.get_docstring(node))
-    ]
+    owners = [node for node in nodes if isinstance(node, Function | ast.ClassDef | ast.Module)]
+    docstrings = [text for owner in owners if (text := ast.get_docstring(owner))]
     sizes = lines(modules)
     return {
         "product lines": sum(sizes),
@@ -62,7 +63,9 @@ def figures(modules: list[Path], words: Any) -> dict[str, float]:
             _parameters(f) > MANY_PARAMETERS for f in functions
         ),
         "docstrings": len(docstrings),
-        "docstrings with a word to replace, %": 100 * sum(map(bool, map(words.search, docstrings))) / len(docstrings),
+        "docstrings with a word to replace, %": 100 * statistics.fmean(bool(words.search(text)) for text in docstrings),
+        "docstrings that begin with neither verb nor name, %": 100
+        * statistics.fmean(bool(NO_BEGINNING.match(text)) for text in docstrings),
     }
 
 
@@ -95,4 +98,4 @@ def house() -> Iterator[tuple[str, float]]:
 
 if __name__ == "__main__":
     for name, value in house():
-        print(f"{name:45}{value:>10,.1f}".removesuffix(".0"))
+        print(f"{name:52}{value:>10,.1f}".removesuffix(".0"))
