@@ -69,9 +69,8 @@ class Lease(_Order, frozen=True, kw_only=True):
     place: Place  # the run's storage root
     filer: Place | str = "none"  # emulated: a profile of the product's by name, or a file
     hosts: Annotated[tuple[Name, ...], Meta(max_length=512)] = ()  # as `Settings.hosts`: this one first
-    mount: Annotated[str, Meta(pattern=rf"\A{MOUNT}\Z")] | None = (
-        None  # mount the storage as the member's configuration has it (worker.member.remount)
-    )
+    # Mount the storage as the member's configuration has it (worker.member.remount).
+    mount: Annotated[str, Meta(pattern=rf"\A{MOUNT}\Z")] | None = None
 
 
 class Return(_Order, frozen=True, kw_only=True):

@@ -182,9 +182,8 @@ class JobOptions:
     passwords: BankNote = field(default_factory=BankNote)
     trace: bool = False  # every call is kept (traces)
     ocr: OcrChoice = field(default_factory=OcrChoice)
-    index_streams: int | None = (
-        None  # most tasks of phase index at a time, whatever the number of slots; None: no limit
-    )
+    # Most tasks of phase index at a time, whatever the number of slots; None: no limit.
+    index_streams: int | None = None
     # Tasks of phase index are put together at its barrier until there are no more than so many; None: they stay as
     # phase expand made them. For data so small that a task's own share of the work would be most of it.
     index_tasks: int | None = None
@@ -192,14 +191,12 @@ class JobOptions:
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when the requester releases the job
     priority: Priority = Priority.NORMAL
     task_order: TaskOrder = TaskOrder.LARGEST
-    window_factor: int | None = (
-        None  # most tasks sent and not done for each live slot; None: 2 to 8, by the length of tasks
-    )
+    # Most tasks sent and not done for each live slot; None: 2 to 8, by the length of tasks.
+    window_factor: int | None = None
     phase_slots: dict[Phase, int] = field(default_factory=dict)  # tasks of a phase at a time at most, by phase
     most_tasks: int | None = None  # tasks of the job at a time at most, in every phase
-    reserve_slots: int | None = (
-        None  # slots that jobs of other clients leave free while this one runs; without a client, jobs of other types
-    )
+    # Slots that jobs of other clients leave free while this one runs; without a client, jobs of other types.
+    reserve_slots: int | None = None
     time_zone: str = DEFAULT_ZONE  # of dates without a zone
     fail_if: tuple[str, ...] = ()  # bounds on its figures (core.bounds)
     load_file: bool = False  # the source was made from a load file (core.imported)

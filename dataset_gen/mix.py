@@ -32,9 +32,8 @@ class CustodianMix:
 
     weight: Annotated[float, Within(1e-6)] = 1.0
     mail: Annotated[str, Among(MAIL_STYLES)] = "files"
-    mail_share: Annotated[float | None, Within(high=1.0)] = (
-        None  # of his raw bytes; None: as much as `shares.mail` gives
-    )
+    # The share of a custodian's raw bytes; None: as much as `shares.mail` gives.
+    mail_share: Annotated[float | None, Within(high=1.0)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +93,8 @@ class Series:
     share: Share  # of the raw bytes
     file_bytes: Annotated[int, Within(4096)]
     generations: Annotated[int, Within(1, 1000)] = 1
-    full_every: Annotated[int, Within(1, 1000)] = (
-        1  # a full copy each so many generations, the others hold what changed
-    )
+    # A full copy each so many generations, the others hold what changed.
+    full_every: Annotated[int, Within(1, 1000)] = 1
     change_rate: Share = 0.0  # share of the blocks that change from one generation to the next
     used_share: Share = 1.0  # of a machine's image; the rest are zeros
 

@@ -77,8 +77,8 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
     tuning = _gained(about, findings, points)
     said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(),
                     found=findings.knees or levels or tuning)  # fmt: skip
-    if told := telling.sentence(points):
-        said = f"{about.titled(kind)} on {telling.where()}: {told}"
+    if own := telling.sentence(points):
+        said = f"{about.titled(kind)} on {telling.where()}: {own}"
     fields: dict[str, Any] = {
         "workload": about.name,
         "kind": kind,

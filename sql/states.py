@@ -42,8 +42,8 @@ _MOST_JOINED = 100_000  # tasks whose payloads are read into memory
 
 
 def tasks_wanted(slots: int, weight: int) -> int:
-    """How many tasks a phase of this weight is cut into, if it has enough entries: one a slot, so that none is idle, and
-    more, so that the slots end together, where that is worth what a task costs by itself."""
+    """Return the number of tasks into which a phase of this weight is cut, if it has enough entries: one a slot, so that
+    none is idle; more, so that the slots end together, if that is worth the cost of a task."""
     return slots * max(1, min(TASKS_A_SLOT, weight // (slots * WORTH)))
 
 

@@ -96,9 +96,8 @@ class Kind:
     check: Callable[[Any], object]  # raises UsageError with the field
     group: str = "bench"  # of the command
     command: str = ""  # in the group, if it is not the name
-    arguments: Callable[[WebContext, Any], list[str]] = (
-        _of_corpus  # of the command, after its options; raises FieldErrors
-    )
+    # Of the command, after its options; raises FieldErrors.
+    arguments: Callable[[WebContext, Any], list[str]] = _of_corpus
     template: str = "measure.html"
     shown: Callable[[WebContext, Overview, Mapping[str, str]], dict[str, Any]] = lambda *_: {}  # more values for it
     press: str = "Measure"  # on its button

@@ -72,9 +72,8 @@ class FilerFigures(Document):
     seconds: Annotated[float | None, NotNone] = None
     stations: Annotated[dict[str, Station] | None, NotNone] = None
     misses: Annotated[dict[str, int | float] | None, NotNone] = None
-    cached: Annotated[dict[str, int] | None, NotNone] = (
-        None  # reads that clients' caches answered whole, and bytes of all
-    )
+    # Reads that clients' caches answered whole, and bytes of all.
+    cached: Annotated[dict[str, int] | None, NotNone] = None
     series: Annotated[list[tuple[float, dict[str, Station]]] | None, NotNone] = None
 
 

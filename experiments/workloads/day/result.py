@@ -57,9 +57,8 @@ class DayJob:
     items: int = 0
     bytes: int = 0  # discovered, of other jobs written
     cpu_s: float | None = None  # of all workers meanwhile; None: other jobs ran at the same time
-    others_cpu_s: float | None = (
-        None  # of databases, queue manager, broker and command; None: as above, or an older version
-    )
+    # CPU seconds of databases, queue manager, broker and command; None: as above, or an older version.
+    others_cpu_s: float | None = None
     calls: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)  # by phase and op: calls and bytes
     tasks: dict[str, tuple[float, ...]] = field(default_factory=dict)  # by phase: seconds of each task
 

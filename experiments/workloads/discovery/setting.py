@@ -28,9 +28,8 @@ class Setting(Distribution):
     fsync: FsyncPolicy = FsyncPolicy.NONE
     layout: Layout = Layout.SHARED
     single_pass: bool = False
-    mount: Annotated[str | None, Field(pattern=f"^{MOUNT}$")] = (
-        None  # of the members' own configuration (worker.member.remount)
-    )
+    # Mount of the members' own configuration (worker.member.remount).
+    mount: Annotated[str | None, Field(pattern=f"^{MOUNT}$")] = None
 
     def __str__(self) -> str:
         given = self.model_dump(mode="json", include=self.model_fields_set)

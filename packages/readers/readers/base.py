@@ -90,9 +90,8 @@ class Child(msgspec.Struct, kw_only=True):
     error: DocumentError | None = None
     emit: bool = True
     shown: str | None = None  # the name as text, where the format declares the name's charset
-    occurrence: int = (
-        0  # which one of the siblings with its name it is (readers.records.Siblings); 0: the caller counts
-    )
+    # Which one of the siblings with its name it is (readers.records.Siblings); 0: the caller counts.
+    occurrence: int = 0
     media_type: str | None = None  # declared by the parent (a MIME part's Content-Type); `identify` decides
     notes: dict[str, Any] = msgspec.field(default_factory=dict)  # added to its metadata: how it was opened
 

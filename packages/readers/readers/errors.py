@@ -12,9 +12,8 @@ class ExceptionCode(enum.StrEnum):
     TRUNCATED = "truncated"  # the bytes end before the format allows it
     ENCRYPTED = "encrypted"  # a password is needed
     UNSUPPORTED = "unsupported"  # recognised, but a feature it uses cannot be read
-    TOO_LARGE = (
-        "too_large"  # must be parsed whole and is over the parse limit, or has more of something than its reader takes
-    )
+    # Must be parsed whole and is over the parse limit, or has more of something than its reader takes.
+    TOO_LARGE = "too_large"
     NESTING_LIMIT = "nesting_limit"  # containers inside containers deeper than the limit
     EXPANSION_LIMIT = "expansion_limit"  # expands beyond the allowed ratio or bytes (a bomb)
     CHILDREN_LIMIT = "children_limit"  # more children under one loose file than allowed
@@ -34,9 +33,8 @@ class ExceptionCode(enum.StrEnum):
     # A source file was hashed, then changed: its text or its children are not those of the hashed bytes.
     CHANGED_DURING_PROCESSING = "changed_during_processing"
     WITHHELD = "withheld"  # in a production: no native is written, because it contains what is not produced
-    NO_NATIVE = (
-        "no_native"  # in a load file: it names neither native nor text of this record, or one that does not exist
-    )
+    # In a load file: it names neither native nor text of this record, or one that does not exist.
+    NO_NATIVE = "no_native"
     REMAINDER_UNKNOWN = "remainder_unknown"  # a container was cut short: children are missing
 
 

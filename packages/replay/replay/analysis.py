@@ -307,13 +307,13 @@ class _OnNull(AnalysisReplay):
 
 
 def _answers(result: AnalysisResult) -> Section:
-    told = [paragraph(f"{answer(line)}.") for line in lines(result.points).values()]
+    answers = [paragraph(f"{answer(line)}.") for line in lines(result.points).values()]
     said = note(
         f"More paths help where some larger number of them has over {words.percent(HELPS)} more calls a second, by the medians."
         " Report R5: more than 8 disks did not help 64 analysis jobs, 3 or 4 were enough for what they needed, and the scheduler"
         " mattered a lot."
     )
-    return Section(anchor="paths", title="How many paths help", parts=(*told, said))
+    return Section(anchor="paths", title="How many paths help", parts=(*answers, said))
 
 
 def _queues(result: AnalysisResult) -> Section:

@@ -221,9 +221,8 @@ class Order:
     program: str = ""  # a directory in which it has been compiled (replay.program)
     choice: ReplayChoice
     null: bool = False  # the paths are null storage; without paths, in a directory of its own
-    replay_id: str = (
-        ""  # of the directories on the paths, which stay at the end; empty: a new one, whose directories are removed
-    )
+    # Of the directories on the paths, which stay at the end; empty: a new one, whose directories are removed.
+    replay_id: str = ""
     numbers: tuple[int, ...] = ()  # clients that play here; empty: all
     cold: bool = False
     emulated: bool = False  # use the filer that the environment names

@@ -264,7 +264,7 @@ def most_behind(seen: ClientResult) -> int:
     return max(accumulate(due - ended for due, ended in both), default=0)
 
 
-def told(backlog: Backlog) -> str:
+def backlog_text(backlog: Backlog) -> str:
     """Describe a backlog: `w1/2 was up to 12.3 s and 1,234 calls behind its intended starts`."""
     name = ", ".join(backlog.streams[:3]) or f"client {backlog.client}"
     more = f" and {len(backlog.streams) - 3} more" if len(backlog.streams) > 3 else ""

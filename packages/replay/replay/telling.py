@@ -14,8 +14,8 @@ from experiments.result.verdict import bounds_copies
 from experiments.workload import Telling
 from replay import runs
 from replay.orders import JOB, MOST, SCHEDULE
+from replay.runs import backlog_text
 from replay.runs import said as said_scaling
-from replay.runs import told as told_backlog
 
 _NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are computed"
 
@@ -195,7 +195,7 @@ def warnings_of(
         late = [run.backlog[0] for run in point.repeats if run.backlog]
         if late:
             most = max(late, key=lambda one: one.seconds)
-            out.append(f"{on}{words.many(point.at.clients, 'client')}: {told_backlog(most)}")
+            out.append(f"{on}{words.many(point.at.clients, 'client')}: {backlog_text(most)}")
         worst = max(point.repeats, key=lambda run: sum(run.differences.values())).differences
         if worst:
             counts = "; ".join(f"{what} {calls:,} times" for what, calls in list(worst.items())[:5])

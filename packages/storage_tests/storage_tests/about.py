@@ -114,9 +114,8 @@ class Published:
     at: Mapping[str, Any] = field(default_factory=dict)  # what the load of the point must have
     settings: Mapping[str, Any] = field(default_factory=dict)  # what the profile's settings must have
     remark: str = ""  # how its conditions differed
-    ours: Callable[[Any], float | None] | None = (
-        None  # of the result, where ours is no figure of a point with that load
-    )
+    # Of the result, where ours is no figure of a point with that load.
+    ours: Callable[[Any], float | None] | None = None
 
 
 def profile_sections(

@@ -252,17 +252,17 @@ class ClientSweep(ClientTest[SweepSettings]):
         with own_place(arena, turn.name, seed=s.seed, fsync=load.fsync or s.fsync[0], io_bytes=_IO_BYTES) as place:
             started = time.time()
             with crowd(place, load.clients) as people:
-                told = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
+                runs = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
         phases = tuple(
             SweepPhase(deed=deed, clients=done.clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_messages([done]))
-            for deed, done in told.items()
+            for deed, done in runs.items()
         )  # fmt: skip
         if not any(one.done for one in phases[0].clients):
             raise RunFailed(
                 f"not one object could be written: {'; '.join(phases[0].said) or 'no client gave a reason'}"
             )
-        elapsed = sum(done.elapsed_s for done in told.values())
-        cpu = sum(done.cpu_s for done in told.values())
+        elapsed = sum(done.elapsed_s for done in runs.values())
+        cpu = sum(done.cpu_s for done in runs.values())
         return SweepRun(**noted(turn, started, elapsed, cpu, people.processors), phases=phases)
 
     def _phase(self, people: Crowd, deed: Deed, load: SweepLoad, turn: Turn, arena: Arena) -> ProcessDone:
@@ -613,7 +613,7 @@ class InsertDrift(ClientTest[InsertSettings]):
             started, before = time.time(), usage(place.roots)
             with crowd(place, load.clients) as people:
                 begun = time.monotonic()
-                told = [
+                inserted = [
                     (done, usage(place.roots)) for done in self._inserted(people, load.directories == "shared", arena)
                 ]
                 elapsed = time.monotonic() - begun
@@ -631,12 +631,12 @@ class InsertDrift(ClientTest[InsertSettings]):
                 counted=done.counted,
                 usage=used,
             )
-            for done, used in told
+            for done, used in inserted
         ]
-        said = _messages(done for done, _ in told)
+        said = _messages(done for done, _ in inserted)
         if not any(group.done for group in seen):
             raise RunFailed(f"not one file could be inserted: {said[0] if said else 'no client gave a reason'}")
-        cpu = sum(done.cpu_s for done, _ in told)
+        cpu = sum(done.cpu_s for done, _ in inserted)
         return InsertRun(
             **noted(turn, started, elapsed, cpu, people.processors),
             groups=tuple(seen),
@@ -686,14 +686,14 @@ def _insert_plot(result: InsertResult, name: str, label: str, unit: str, value: 
         axes.set_xlim(left=0)
         from_zero(axes)
         legend_right(axes)
-    told = "; ".join(
+    rates = "; ".join(
         f"{named(point, result)}: {words.figure(value(groups[0]))} in the first group,"
         f" {words.figure(value(groups[-1]))} {unit} in the last"
         for point in shown
         if (groups := middle(point.repeats).groups)
     )
     series = Series(name=name, header=("point", "files", name.replace("-", "_")), rows=tuple(rows))
-    sentence = f"{told}. Of each point the run with the median elapsed time."
+    sentence = f"{rates}. Of each point the run with the median elapsed time."
     return Plot(name=name, figure=figure, sentence=sentence, series=series)
 
 

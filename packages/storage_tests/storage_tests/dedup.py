@@ -248,8 +248,8 @@ class DedupTelling(ProfileTelling):
         volumes = list(dict.fromkeys(point.at.volume for point in points))
         said = []
         for volume in volumes:
-            told = ", ".join(_ratios_text(point) for point in points if point.at.volume == volume)
-            said.append(told if len(volumes) == 1 else f"{volume}: {told}")
+            ratios = ", ".join(_ratios_text(point) for point in points if point.at.volume == volume)
+            said.append(ratios if len(volumes) == 1 else f"{volume}: {ratios}")
         return f"reduced by the storage (by content-defined chunks): {'; '.join(said)}"
 
     def warnings(self, points: Sequence[DedupPoint]) -> Sequence[str]:

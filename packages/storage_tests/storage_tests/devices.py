@@ -127,8 +127,8 @@ def usage_at_rest(
         if now() - began > _PATIENCE_S:
             return None
         wait(_LOOK_S)
-        if (told := look(roots)) != last:
-            last, since = told, now()
+        if (found := look(roots)) != last:
+            last, since = found, now()
     return last
 
 

@@ -51,7 +51,7 @@ D = TypeVar("D")
 
 def figured(seen: D, **figures: Any) -> D:
     """Return a run, or a part of one, with its figures, and without the fields that only the record in raw/ has."""
-    nothing = {one.name: one.default for one in fields(seen) if one.metadata}  # type: ignore[arg-type]  # a dataclass
+    nothing = {one.name: one.default for one in fields(seen) if one.metadata == RAW}  # type: ignore[arg-type]  # a dataclass
     return replace(seen, **nothing | figures)  # type: ignore[type-var]
 
 
@@ -123,9 +123,8 @@ class Profile(ABC, Generic[S]):
     axis: ClassVar[str]  # the field of the load that is varied first
     takes_paths: ClassVar[bool] = True
     takes_s3: ClassVar[bool] = False
-    emulates: ClassVar[bool] = (
-        False  # whether its calls go through the storage layer, so that an emulated filer delays them
-    )
+    # Whether its calls go through the storage layer, so that an emulated filer delays them.
+    emulates: ClassVar[bool] = False
     indirect: ClassVar[str] = "--set direct=false goes through the page cache"  # advice if O_DIRECT is refused
     no_pair: str = "this storage test has no load that null storage could answer"
 

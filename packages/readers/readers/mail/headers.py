@@ -51,9 +51,8 @@ class Fields:
         self.repeats = False  # a name occurs twice
         self.around = ""  # a charset of the texts below it
         self.odd_end = False  # the header ends at a line that is neither blank nor a field
-        self.detected: charset.Detected | None = (
-            None  # charset of fields with eight-bit characters, once one was requested
-        )
+        # Charset of fields with eight-bit characters, once one was requested.
+        self.detected: charset.Detected | None = None
         self._texts: dict[bytes, str] = {}  # requested values: hashes and metadata use the same fields
 
     def add(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:

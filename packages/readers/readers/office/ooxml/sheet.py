@@ -220,9 +220,8 @@ class Workbook:
         self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
         self.said: dict[str, None] = {}  # lines of the workbook's own words, each once
         self.gone: list[str] = []  # names of sheets that are not in the package
-        self.unkept = (
-            False  # whether its program stores no results of formulas and leaves them to the program that opens it
-        )
+        # Whether its program stores no results of formulas and leaves them to the program that opens it.
+        self.unkept = False
         self.lost = 0  # cells that refer to a missing shared string
 
     def load(self) -> None:
