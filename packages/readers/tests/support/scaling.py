@@ -21,6 +21,7 @@ _PART = 1 << 26
 _HOPELESS = 2.0  # seconds: no step of a cache
 _LARGEST = 128  # times the number of the shape
 _REPEATS, _TRIES = 3, 3
+_NEVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +68,33 @@ def _once(shape: Shape, data: bytes) -> float:
     return max(time.process_time() - begun, 1e-6)
 
 
-def _measured(shape: Shape, n: int) -> Growth:
-    """The fastest of a few runs each, in turn."""
-    small, large = shape.make(n), shape.make(2 * n)
-    found = Growth(n, _once(shape, small), _once(shape, large))
-    for _ in range(1, _REPEATS):
+def _measured(shape: Shape, n: int, least: dict[int, float]) -> Growth:
+    """Compare the fastest of a few runs each, in turn. `least` keeps the fastest run of each number: the larger number of one
+    comparison is the smaller one of the next, so a slow machine cannot fail all of them by slow runs of different numbers."""
+    data = {number: shape.make(number) for number in (n, 2 * n)}
+    for _ in range(_REPEATS):
+        for number, made in data.items():
+            least[number] = min(_once(shape, made), least.get(number, _NEVER))
+        found = Growth(n, least[n], least[2 * n])
         if found.linear and found.twice > _TELLING:
             break
-        found = Growth(n, min(found.once, _once(shape, small)), min(found.twice, _once(shape, large)))
     return found
 
 
 def growth(shape: Shape) -> Growth:
-    """At a size that takes long enough to tell. What seems to grow too fast is looked at again at larger sizes: caches and
-    allocators have steps, a square has none."""
+    """Measure at a size that takes long enough to compare. Measure what seems to grow too fast again at larger sizes: caches
+    and allocators have steps, a square has none."""
     gc.collect()
     gc.freeze()  # all that is loaded: to look through it before each run took longer than to read the shape
     n, first = shape.n, _once(shape, shape.make(shape.n))
     while first < _TELLING and n < _LARGEST * shape.n:
         n, first = 2 * n, 2 * first
-    found = _measured(shape, n)
+    least: dict[int, float] = {}
+    found = _measured(shape, n, least)
     for _ in range(_TRIES):
         if found.linear or found.twice > _HOPELESS:
             break
-        found = _measured(shape, 2 * found.n)
+        found = _measured(shape, 2 * found.n, least)
     return found
 
 

@@ -31,12 +31,12 @@ from replay.runs import (
     RecordedFigures,
     ReplayResult,
     Scaling,
+    backlog_text,
     backlogs,
     fidelity,
     most_behind,
     refuse_other_scaling,
     scaling_of,
-    told,
 )
 from replay.tally import ClientResult
 from replay.telling import ReplayTelling, as_recorded, closed_doubts, limits_told, pace_of, warnings_of
@@ -326,7 +326,7 @@ def test_a_late_clients_backlog_is_a_figure() -> None:
         Backlog(client=2, streams=("w1/2",), seconds=7.0, calls=18),
         Backlog(client=1, streams=("w1/1", "w1/4"), seconds=2.5, calls=18),
     )
-    assert told(found[1]) == "w1/1, w1/4 was up to 2.5 s and 18 calls behind its intended starts"
+    assert backlog_text(found[1]) == "w1/1, w1/4 was up to 2.5 s and 18 calls behind its intended starts"
     assert most_behind(ClientResult(due_by_second=(3,), by_second=(3,))) == 0
 
 
