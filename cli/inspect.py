@@ -18,13 +18,12 @@ from cli.output import table
 from cli.tree import Commands
 from core import texts
 from core.dates import checked_zone
-from core.options import DEFAULT_ZONE
+from core.options import DEFAULT_LANGUAGES, DEFAULT_ZONE, ocr_choice
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings
 from worker.inspect.summary import FormatCount, Summary, counted
 from worker.inspect.tree import inspect_paths
-from worker.ocr.tesseract import DEFAULT_LANGUAGES, ocr_choice, refuse_no_ocr
 from worker.parsers import load_plugins
 
 if TYPE_CHECKING:
@@ -69,7 +68,10 @@ def inspect(
     load_plugins(settings.plugins)  # here too: names of their formats may be needed
     bank = read_bank(passwords).passwords if passwords else None
     choice = ocr_choice(ocr, ocr_languages)
-    refuse_no_ocr(choice)
+    if choice.asked:
+        from worker.ocr.tesseract import refuse_no_ocr
+
+        refuse_no_ocr(choice)
     zone = checked_zone(time_zone)
     titles: dict[str, str] = {}
     lines = inspect_paths(

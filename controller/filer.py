@@ -11,9 +11,8 @@ from typing import Any
 from core.errors import UsageError
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
-from core.filer.model import load_filer
+from core.filer.model import filer_choice
 from core.filer.use import no_common_arbiter
-from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.observations import EmulatedSampler
 from sql.session import Database
@@ -38,7 +37,7 @@ class FilerWatch:
 
     def __init__(self, settings: Settings) -> None:
         self.began = time.time()
-        self._choice = filer_choice(settings)
+        self._choice = filer_choice(settings.filer)
         self._arbiter: Arbiter | None = open_arbiter(settings)
         self._over = threading.Event()
         self._sampler: EmulatedSampler | None = None
@@ -82,9 +81,3 @@ def watched_filer(settings: Settings) -> Iterator[FilerWatch]:
         yield watch
     finally:
         watch.close()
-
-
-def filer_choice(settings: Settings) -> FilerChoice:
-    """Return the part of the filer's model that a job records; raises UsageError."""
-    model = load_filer(settings.filer)
-    return FilerChoice() if model is None else model.choice

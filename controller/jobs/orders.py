@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from controller.filer import filer_choice
 from controller.jobs.bounds import checked_bounds
 from controller.jobs.distribution import Distribution
 from controller.jobs.distribution import Metavar as Metavar
@@ -21,13 +20,12 @@ from core import texts
 from core.dates import checked_zone
 from core.document import TEXT
 from core.errors import UsageError
-from core.filer.model import filer_help
-from core.options import DAY_SECONDS
+from core.filer.model import filer_choice, filer_help
+from core.options import DAY_SECONDS, DEFAULT_LANGUAGES, ocr_choice
 from core.passwords import PasswordBank
 from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits, Priority
 from core.settings import INDEX_ENGINES, Settings
 from core.variables import VARIABLES
-from worker.ocr.tesseract import DEFAULT_LANGUAGES, ocr_choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +127,7 @@ class DiscoveryOrder(Distribution):
         alike &= type(self).model_fields.keys()  # not of subclasses: the API's `passwords` differ from a job's note
         alike -= Distribution.model_fields.keys()
         given: dict[str, Any] = {name: getattr(self, name) for name in alike}
-        given |= {"index_engine": settings.index_engine, "filer": filer_choice(settings)}
+        given |= {"index_engine": settings.index_engine, "filer": filer_choice(settings.filer)}
         given["time_zone"] = checked_zone(self.time_zone)
         given["fail_if"] = checked_bounds(self.fail_if or ())
         return self.distributed(JobOptions(**given | {"ocr": ocr_choice(self.ocr, self.ocr_languages)}))

@@ -410,6 +410,12 @@ def load_filer(name_or_path: str) -> FilerModel | None:
     return _model(TomlTable(f"filer {name_or_path}", "", table), source, path.parent)
 
 
+def filer_choice(named: str) -> FilerChoice:
+    """Return the part of the named filer's model that a job records; raises UsageError."""
+    model = load_filer(named)
+    return FilerChoice() if model is None else model.choice
+
+
 def copied_filer(file: Path, directory: Path) -> Path:
     """Copy a filer's file, and that of its protocol, into a directory; return the copy. Raises UsageError,
     StorageFault."""

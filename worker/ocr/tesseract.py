@@ -289,37 +289,6 @@ def _signal(number: int) -> str:
         return f"signal {number}"
 
 
-DEFAULT_LANGUAGES = "eng"
-MOST_LANGUAGES = 8  # each one costs memory, and time on every page
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{1,30}(?:/[A-Za-z0-9_]{2,30})?")  # eng, chi_sim, script/Latin: no path
-
-
-def parse_languages(text: str) -> str:
-    """Return the languages (`eng+deu`), each once, in their order, which matters. Raises UsageError for anything
-    else."""
-    names = list(dict.fromkeys(text.split("+")))
-    wrong = next((name for name in names if not _NAME.fullmatch(name)), None)
-    if wrong is not None:
-        raise UsageError(
-            f"--ocr-languages: {wrong!r} is not the name of a tesseract language; write eng or eng+deu",
-            field="ocr_languages",
-        )
-    if len(names) > MOST_LANGUAGES:
-        raise UsageError(
-            f"--ocr-languages names {len(names)} languages; give at most {MOST_LANGUAGES}", field="ocr_languages"
-        )
-    return "+".join(names)
-
-
-def ocr_choice(asked: bool, languages: str | None) -> OcrChoice:
-    """The OCR choice that a job stores. Raises UsageError for unknown languages, and for languages without OCR."""
-    if not asked:
-        if languages is not None:
-            raise UsageError("--ocr-languages requires --ocr", field="ocr_languages")
-        return OcrChoice()
-    return OcrChoice(languages=parse_languages(DEFAULT_LANGUAGES if languages is None else languages))
-
-
 def refuse_no_ocr(choice: OcrChoice) -> None:
     """Raise UsageError if OCR is requested and not possible on this machine, whose own processes would do it.
 

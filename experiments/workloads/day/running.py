@@ -12,7 +12,6 @@ from functools import partial
 
 from controller.browse.counts import count_job
 from controller.databases import JobHandle, Jobs, alone
-from controller.filer import filer_choice
 from controller.jobs.create import create_discovery
 from controller.jobs.groups import refresh
 from controller.jobs.orders import DiscoveryPlan
@@ -25,6 +24,7 @@ from controller.search.items import NO_FAMILY
 from controller.search.named import tag_items
 from controller.search.opened import opened_index
 from core.errors import RunFailed
+from core.filer.model import filer_choice
 from core.job_types import JobType, types_with
 from core.operations import NullRecorder, Op
 from core.records import JobState
@@ -182,7 +182,7 @@ class Running:
         out = settings.storage / "out" / uuid.uuid4().hex
         return _only(types_with(kind).create(
             kind, [found], str(out), self._filer, settings, name=found.job.name, workers=self._at.workers, slots=self._at.slots,
-            filer=filer_choice(settings), tag=_tag_of(kind), prefix=prefix,
+            filer=filer_choice(settings.filer), tag=_tag_of(kind), prefix=prefix,
         ))  # fmt: skip
 
     def _finished(self, handle: JobHandle, record: DayJob, rows: JobTables) -> DayJob:

@@ -15,7 +15,7 @@ from typing import cast
 
 from controller.arrays.importing import job_time
 from controller.databases import JobHandle, Jobs
-from controller.filer import filer_choice, watched_filer
+from controller.filer import watched_filer
 from controller.jobs.create import create_discovery
 from controller.jobs.figures import Figures
 from controller.jobs.orders import DiscoveryPlan
@@ -25,6 +25,7 @@ from controller.jobs.run import Outcome, Tended, judge, run_all_to_rest
 from controller.jobs.source import PreparedSource
 from core.clock import Clock
 from core.errors import Interrupted, RunFailed
+from core.filer.model import filer_choice
 from core.operations import NullRecorder
 from core.passwords import PasswordBank
 from core.records import JobOptions, Phase
@@ -123,7 +124,7 @@ def options_of(spec: PointSpec, settings: Settings, load: Load) -> JobOptions:
     return dataclasses.replace(
         load.options if spec.setting is None else parse_setting(spec.setting).applied(load.options),
         index_engine=settings.index_engine,
-        filer=filer_choice(settings),
+        filer=filer_choice(settings.filer),
         hold_before=Phase.INDEX if load.cold else None,
     )
 

@@ -8,10 +8,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from controller.filer import filer_choice
 from controller.jobs.orders import Fsync, Metavar, Name, Share, Traced
 from core.document import TEXT, Order
 from core.errors import UsageError
+from core.filer.model import filer_choice
 from core.job_types import JobType
 from core.records import FsyncPolicy, JobOptions, Priority
 from core.settings import Settings
@@ -158,6 +158,6 @@ class ProductionOrder(Order):
             priority=self.priority,
             fsync=self.fsync,
             trace=self.trace,
-            filer=filer_choice(settings),
+            filer=filer_choice(settings.filer),
             index_engine=settings.index_engine,
         )

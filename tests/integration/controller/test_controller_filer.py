@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from controller.databases import open_databases
-from controller.filer import filer_choice, refuse_no_common_arbiter, watched_filer
+from controller.filer import refuse_no_common_arbiter, watched_filer
 from core.errors import UsageError
 from core.filer.emulation import emulated_filer
-from core.filer.model import load_filer
+from core.filer.model import filer_choice, load_filer
 from core.filer.use import arbiter_path
 from core.operations import Op
 from core.settings import Settings
@@ -67,7 +67,7 @@ def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> 
         assert filer is not None
         for _ in range(10):
             filer.serve(Op.STAT, 0, 0)
-        assert filer.digest == filer_choice(settings).digest
+        assert filer.digest == filer_choice(settings.filer).digest
         found = watch.figures()["filer"]
         assert arbiter.exists()
     assert (found["name"], found["stations"]["metadata"]["calls"]) == ("nas-10g", 10)
@@ -77,4 +77,4 @@ def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> 
 def test_without_a_filer_nothing_is_said(finished: Any) -> None:
     with watched_filer(finished.settings) as watch:
         assert watch.figures() == {}
-    assert filer_choice(finished.settings).label == ""
+    assert filer_choice(finished.settings.filer).label == ""

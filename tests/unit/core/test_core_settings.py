@@ -21,11 +21,11 @@ from core import job_types, records
 from core.celery_app import TASK_NAME, make_app, queue_name
 from core.errors import PackageMissing, SourceFileError, UsageError
 from core.job_types import JobType, JobTypes, MissingOptions, Phase, TypeOptions, registered, types_of
+from core.options import MOST_LANGUAGES, parse_languages
 from core.records import JobOptions
 from core.roles import ROLES, WORKER, Login
 from core.settings import DatabaseAddress, Settings, parse_databases, read_settings
 from readers.errors import DocumentError, ExceptionCode
-from worker.ocr.tesseract import MOST_LANGUAGES, parse_languages
 
 URL = "postgresql+psycopg2://u:p@h/db"
 

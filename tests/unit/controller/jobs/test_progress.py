@@ -31,9 +31,10 @@ from controller.jobs.progress import (
 )
 from controller.jobs.run import Outcome, judge
 from core.errors import RunFailed, UsageError
+from core.options import ocr_choice
 from core.records import JobOptions, JobState, OcrChoice, Phase
 from sql.jobs import JobProgress, PhaseProgress
-from worker.ocr.tesseract import ocr_choice, refuse_no_ocr
+from worker.ocr.tesseract import refuse_no_ocr
 
 
 def part(phase: Phase, *, open: int = 1, done: int = 1, weight_open: int = 0, weight_done: int = 0) -> PhaseProgress:
