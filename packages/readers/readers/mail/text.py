@@ -38,6 +38,7 @@ _TITLE = re.compile(
     r"<head[^<>]*+>(?:\s++|<(?:meta|link|base)\b[^<>]*+>|(?!))*+<title[^<>]*+>([^<]*+)</title", re.IGNORECASE
 )
 _FRONT = 4096  # characters in which it is searched
+_NO_WORDS = ("&gt;", "&nbsp;")  # frequent entities: marks of quoted lines, blanks
 # Bytes of a text that all searches for letters in a row may read; later words count as missing
 _MOST_SEARCHED = 1 << 26
 
@@ -64,6 +65,8 @@ class Said:
         if title := _TITLE.search(markup, 0, _FRONT):
             markup = markup[title.end(1) :]  # nothing visible precedes it
         text = _TAG.sub(" ", markup)
+        for entity in _NO_WORDS if "&" in text else ():
+            text = text.replace(entity, " ")
         return self.has_all(unescape(text) if "&" in text else text)
 
     def unsaid(self, text: str) -> str:

@@ -30,6 +30,7 @@ _QUOTED = re.compile(rb"=3D|=[CD][0-9A-F]=[89AB][0-9A-F]|=E[0-9A-F](?:=[89AB][0-
 _NOT_QUOTED = re.compile(rb"[^\n]{300}|=(?![0-9A-F]{2}|[ \t]*\r?(?:\n|\Z))|[\x80-\xff]")
 _FEWEST = 20  # bytes
 _NO_CONTROLS = bytes(c for c in range(256) if c >= 32 or c in b"\t\n\f\r\x1b")
+_EQUALS_SIGN = b"="[0]
 _SOFT_BREAK = re.compile(rb"=\r?\n")
 _BLANK_BEHIND = re.compile(rb"=[ \t]")
 _PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n|\Z)")
@@ -68,9 +69,8 @@ def from_quoted_printable(raw: bytes) -> bytes:
     """Decode quoted-printable (RFC 2045, 6.7); remove blanks added in transit to soft line breaks."""
     raw = raw.removesuffix(b"=")  # a soft break, whose line end belongs to a delimiter
     decoded = binascii.a2b_qp(raw)
-    if b"=" in decoded and _BLANK_BEHIND.search(
-        decoded
-    ):  # such a break is left as it is; few texts have an equals sign
+    # Such a break is left as it is; few texts have an equals sign.
+    if _EQUALS_SIGN in decoded and _BLANK_BEHIND.search(decoded):
         decoded = binascii.a2b_qp(_PADDED_BREAK.sub(b"=", raw).removesuffix(b"="))
     return decoded
 

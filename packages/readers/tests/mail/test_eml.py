@@ -490,6 +490,7 @@ def _both(plain: str, html: str) -> list[str]:
         ("これは文書\nです。\n", "<p>これは<i>文書です</i></p>"),
         ("see this\n", "<html><head><meta x=1>\n<title>another word</title></head><body><p>see this</p></body></html>"),
         ("a\u00d7b c\u00a0d\u00ad \u00e9\u00bf\n", "<p>a b\u3000c</p><p>d \u2014 \u00e9</p>"),
+        ("> not able\n> to come\n", "<p>&gt; not&nbsp;able<br>&gt; to&nbsp;come</p>"),
         ("see\nhttps://example.org/x\n", '<a href="https://example.org/y?tracked">see</a> https://example.org/x'),
     ],
 )
@@ -506,6 +507,8 @@ def test_a_page_that_says_the_same_stands_there_once(plain: str, html: str) -> N
         ("<head></head><p>plain</p><title>late</title> words", ["late"]),
         ("<p>plain if 1 < n and n > 0</p>", ["plain if 1 < n and n > 0"]),
         ("<p>plain words</p><style>x{}</style>late", ["late"]),
+        ("<p>plain &amp;gt; words</p>", ["plain &gt; words"]),
+        ("<p>plain&gt;words&gt;too</p>", ["plain>words>too"]),
     ],
 )
 def test_what_only_the_page_says_is_found(html: str, more: list[str]) -> None:
