@@ -223,7 +223,7 @@ class NfsMount:
         elif name == "age" and colon:
             self.age_s = _at_least(rest, 1, "age")[0]
         elif name == "bytes" and colon:
-            self.bytes = ByteCounts(*_at_least(rest, 8, "bytes")[:8])
+            self.bytes = byte_counts(rest)
         elif name == "xprt" and colon:
             self.transports.append(transport_line(rest, self.statvers))
 

@@ -27,6 +27,7 @@ from controller.arrays.mapping import (
     converted,
     is_collected,
     read_collected,
+    zone_of,
 )
 from controller.databases import JobHandle
 from core.errors import SystemFault, UsageError, read_problem
@@ -57,7 +58,7 @@ def _read(lines: TextIO, path: Path, form: CsvForm, columns: tuple[Column, ...])
         next(lines, None)
     rows = csv.reader(lines, delimiter=form.delimiter)
     headings = [heading.strip() for heading in next(rows, [])]
-    wanted = {name: _position(name, headings, path) for name in (form.time_column, *(c.origin for c in columns))}
+    wanted = {name: _position(name, headings, path) for name in (form.time, *(c.origin for c in columns))}
     points: dict[Column, list[Point]] = {column: [] for column in columns}
     bad: list[BadRow] = []
     for count, row in enumerate(rows):
@@ -66,7 +67,7 @@ def _read(lines: TextIO, path: Path, form: CsvForm, columns: tuple[Column, ...])
         if not any(cell.strip() for cell in row):
             continue
         try:
-            at = _moment(_cell(row, wanted[form.time_column], form.time_column), form)
+            at = _moment(_cell(row, wanted[form.time], form.time), form)
             values = list(_values(row, wanted, columns, form))
         except ValueError as error:
             bad.append(BadRow(rows.line_num + form.skip_lines, str(error)))
@@ -117,9 +118,9 @@ def _moment(text: str, form: CsvForm) -> float:
     except (ValueError, OverflowError, OSError):
         raise ValueError(f"{text[:40]!r} is not a time of the form {form.format}") from None
     if moment.tzinfo is None:
-        if form.zone is None:
+        if not form.zone:
             raise ValueError(f"{text[:40]!r} has no time zone, and the map has no zone")
-        moment = moment.replace(tzinfo=form.zone)
+        moment = moment.replace(tzinfo=zone_of(form.zone))
     return moment.timestamp()
 
 
@@ -152,7 +153,7 @@ def _ask(form: PrometheusForm, parameters: Mapping[str, str], env: Mapping[str, 
         if not env.get(form.token_env):
             raise UsageError(f"{form.token_env} is not set; the map takes the bearer token from there")
         headers["Authorization"] = f"Bearer {env[form.token_env]}"
-    url = f"{form.url}/api/v1/query_range?{urllib.parse.urlencode(parameters)}"
+    url = f"{form.url.rstrip('/')}/api/v1/query_range?{urllib.parse.urlencode(parameters)}"
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_SECONDS) as answer:
             data = answer.read(_BYTES)

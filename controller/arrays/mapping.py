@@ -12,12 +12,12 @@ from datetime import timedelta, timezone, tzinfo
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 from controller.arrays.collectors import BYTES, COLLECTORS, Collector
 from core.dates import zone_named
 from core.errors import RunFailed, UsageError, read_problem
-from core.toml_table import TomlTable
+from core.toml_table import TomlTable, Within
 
 SEPARATOR = " · "  # between the parts of a stored source's name
 COLUMNS = 40
@@ -37,24 +37,25 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsvForm:
-    """The format of the CSV file. `format` is `iso`, `unix`, `unix_ms` or a format of strptime."""
+    """The format of the CSV file, as the table [csv] has it. `format` is `iso`, `unix`, `unix_ms` or a format of strptime."""
 
-    time_column: str
-    format: str
-    zone: tzinfo | None  # for times without a time zone of their own
-    delimiter: str
-    decimal: str
-    encoding: str
-    skip_lines: int  # before the headings
+    time: str  # the column's heading
+    format: str = "iso"
+    zone: str = ""  # for times without a time zone of their own
+    delimiter: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8-sig"
+    skip_lines: int = 0  # before the headings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrometheusForm:
-    """The server's URL, the step of queries, and the environment variable that holds a bearer token, if any."""
+    """The server's URL, the step of queries, and the environment variable that holds a bearer token, if any: the table
+    [prometheus]."""
 
     url: str
-    step_s: float
-    token_env: str
+    step_s: Annotated[float, Within(1.0)] = 1.0
+    token_env: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,41 +115,26 @@ def _column(table: TomlTable, origin: str) -> Column:
 
 
 def _csv(table: TomlTable) -> CsvForm:
-    zone = table.text("zone", "")
-    out = CsvForm(
-        time_column=table.text("time"),
-        format=table.text("format", "iso"),
-        zone=_zone(zone, table) if zone else None,
-        delimiter=table.text("delimiter", ","),
-        decimal=table.text("decimal", "."),
-        encoding=table.text("encoding", "utf-8-sig"),
-        skip_lines=table.whole("skip_lines", 0),
-    )
+    out = table.record(CsvForm)
     if len(out.delimiter) != 1 or len(out.decimal) != 1 or out.delimiter == out.decimal:
         raise table.refuse("delimiter", "and decimal are one character each, and not the same")
-    table.done()
+    if out.zone and zone_of(out.zone) is None:
+        raise table.refuse("zone", f"is like Europe/Berlin, UTC or +02:00, not {out.zone}")
     return out
 
 
-def _zone(text: str, table: TomlTable) -> tzinfo:
-    match = _OFFSET.fullmatch(text)
-    if match:
-        distance = timedelta(hours=int(match[2]), minutes=int(match[3]))
-        return timezone(-distance if match[1] == "-" else distance)
-    if (zone := zone_named(text)) is None:
-        raise table.refuse("zone", f"is like Europe/Berlin, UTC or +02:00, not {text}")
-    return zone
+def zone_of(text: str) -> tzinfo | None:
+    """Return the zone of a name, or of an offset from UTC; None if there is none."""
+    if (match := _OFFSET.fullmatch(text)) is None:
+        return zone_named(text)
+    distance = timedelta(hours=int(match[2]), minutes=int(match[3]))
+    return timezone(-distance if match[1] == "-" else distance)
 
 
 def _prometheus(table: TomlTable) -> PrometheusForm:
-    out = PrometheusForm(
-        url=table.text("url").rstrip("/"),
-        step_s=table.number("step_s", 1.0, low=1.0),
-        token_env=table.text("token_env", ""),
-    )
+    out = table.record(PrometheusForm)
     if not out.url.startswith(("http://", "https://")):
         raise table.refuse("url", "is http:// or https://")
-    table.done()
     return out
 
 

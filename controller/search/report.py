@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +19,8 @@ from controller.search.meaning import meaning, of_custodian, refuse_unknown_cust
 from controller.search.opened import Opened
 from core.document import Document
 from core.errors import UsageError, read_problem
+from readers.charset import by_structure
+from readers.charset_labels import by_mark
 from search.language import parse
 from search.query import Node
 
@@ -27,13 +28,7 @@ MOST_BYTES = 10_000_000
 MOST_TERMS = 10_000
 _SHOWN = 5
 _LINE_END = re.compile(r"\r\n?|\n")  # as in a page's field; U+2028, form feeds and their like are blanks in a term
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, which begins alike
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_HEAD = 4096  # bytes that show the structure of a list's character set
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +70,15 @@ def read_terms(path: Path, charset: str | None = None) -> TermList:
 
 
 def charset_of(data: bytes) -> str:
-    """Return the character set: by the byte order mark; else UTF-16 if the zero bytes are placed as in it, UTF-8 if the
-    data is valid, and cp1252 otherwise."""
-    for mark, charset in _MARKS:
-        if data.startswith(mark):
-            return charset
-    if (wide := _wide(data)) is not None:
-        return wide
+    """Return the character set: by the byte order mark or by zero bytes as in UTF-16; else UTF-8 if the data is valid, and
+    cp1252 otherwise. Words are too few for a detector."""
+    if codec := by_mark(data)[0] or by_structure(data[:_HEAD]):
+        return codec
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8"
-
-
-def _wide(data: bytes) -> str | None:
-    """Return UTF-16's name if half of the letters, or of the line ends, have a zero byte on its side. A stray one, as
-    copied out of a database, does not make a list UTF-16."""
-    little, big = data[1::2].count(0), data[::2].count(0)
-    charset, zeros = ("utf-16-le", little) if little >= big else ("utf-16-be", big)
-    if not zeros or 4 * zeros >= len(data):
-        return charset if zeros else None
-    try:
-        ends = data.decode(charset).count("\n")
-    except UnicodeDecodeError:
-        return None
-    return charset if ends and 2 * ends >= data.count(b"\n") else None
 
 
 def listed(lines: Iterable[str], where: str) -> tuple[Term, ...]:

@@ -109,7 +109,6 @@ def test_there_is_no_cycle() -> None:
 
 # Modules of worker/ and packages/readers/ that open files by themselves, and which: nothing that is under test.
 _OF_THEIR_OWN = {
-    "packages/readers/readers/charset_models.py": "the tables of the charset detector, which is installed",
     "worker/sandbox/lockdown.py": "the directories that a sandbox may read, and the file that a probe is given",
     "worker/sandbox/fork_server.py": "/dev/null",
     "search/publisher.py": "the index on scratch, before it is published",

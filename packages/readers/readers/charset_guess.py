@@ -125,9 +125,6 @@ def _ranked(sample: bytes) -> list[tuple[str, float]]:
     """Return the codecs that the detector finds, the likeliest first."""
     import chardet  # takes two megabytes and most of 0.1 s; most processes do not need it
 
-    from readers import charset_models
-
-    charset_models.install()
     candidates = chardet.detect_all(
         sample,
         ignore_threshold=True,
@@ -180,9 +177,6 @@ def preload() -> None:
     from chardet import models
     from chardet.pipeline import confusion
 
-    from readers import charset_models
-
-    charset_models.install()
     _other()
     guess(b"\xcf\xf0\xe8\xe2\xe5\xf2")
     for load in (models.get_enc_index, models.get_rowmax, models.get_language_norms, models.get_language_scale):

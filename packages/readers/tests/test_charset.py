@@ -16,7 +16,7 @@ import pytest
 from benchmarks.charsets import samples
 from core.records import Limits
 from dataset_gen.languages import texts
-from readers import charset, charset_models
+from readers import charset
 from readers.base import MemorySource, Text
 from readers.charset import CHUNK, CharsetSource, Decoder, code_page, decode
 from readers.charset_guess import SAMPLE, doubtful, plainly_western, sample_of, western
@@ -332,20 +332,6 @@ def test_half_a_character_is_none() -> None:
     found = handler_for("message/rfc822").text(MemorySource(b"m", mail), Limits())
     assert "before \ufffd after" in found.text
     assert found.text.encode("utf-8")
-
-
-def test_the_models_are_those_that_the_detector_loads_itself() -> None:
-    from chardet import models
-
-    packed = Path(models.__file__).with_name("models.bin").read_bytes()
-    assert charset_models.models_of(packed) == models.parse_models_bin(packed)
-    damaged = packed[:-5000] + bytes(5000)
-    assert [
-        charset_models.models_of(data) for data in (b"", b"CMD1" + packed[4:], packed[:200], packed[:99_999], damaged)
-    ] == [None] * 5
-    charset_models.install()
-    assert models.load_models() is models._load_models_data()[0]
-    assert "charset_models" in models._load_models_data.__wrapped__.__module__
 
 
 def test_letters_of_a_western_text_are_judged_the_same_by_their_bytes() -> None:
