@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,7 +14,7 @@ from cli import options as opt
 from cli.automation import Automation
 from cli.context import CommandContext, shared
 from cli.experiment import Discovering, Experiment
-from cli.output import await_answer, flush, print_lines, table
+from cli.output import await_answer, column_table, flush, print_lines
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from controller.labels.rules import advice_on
@@ -55,31 +55,20 @@ def show_study(console: Console, result: Result) -> None:
     from experiments.report.sections import point_columns  # slow to import: it draws figures
     from experiments.report.words import gathered
 
-    groups = _grouped(result.points)
+    groups: dict[tuple[str, ...], list[Point]] = {}  # by the names in their load, such as a storage's
+    for point in result.points:
+        names = tuple(value for value in point.at.values().values() if isinstance(value, str))
+        groups.setdefault(names, []).append(point)
     if len(groups) == len(result.points):  # each point has a name: the names are a column of one table
         groups = {(): list(result.points)}
-    columns = [
-        one
-        for one in point_columns(result, workload)
-        if one.title is not None and (not one.text or one.title == "labels" or () in groups)
-    ]
-    right = [number for number, one in enumerate(columns) if not one.text]
+    columns = [one for one in point_columns(result, workload) if not one.text or one.title == "labels" or () in groups]
     for names, points in groups.items():
         if names:
             console.print(", ".join(names))
-        rows = [[column.line(point) for column in columns] for point in points]
-        console.print(table([one.title or "" for one in columns], rows, right=right))
+        console.print(column_table(columns, points))
     limits = (f"GENERATOR-LIMITED at {point.at}: {reason}" for point in result.points for reason in point.limits)
     notes = (f"note: {warning}" for warning in gathered(result.warnings))
     print_lines(console, f"\nfigures: {METHOD}", *limits, *notes)
-
-
-def _grouped(points: Sequence[Point]) -> dict[tuple[str, ...], list[Point]]:
-    """Group points by the names in their load, such as a storage's."""
-    out: dict[tuple[str, ...], list[Point]] = {}
-    for point in points:
-        out.setdefault(tuple(value for value in point.at.values().values() if isinstance(value, str)), []).append(point)
-    return out
 
 
 commands = Commands()
@@ -196,8 +185,7 @@ def _show_r1_tables(console: Console, result: Result) -> None:
     for one in r1_tables(of_discovery(result)):
         console.print(f"\n{one.title}")
         short = [row._replace(whose=row.whose.partition(";")[0]) for row in one.rows]  # labels are in the verdict
-        lines = [[column.line(row) for column in COLUMNS] for row in short]
-        console.print(table([str(column.title) for column in COLUMNS], lines, right=range(1, len(COLUMNS))))
+        console.print(column_table(COLUMNS, short))
 
 
 @commands.add("knee", "edbench bench knee --corpus c --max-p99 read=20ms,write=40ms --filer titan", order=ALIKE)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -20,8 +18,7 @@ if TYPE_CHECKING:
     from cli.installation import Installation
     from controller.databases import Jobs
     from controller.jobs.figures import Figures, JobFigures
-    from controller.jobs.orders import DiscoveryPlan, OperatorOrder
-    from core.settings import Settings
+    from controller.jobs.orders import OperatorOrder
 
 commands = Commands()
 
@@ -49,37 +46,6 @@ def discover(
     The last line of the table is the job's id. With --databases 2 and more it is the id of the group of simultaneous
     jobs, which every command accepts as JOB; the GB/hour of a group is the sum of its jobs over the elapsed time of the
     longest."""
-    from core.passwords import read_bank
-    from worker.ocr.tesseract import refuse_no_ocr
-
-    context = shared(ctx)
-    settings = context.settings(storage=run.storage, slots=slots, engine=order.index_engine, filer=order.filer)
-    plan = order.plan(settings, read_bank(run.passwords) if run.passwords else None)
-    if settings.embedded:
-        refuse_no_ocr(plan.options.ocr)
-    scaling = Scaling(workers, opt.given(ctx, "workers"), slots, order.databases)
-    run.begin("discover")
-    _discover(context, settings, source, plan, scaling, run)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Scaling:
-    """The numbers of workers and slots on the command line; without an option a running system keeps its own."""
-
-    workers: int
-    workers_given: bool
-    slots: int | None
-    databases: int
-
-
-def _discover(
-    context: CommandContext,
-    settings: Settings,
-    path: Path,
-    plan: DiscoveryPlan,
-    scaling: Scaling,
-    run: Run,
-) -> None:
     from cli.installation import installation  # the database's libraries are slow to import
     from cli.serve import page_during
     from controller.filer import refuse_no_common_arbiter
@@ -87,23 +53,31 @@ def _discover(
     from controller.jobs.jobs import prepare_source, refuse_own_output
     from controller.jobs.run import crew_of
     from core.operations import NullRecorder
+    from core.passwords import read_bank
     from core.storage.layer import Storage
+    from worker.ocr.tesseract import refuse_no_ocr
 
-    await_answer(settings.storage, path)
+    context = shared(ctx)
+    settings = context.settings(storage=run.storage, slots=slots, engine=order.index_engine, filer=order.filer)
+    plan = order.plan(settings, read_bank(run.passwords) if run.passwords else None)
+    if settings.embedded:
+        refuse_no_ocr(plan.options.ocr)
+    run.begin("discover")
+    await_answer(settings.storage, source)
     filer = Storage(NullRecorder())
-    source = prepare_source(filer, path)
-    refuse_own_output(source, settings)
+    prepared = prepare_source(filer, source)
+    refuse_own_output(prepared, settings)
     with (
-        installation(settings, slots=scaling.workers * settings.slots, databases=scaling.databases) as installed,
+        installation(settings, slots=workers * settings.slots, databases=order.databases) as installed,
         page_during(context, installed.settings, run.page),
     ):
         if not installed.embedded:
-            refuse_scaling(scaling.workers if scaling.workers_given else None, scaling.slots)
-        databases = installed.first(scaling.databases)
+            refuse_scaling(workers if opt.given(ctx, "workers") else None, slots)
+        databases = installed.first(order.databases)
         refuse_no_common_arbiter(databases, installed.settings, ours=installed.embedded)
-        workers, slots = (scaling.workers, settings.slots) if installed.embedded else crew_of(databases[0])
-        jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
-        follow(context, installed, jobs, workers=workers, slots=slots, automation=run)
+        crew = (workers, settings.slots) if installed.embedded else crew_of(databases[0])
+        jobs = create_discovery(databases, filer, settings, prepared, plan, workers=crew[0], slots=crew[1])
+        follow(context, installed, jobs, workers=crew[0], slots=crew[1], automation=run)
 
 
 def refuse_scaling(workers: int | None, slots: int | None) -> None:

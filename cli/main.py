@@ -93,7 +93,8 @@ def main(argv: Sequence[str], env: Mapping[str, str]) -> int:
         status = make_app()(args=list(argv), prog_name="edbench", obj=env, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        _forget_stdout()
+        # The reader has closed the pipe: the interpreter's last flush of standard output must raise no error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 — of a bug of ours, too, the user gets one line
         return _failed(error, debug)
@@ -140,12 +141,6 @@ def _command_of(error: Any) -> str:
         names.append(str(context.info_name))
         context = context.parent
     return " ".join(reversed(names))
-
-
-def _forget_stdout() -> None:
-    """Replace standard output, whose reader has closed the pipe, so that the interpreter's last flush raises no
-    error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _terminated(_number: int, _frame: FrameType | None) -> None:

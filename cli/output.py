@@ -10,7 +10,7 @@ import select
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.csv_cells import csv_lines, flat
 from core.histogram import LIMIT_NS
@@ -78,6 +78,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from experiments.report.parts import Column
+
+R = TypeVar("R")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -143,6 +146,15 @@ def print_lines(console: Console, *lines: str) -> None:
     """Print each line unchanged, however long."""
     for line in lines:
         console.print(line, soft_wrap=True)
+
+
+def column_table(columns: Sequence[Column[R]], rows: Iterable[R]) -> Table:
+    """The table of a report on the console."""
+    shown = [column for column in columns if column.title is not None]
+    right = [number for number, column in enumerate(shown) if not column.text]
+    return table(
+        [str(column.title) for column in shown], [[column.line(row) for column in shown] for row in rows], right=right
+    )
 
 
 def table(

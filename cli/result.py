@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -145,11 +145,12 @@ def compare(
     placement of the databases or another state of caches require --allow."""
     from experiments.package.check import take
     from experiments.result.compare import compare as compare_results
+    from experiments.result.documents import comparison_document
 
     context, grounds = shared(ctx), parse_grounds(allow)
     taken, labels = take(results, unchecked=unchecked)
     comparison = compare_results(taken, force=force, allow=grounds, unchecked=labels)
-    if not context.document(comparison_json(comparison)):
+    if not context.document(comparison_document(comparison)):
         show_comparison(context.out, comparison)
 
 
@@ -212,29 +213,3 @@ def _overall(one: Overall | None) -> str:
 
 def _emulated(result: Result) -> bool:
     return bool(result.conditions.get("emulated_filer"))
-
-
-def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """Plain data for `edbench result compare -o json`: the load of each point, then each result's figures there."""
-    import msgspec
-
-    main = comparison.about.headlines[0].name
-    return {
-        "results": [{"run_id": r.run_id, "verdict": r.verdict} for r in comparison.results],
-        "differences": list(comparison.differences),
-        "disclosed": list(comparison.disclosed),
-        "unchecked": list(comparison.unchecked),
-        **({"overall_response": msgspec.to_builtins(comparison.overall)} if comparison.overall else {}),
-        "points": [
-            row.at | {"cells": [None if cell is None else _plain(cell, main) for cell in row.cells]}
-            for row in comparison.rows
-        ],
-    }
-
-
-def _plain(cell: Cell, main: str) -> dict[str, Any]:
-    import msgspec
-
-    plain: dict[str, Any] = msgspec.to_builtins(cell)
-    against = plain["against_first"]
-    return {**plain.pop("figures"), **plain, "against": against, "against_first": against.get(main, "")}

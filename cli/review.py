@@ -26,7 +26,7 @@ from readers.records import Kind, TextState
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from controller.browse.item_filter import Condition, ItemFilter
+    from controller.browse.item_filter import Condition
     from controller.databases import JobHandle
     from controller.search.found import FoundItem
     from controller.search.report import CustodianHits, HitReport, Hits
@@ -78,34 +78,26 @@ def search(
         if not query.strip():
             _show_saved(context, installed, job, forget)
             return
-        hits, number = _found_items(installed, job, query, limit, custodian, families, save)
+        from controller.search.found import search_all
+        from controller.search.opened import opened_index
+        from search.language import parse
+        from search.query import asks_ledger
+
+        handles = installed.find_discovered(job).each
+        opened = partial(opened_index, settings=installed.settings)
+        if custodian is None and not families and not asks_ledger(parse(query)):
+            hits, number = search_all(handles, opened, query, limit)
+        else:
+            from controller.search.answers import Wanted, count_all  # numbers in rows: a tenth of a second
+
+            wanted = Wanted(query=query, limit=limit, custodian=custodian, families=families)
+            hits, number = count_all(handles, opened, wanted)
+        if save is not None:  # once it is parsed
+            from controller.search.named import save_search  # imports documents
+
+            save_search(handles, save, query)
         if not context.document(hits):
             _show_hits(context, hits, number)
-
-
-def _found_items(
-    installed: Installation, job: str, query: str, limit: int, custodian: str | None, families: bool, save: str | None
-) -> tuple[list[FoundItem], int]:
-    """Return the best matches and the number of all; save the query once it is parsed."""
-    from controller.search.found import search_all
-    from controller.search.opened import opened_index
-    from search.language import parse
-    from search.query import asks_ledger
-
-    handles = installed.find_discovered(job).each
-    opened = partial(opened_index, settings=installed.settings)
-    if custodian is None and not families and not asks_ledger(parse(query)):
-        hits, number = search_all(handles, opened, query, limit)
-    else:
-        from controller.search.answers import Wanted, count_all  # numbers in rows: a tenth of a second
-
-        wanted = Wanted(query=query, limit=limit, custodian=custodian, families=families)
-        hits, number = count_all(handles, opened, wanted)
-    if save is not None:
-        from controller.search.named import save_search  # imports documents
-
-        save_search(handles, save, query)
-    return hits, number
 
 
 def _show_saved(context: CommandContext, installed: Installation, job: str, forget: str | None) -> None:
@@ -238,7 +230,12 @@ def items(
             from controller.findings import check_findings
 
             check_findings(handles, installed.databases, **asked)
-        _print_items(context, handles, wanted)
+        from controller.browse.items import fields_of, stream_all
+
+        # Closed here and not by the collector: the reader may close the pipe, and then the services end.
+        with closing(stream_all(handles, wanted)) as rows:
+            if not context.document(rows, fields=fields_of(handles)):
+                _show_items(context, rows, of_several=len(handles) > 1)
 
 
 def _conditions(where: str, language: str | None) -> tuple[Condition, ...]:
@@ -248,15 +245,6 @@ def _conditions(where: str, language: str | None) -> tuple[Condition, ...]:
     from controller.browse.item_filter import in_language, parse_conditions
 
     return (*parse_conditions(where), *in_language(language))
-
-
-def _print_items(context: CommandContext, handles: Sequence[JobHandle], wanted: ItemFilter) -> None:
-    from controller.browse.items import fields_of, stream_all
-
-    # Closed here and not by the collector: the reader may close the pipe, and then the services end.
-    with closing(stream_all(handles, wanted)) as rows:
-        if not context.document(rows, fields=fields_of(handles)):
-            _show_items(context, rows, of_several=len(handles) > 1)
 
 
 def _show_items(context: CommandContext, rows: Iterator[dict[str, Any]], *, of_several: bool) -> None:
@@ -493,40 +481,28 @@ def tag(
     context = shared(ctx)
     work = ("controller.search.named", "controller.search.opened")
     with installation(context.settings(), work=work, looks=bool(name)) as installed:
+        from controller.browse.pages import item_called
+        from controller.search.named import tag_found, tag_items
+        from controller.search.opened import opened_index
+
         handles = installed.find_discovered(job).each
-        if name:
-            _change_tag(context, installed, handles, name, items or query, families=families, remove=remove)
-        else:
+        if not name:
             _show_tags(context, handles)
-
-
-def _change_tag(
-    context: CommandContext,
-    installed: Installation,
-    handles: Sequence[JobHandle],
-    tag: str,
-    wanted: str | list[str],
-    *,
-    families: bool,
-    remove: bool,
-) -> None:
-    """Set or remove a tag on the items that a query finds, or on those with these ids, and print the numbers."""
-    from controller.browse.pages import item_called
-    from controller.search.named import tag_found, tag_items
-    from controller.search.opened import opened_index
-
-    if isinstance(wanted, str):
-        opened = partial(opened_index, settings=installed.settings)
-        made = tag_found(handles, opened, tag, wanted, families=families, remove=remove)
-    else:
-        chosen = [item_called(handles, one) for one in wanted]
-        made = tag_items(handles, tag, chosen, families=families, remove=remove)
-    if context.document(made):
-        return
-    done = "removed from" if remove else "added to"
-    print(f"{made.found:,} items found, tag {made.tag} {done} {made.changed:,} of them")
-    for unaware in made.unaware:
-        print(f"job {unaware} uses this tag and selected its items before this change: cancel it and create it again")
+            return
+        if items:
+            chosen = [item_called(handles, one) for one in items]
+            made = tag_items(handles, name, chosen, families=families, remove=remove)
+        else:
+            opened = partial(opened_index, settings=installed.settings)
+            made = tag_found(handles, opened, name, query, families=families, remove=remove)
+        if context.document(made):
+            return
+        done = "removed from" if remove else "added to"
+        print(f"{made.found:,} items found, tag {made.tag} {done} {made.changed:,} of them")
+        for unaware in made.unaware:
+            print(
+                f"job {unaware} uses this tag and selected its items before this change: cancel it and create it again"
+            )
 
 
 def _show_tags(context: CommandContext, handles: Sequence[JobHandle]) -> None:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cli import options as opt
 from cli.context import CommandContext, shared
-from cli.output import print_lines, table
+from cli.output import column_table, print_lines
 from cli.tree import Commands
 from controller.jobs.orders import Metavar
 from core import texts
@@ -150,20 +150,21 @@ def _day(context: CommandContext, order: SimulationOrder) -> None:
 
 def show(console: Console, answer: Answer, *, brief: bool) -> None:
     """Print the first line, tables, facts and the lines below them."""
+    from experiments.workloads.discovery.sections.r1 import COLUMNS
     from simulate import report
-    from simulate.answer import lines, point_rows
+    from simulate.answer import lines
 
     print_lines(console, answer.verdict)
     if answer.facts is None:
         console.print()
-        console.print(table(report.POINTS, point_rows(answer), right=tuple(range(7))))
+        console.print(column_table(report.POINTS, answer.document.rows.values()))
     else:
         for title, rows in report.r1_tables(answer.rows):
             console.print(f"\n{title}")
-            console.print(table(report.TABLE, rows, right=tuple(range(1, 8))))
+            console.print(column_table(COLUMNS, rows))
     if brief:
         return
     if answer.facts is not None:
         console.print("\nFacts of report R1")
-        console.print(table(report.FACTS, report.fact_rows(answer.facts)))
+        console.print(column_table(report.FACTS, answer.facts))
     print_lines(console, "", *lines(answer))

@@ -369,14 +369,9 @@ def rounded_up(value: float) -> float:
 _SEED = 1
 
 
-def corpus_of(sizing: Sizing, storage: Path) -> Path:
-    """Return the path of the corpus."""
-    return storage / "corpora" / f"{PROFILE}-{sizing.scale:g}-seed-{_SEED}"
-
-
 def commands(sizing: Sizing, settings: Settings) -> list[str]:
     """Return the commands to type; RESULT is what the experiment's last line names."""
-    corpus = shlex.quote(str(corpus_of(sizing, settings.storage)))
+    corpus = shlex.quote(str(settings.storage / "corpora" / f"{PROFILE}-{sizing.scale:g}-seed-{_SEED}"))
     cached = sizing.wish.filer_cache  # as EDBENCH_FILER_CACHE takes it, exactly
     cache = f"{cached}B" if cached % 1000 else f"{cached / 1e9:.6f}".rstrip("0").rstrip(".") + "GB"
     workers = ",".join(map(str, sizing.workers))

@@ -53,15 +53,6 @@ class Summary:
     entries: tuple[Entry, ...]
 
 
-def write_summary(summary: Summary, directory: Path) -> None:
-    """Write `summary.json`. Raises RunFailed."""
-    try:
-        text = json.dumps(msgspec.to_builtins(summary), indent=1, ensure_ascii=False)
-        (directory / FILE).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise RunFailed(f"{directory}: {error.strerror}") from error
-
-
 def read_summary(directory: Path) -> Summary:
     """Read `summary.json`. Raises UsageError."""
     try:
@@ -248,12 +239,13 @@ def finish(summary: Summary, directory: Path) -> Path:
     """Write the page over the packages in the directory, and the manifest over all files; return the page's path.
 
     Raises RunFailed, UsageError."""
-    write_summary(summary, directory)
     page = directory / REPORT
     try:
+        text = json.dumps(msgspec.to_builtins(summary), indent=1, ensure_ascii=False)
+        (directory / FILE).write_text(text + "\n", encoding="utf-8")
         page.write_text(summary_html(summary, results_of(directory, summary)), encoding="utf-8")
     except OSError as error:
-        raise RunFailed(f"{page} cannot be written: {error.strerror}") from error
+        raise RunFailed(f"{directory}: the summary cannot be written: {error.strerror}") from error
     seal(directory)
     return page
 

@@ -32,6 +32,7 @@ from core.document import Document
 from dataset_gen.truth import check as corpus_check
 from experiments.package import check as result_check
 from experiments.result.codec import json_schema
+from experiments.result.documents import Comparison
 from experiments.sizing import SizingDocument
 from production.verify import ProductionVerification
 from readers.records import Kind, TextState
@@ -278,24 +279,6 @@ class AllTests(Document):
     tests: list[dict[str, Any]]
 
 
-class ComparedResult(Document):
-    """One of the results."""
-
-    run_id: str
-    verdict: str
-
-
-class Compared(Document):
-    """Results compared: the load of each point, and in `cells` the figures of each result there."""
-
-    results: list[ComparedResult]
-    differences: list[str]
-    disclosed: list[str]
-    unchecked: list[str]
-    overall_response: tuple[dict[str, Any] | None, ...] = ()
-    points: list[dict[str, Any]]
-
-
 def _schema(of: Any, description: str) -> dict[str, Any]:
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema", "description": description}
     return TypeAdapter(of).json_schema(mode="serialization") | dialect
@@ -320,7 +303,7 @@ DOCUMENTS: dict[str, Callable[[], dict[str, Any]]] = {
         list[TestLine] | TestDescription | list[TestRoom],
         "What `edbench bench storage -o json` prints without NAME, and with --describe.",
     ),
-    "compare": lambda: _schema(Compared, "What `edbench result compare -o json` prints."),
+    "compare": lambda: _schema(Comparison, "What `edbench result compare -o json` prints."),
     "result": json_schema,
     "discover": lambda: _schema(JobFigures | GroupFigures, "What `edbench discover -o json` writes."),
     "job": lambda: _schema(JobDocument | GroupDocument, "What `edbench job show -o json` prints."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +14,7 @@ import numpy as np
 from core.errors import UsageError, read_problem
 from simulate import report
 from simulate.demands import KINDS, Calibration, Demands, of_result, shipped
-from simulate.documents import (
-    FactDocument,
-    GainDocument,
-    LimitDocument,
-    RowDocument,
-    SeriesDocument,
-    SimulationDocument,
-)
+from simulate.documents import GainDocument, RowDocument, SimulationDocument
 from simulate.engine import Trace
 from simulate.facts import Fact, Row, evaluate
 from simulate.plan import Plan, contents_of_plain, plan_of
@@ -51,10 +45,7 @@ class Wish:
 class Answer:
     """The result of a simulation."""
 
-    site: Site
     rows: Mapping[str, Row]
-    cases: Mapping[str, Case]
-    traces: Mapping[str, Trace]
     facts: Sequence[Fact] | None
     document: SimulationDocument
 
@@ -75,21 +66,22 @@ def simulate(wish: Wish, say: Say) -> Answer:
     say("planning the data set")
     plan = plan_of(site.profile, wish.scale, wish.seed, contents_of_plain(calibration.contents))
     demands = calibration.demands if wish.result is None else _calibrated(calibration, wish.result, plan)
-    rows, traces = {}, {}
+    rows, shown = {}, {}
     for name, case in cases.items():
         say(f"simulating {case.workers} workers on {case.databases} databases")
-        rows[name], traces[name] = run_case(site, case, plan, demands, chunk=wish.chunk)
+        rows[name], trace = run_case(site, case, plan, demands, chunk=wish.chunk)
+        shown[name] = _row(site, case, rows[name], trace)
     found = evaluate(rows) if site.report == "r1" and list(cases) == list(R1_ROWS) and wish.scale == 1.0 else None
     gains = _gains(wish, next(iter(cases.items())), plan, demands, rows, say) if wish.gains and found is None else []
     document = SimulationDocument(
         schema="edbench-simulation/1",
         verdict=report.first_line(site.name, found), site=site.name, profile=site.profile, scale=wish.scale, seed=wish.seed,
         items=plan.items, items_a_chunk=round(wish.chunk or chunk_for(plan.items), 3), calibration=demands.source,
-        rows={name: _row(site, cases[name], row, traces[name]) for name, row in rows.items()},
-        facts=[_fact(fact) for fact in found or ()],
+        rows=shown,
+        facts=found or [],
         gains=gains,
     )  # fmt: skip
-    return Answer(site=site, rows=rows, cases=cases, traces=traces, facts=found, document=document)
+    return Answer(rows=rows, facts=found, document=document)
 
 
 def _cases(wish: Wish) -> dict[str, Case]:
@@ -143,33 +135,12 @@ def _gains(
 
 def _row(site: Site, case: Case, row: Row, trace: Trace) -> RowDocument:
     return RowDocument(
-        workers=case.workers, databases=case.databases, elapsed_s=row.elapsed_s, discovery_end_s=row.discovery_end_s,
-        gb_before=row.gb_before, gb_after=row.gb_after, gb_per_hour=round(row.gb_after / row.elapsed_s * 3600, 3),
-        limits=[
-            LimitDocument(stage=one.stage, begin_s=one.begin_s, end_s=one.end_s, busiest=one.busiest, utilisation=one.utilisation)
-            for one in limits(site, trace)
-        ],
-        series=SeriesDocument(**{name: list(values) for name, values in row.series.items()}),
-    )  # fmt: skip
-
-
-def _fact(fact: Fact) -> FactDocument:
-    return FactDocument(
-        id=fact.id, use="fit" if fact.use == "fit" else "predict", required=fact.required, stated=fact.stated,
-        value=fact.value, held=fact.held,
-    )  # fmt: skip
-
-
-def point_rows(answer: Answer) -> list[tuple[str, ...]]:
-    """The table of points."""
-    out: list[tuple[str, ...]] = []
-    for row in answer.document.rows.values():
-        limit = "; ".join(f"{one.stage}: {one.busiest} {one.utilisation:.0%}" for one in row.limits)
-        out.append((
-            f"{row.databases}", f"{row.workers}", report.clock(row.elapsed_s), report.clock(row.discovery_end_s), f"{row.gb_after:,.0f}",
-            f"{row.gb_per_hour:,.1f}", f"{max(row.series.filer_ops):,.0f}", limit,
-        ))  # fmt: skip
-    return out
+        workers=case.workers,
+        databases=case.databases,
+        gb_per_hour=round(row.gb_after / row.elapsed_s * 3600, 3),
+        limits=limits(site, trace),
+        **dataclasses.asdict(row),
+    )
 
 
 def lines(answer: Answer) -> list[str]:
@@ -187,7 +158,7 @@ def lines(answer: Answer) -> list[str]:
 def write_report(answer: Answer, directory: Path) -> Path:
     """Write report, figures, series and `simulation.json` to a directory. Raises RunFailed."""
     doubt = "NOT REPRODUCED" in answer.verdict
-    page = report.sections(answer.rows, point_rows(answer), answer.facts, lines(answer))
+    page = report.sections(answer.rows, list(answer.document.rows.values()), answer.facts, lines(answer))
     path = report.write(directory, answer.verdict, doubt, page)
     (directory / "simulation.json").write_text(json.dumps(answer.document.to_json(), indent=1) + "\n", encoding="utf-8")
     return path

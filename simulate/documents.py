@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from core.document import Document
+from simulate.facts import Fact
+from simulate.simulation import Limit
 
 
 class SeriesDocument(Document):
@@ -21,16 +23,6 @@ class SeriesDocument(Document):
     queued: list[float]  # commands waiting at each disk
 
 
-class LimitDocument(Document):
-    """The busiest resource of a stage."""
-
-    stage: str
-    begin_s: float
-    end_s: float
-    busiest: str
-    utilisation: float
-
-
 class RowDocument(Document):
     """One row: a number of workers and databases."""
 
@@ -41,19 +33,8 @@ class RowDocument(Document):
     gb_before: float
     gb_after: float
     gb_per_hour: float
-    limits: list[LimitDocument]
+    limits: list[Limit]
     series: SeriesDocument
-
-
-class FactDocument(Document):
-    """One fact of report R1."""
-
-    id: str
-    use: Literal["fit", "predict"]
-    required: bool
-    stated: str
-    value: float | list[float] | str | None
-    held: bool
 
 
 class GainDocument(Document):
@@ -86,6 +67,6 @@ class SimulationDocument(Document):
     items_a_chunk: float
     calibration: str
     rows: dict[str, RowDocument]
-    facts: list[FactDocument]
+    facts: list[Fact]
     gains: list[GainDocument]
     days: list[DayDocument] = Field(default_factory=list)

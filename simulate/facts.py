@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from core.document import Document
 
 FILE = Path(__file__).parent / "r1-facts.json"
 _MINUTE = 60.0
@@ -28,16 +30,14 @@ class Row:
     series: Mapping[str, Sequence[float]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """One fact of the report with its simulated value."""
+class Fact(Document):
+    """One fact of report R1 with its simulated value."""
 
     id: str
-    what: str
-    use: str
+    use: Literal["fit", "predict"]
     required: bool
     stated: str
-    value: Value
+    value: float | list[float] | str | None
     held: bool
 
 
@@ -98,10 +98,10 @@ def _units(row: Row, minutes: Sequence[int]) -> list[float] | None:
     return [round(_mean(row, "fsa", minutes), 3), round(_mean(row, "fsb", minutes), 3)] if minutes else None
 
 
-def _at_26k(row: Row) -> list[float] | None:
-    begin = len(_plateau_minutes(row))
+def _at_26k(row: Row) -> list[int]:
+    """The minutes after the plateau at about 26,000 filer ops a second."""
     ops = row.series["filer_ops"]
-    return _units(row, [n for n in range(begin, len(ops)) if 24_000 <= ops[n] <= 28_000])
+    return [n for n in range(len(_plateau_minutes(row)), len(ops)) if 24_000 <= ops[n] <= 28_000]
 
 
 def _units_end(row: Row) -> float:
@@ -154,7 +154,7 @@ _VALUES: dict[str, Callable[[Mapping[str, Row]], Value]] = {
     "late-B": lambda r: between(r["B"], "filer_ops", 0.75, 0.95),
     "end-B": lambda r: between(r["B"], "filer_ops", 0.98, 1.0) / peak(r["B"].series["filer_ops"]),
     "units-39k": lambda r: _units(r["B"], _plateau_minutes(r["B"])),
-    "units-26k": lambda r: _at_26k(r["B"]),
+    "units-26k": lambda r: _units(r["B"], _at_26k(r["B"])),
     "units-end": lambda r: "yes" if _units_end(r["B"]) > 1.0 else "no",
     "sql-peak-B": lambda r: peak(r["B"].series["database_io"]),
     "sql-after-B": lambda r: _sql_after(r["B"]),
@@ -205,8 +205,7 @@ def _falls_early(rows: Mapping[str, Row]) -> str:
 
 def _passes_quickly(rows: Mapping[str, Row]) -> str:
     row = rows["B"]
-    begin, ops = len(_plateau_minutes(row)), row.series["filer_ops"]
-    minutes = [n for n in range(begin, len(ops)) if 24_000 <= ops[n] <= 28_000]
+    begin, ops, minutes = len(_plateau_minutes(row)), row.series["filer_ops"], _at_26k(row)
     falls = next((n for n in range(begin, len(ops)) if ops[n] < 24_000), len(ops)) - begin
     return (
         f"{len(minutes)} minute(s) between 24,000 and 28,000 (minutes {', '.join(map(str, minutes[:8])) or 'none'}), as ops fall below 24,000 within "
@@ -245,7 +244,7 @@ def evaluate(rows: Mapping[str, Row]) -> list[Fact]:
         within = fact.get("within")
         out.append(
             Fact(
-                id=fact["id"], what=fact["what"], use=fact["use"], required=fact.get("required", False),
+                id=fact["id"], use=fact["use"], required=fact.get("required", False),
                 stated=f"{stated}" + (f" within {within}" if within else ""), value=value, held=_held(value, stated, within),
             )
         )  # fmt: skip

@@ -3,56 +3,76 @@ phase."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core.errors import RunFailed
-from experiments.report import FIGURES, FILE, plots
-from experiments.report.page import SERIES
-from experiments.report.parts import Html, Plot, Section, Series, Tabled, join, note, paragraph, tag
+from experiments.report import plots, words
+from experiments.report.page import section_html, write_page
+from experiments.report.parts import Column, Part, Plot, Section, Series, note, tabled, tag
 from experiments.report.style import document
-from experiments.workloads.discovery.sections.r1 import SCALE_OUT, SCALE_UP, ReferenceRun
+from experiments.result.statistics import estimate
+from experiments.workloads.discovery.sections.r1 import (
+    COLUMNS,
+    SCALE_OUT,
+    SCALE_UP,
+    R1Row,
+    ReferenceRun,
+    reference_rows,
+)
+from simulate.documents import RowDocument
 from simulate.facts import Fact, Row, reason
 
 _MINUTE = 60.0
 _STAGES = ((0.02, "start"), (0.5, "middle"), (0.9, "end"))  # shares of the run
-TABLE = ("from", "databases", "workers", "elapsed", "GB before", "GB after", "discovered GB/hour", "over the first row")
-FACTS = ("fact", "use", "R1", "simulated", "held")
-POINTS = ("databases", "workers", "elapsed", "discovery ends", "GB after", "GB/hour", "filer op/s, peak", "limited by")
-STAGES = ("row", "stage", "filer op/s", "FSA", "FSB", "disk ms", "queued a disk")
 
 
-def r1_tables(rows: Mapping[str, Row]) -> list[tuple[str, list[tuple[str, ...]]]]:
+def r1_tables(rows: Mapping[str, Row]) -> list[tuple[str, list[R1Row]]]:
     """Report R1's two tables: title and rows of each, R1's first and ours after them."""
     return [("Scale-up", _compared(SCALE_UP, rows, "AB")), ("Scale-out", _compared(SCALE_OUT, rows, "BC"))]
 
 
-def _compared(reference: Sequence[ReferenceRun], rows: Mapping[str, Row], names: str) -> list[tuple[str, ...]]:
-    out: list[tuple[str, ...]] = []
-    base = reference[0].after_gb / reference[0].elapsed_s
-    for run in reference:
-        gain = run.after_gb / run.elapsed_s / base
-        out.append(("R1", f"{run.databases}", f"{run.workers}", clock(run.elapsed_s), f"{run.before_gb}", f"{run.after_gb}", f"{run.gb_per_hour}", f"{gain:.2f} x"))  # fmt: skip
-    first = rows[names[0]]
+def _compared(reference: Sequence[ReferenceRun], rows: Mapping[str, Row], names: str) -> list[R1Row]:
+    out = reference_rows(reference)
+    first = rows[names[0]].gb_after / rows[names[0]].elapsed_s
     for name, run in zip(names, reference, strict=True):
         row = rows[name]
-        rate = row.gb_after / row.elapsed_s * 3600
-        gain = rate / (first.gb_after / first.elapsed_s * 3600)
-        out.append(("simulated", f"{run.databases}", f"{run.workers}", clock(row.elapsed_s), f"{row.gb_before:.0f}", f"{row.gb_after:.0f}", f"{rate:.1f}", f"{gain:.2f} x"))  # fmt: skip
+        rate = row.gb_after / row.elapsed_s
+        sizes = round(row.gb_before), round(row.gb_after)
+        elapsed = estimate([row.elapsed_s])
+        out.append(
+            R1Row("simulated", run.databases, run.workers, elapsed, *sizes, estimate([rate * 3600]), rate / first)
+        )
     return out
 
 
-def clock(seconds: float) -> str:
-    """A duration such as `4:45:36`."""
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
-
-
-def fact_rows(found: Sequence[Fact]) -> list[tuple[str, ...]]:
-    """Each fact, held or not."""
-    return [(fact.id, fact.use, fact.stated, shown(fact), "yes" if fact.held else "NO") for fact in found]
+POINTS: tuple[Column[RowDocument], ...] = (
+    Column("databases", "databases", lambda row: row.databases),
+    Column("workers", "workers", lambda row: row.workers),
+    Column("elapsed_s", "elapsed", lambda row: row.elapsed_s, words.seconds),
+    Column("discovery_end_s", "discovery ends", lambda row: row.discovery_end_s, words.seconds),
+    Column("gb_after", "GB after", lambda row: row.gb_after, words.count),
+    Column("gb_per_hour", "GB/hour", lambda row: row.gb_per_hour, words.figure),
+    Column("filer_ops_peak", "filer op/s, peak", lambda row: max(row.series.filer_ops), words.count),
+    Column("limited_by", "limited by",
+           lambda row: "; ".join(f"{one.stage}: {one.busiest} {one.utilisation:.0%}" for one in row.limits), text=True),
+)  # fmt: skip
+FACTS: tuple[Column[Fact], ...] = (
+    Column("fact", "fact", lambda fact: fact.id, text=True),
+    Column("use", "use", lambda fact: fact.use, text=True),
+    Column("r1", "R1", lambda fact: fact.stated, text=True),
+    Column("simulated", "simulated", lambda fact: shown(fact), text=True),
+    Column("held", "held", lambda fact: "yes" if fact.held else "NO", text=True),
+)
+_Stage = tuple[str, str, Mapping[str, float]]  # the row, the stage, and the values of its series there
+_STAGE_COLUMNS: tuple[Column[_Stage], ...] = (
+    Column("row", "row", lambda row: row[0], text=True),
+    Column("stage", "stage", lambda row: row[1], text=True),
+    Column("filer_ops", "filer op/s", lambda row: row[2]["filer_ops"], words.count),
+    Column("fsa", "FSA", lambda row: row[2]["fsa"], words.percent),
+    Column("fsb", "FSB", lambda row: row[2]["fsb"], words.percent),
+    Column("disk_ms", "disk ms", lambda row: row[2]["read_ms"], words.figure),
+    Column("queued", "queued a disk", lambda row: row[2]["queued"], words.figure),
+)
 
 
 def shown(fact: Fact) -> str:
@@ -86,25 +106,15 @@ def first_line(name: str, found: Sequence[Fact] | None) -> str:
 
 
 def sections(
-    rows: Mapping[str, Row], points: Sequence[tuple[str, ...]], found: Sequence[Fact] | None, lines: Sequence[str]
+    rows: Mapping[str, Row], points: Sequence[RowDocument], found: Sequence[Fact] | None, lines: Sequence[str]
 ) -> list[Section]:
     """The page: tables, facts, figures."""
-    out = [
-        Section(
-            anchor="points", title="Points", parts=(_tabled("points", POINTS, points), *(note(line) for line in lines))
-        )
-    ]
+    out = [_section("points", "Points", tabled("points", POINTS, points), *map(note, lines))]
     if found is not None:
         for title, table in r1_tables(rows):
             anchor = title.lower()
-            out.append(
-                Section(
-                    anchor=anchor, title=f"{title}, report R1 and simulated", parts=(_tabled(anchor, TABLE, table),)
-                )
-            )
-        out.append(
-            Section(anchor="facts", title="Facts of report R1", parts=(_tabled("facts", FACTS, fact_rows(found)),))
-        )
+            out.append(_section(anchor, f"{title}, report R1 and simulated", tabled(anchor, COLUMNS, table)))
+        out.append(_section("facts", "Facts of report R1", tabled("facts", FACTS, found)))
     figures = (
         ("figure-1-filer-ops", "Figure 1: filer operations a second", {"filer_ops": "filer op/s"}, _of(rows, "AB")),
         ("figure-2-database", "Figure 2: I/O operations of the database servers", {"database_io": "I/O op/s"}, _of(rows, "AB")),
@@ -113,37 +123,29 @@ def sections(
         ("disks", "Latency and queue of the disks", {"read_ms": "read, ms", "write_ms": "write, ms", "queued": "queued a disk"}, _of(rows, "B")),
     )  # fmt: skip
     with plots.drawing():
-        for name, title, series, some in figures:
-            out.append(Section(anchor=name, title=title, parts=(_figure(name, title, series, some),)))
-    out.append(
-        Section(
-            anchor="stages",
-            title="Figure 4: the filer at three stages",
-            parts=(_tabled("stages", STAGES, stage_rows(rows)),),
-        )
-    )
-    return out
+        out += [_section(name, title, _figure(name, title, series, some)) for name, title, series, some in figures]
+    return [
+        *out,
+        _section("stages", "Figure 4: the filer at three stages", tabled("stages", _STAGE_COLUMNS, stage_rows(rows))),
+    ]
+
+
+def _section(anchor: str, title: str, *parts: Part) -> Section:
+    return Section(anchor=anchor, title=title, parts=parts)
 
 
 def _of(rows: Mapping[str, Row], names: str) -> Mapping[str, Row]:
     return {name: rows[name] for name in names if name in rows} or rows
 
 
-def stage_rows(rows: Mapping[str, Row]) -> list[tuple[str, ...]]:
+def stage_rows(rows: Mapping[str, Row]) -> list[_Stage]:
     """Filer ops, units and disks of each row at three stages."""
-    out: list[tuple[str, ...]] = []
+    out: list[_Stage] = []
     for name, row in rows.items():
         for share, stage in _STAGES:
             at = min(len(row.series["fsa"]) - 1, int(share * row.elapsed_s / _MINUTE))
-            value = {key: series[at] for key, series in row.series.items()}
-            out.append((name, stage, f"{value['filer_ops']:,.0f}", f"{value['fsa']:.0%}", f"{value['fsb']:.0%}", f"{value['read_ms']:.1f}", f"{value['queued']:.2f}"))  # fmt: skip
+            out.append((name, stage, {key: series[at] for key, series in row.series.items()}))
     return out
-
-
-def _tabled(name: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Tabled:
-    body = (tag("tr", *(tag("td", cell) for cell in row)) for row in rows)
-    table = tag("table", tag("thead", tag("tr", *(tag("th", cell) for cell in header))), tag("tbody", *body))
-    return Tabled(table=table, series=Series(name=name, header=header, rows=tuple(rows)))
 
 
 def _figure(name: str, title: str, series: Mapping[str, str], rows: Mapping[str, Row]) -> Plot:
@@ -172,41 +174,10 @@ def _figure(name: str, title: str, series: Mapping[str, str], rows: Mapping[str,
 
 def write(directory: Path, verdict: str, doubt: bool, page: Sequence[Section]) -> Path:
     """Write report, figures and series. Raises RunFailed."""
-    parts = [part for section in page for part in section.parts]
-    try:
-        for folder in (FIGURES, SERIES):
-            (directory / folder).mkdir(parents=True, exist_ok=True)
-        for part in parts:
-            if isinstance(part, Plot | Tabled):
-                (directory / SERIES / f"{part.series.name}.csv").write_text(
-                    _csv(part.series), encoding="utf-8", newline=""
-                )
-            if isinstance(part, Plot):
-                plots.write_png(part.figure, directory / FIGURES / f"{part.name}.png")
-        (directory / FILE).write_text(_html(verdict, doubt, page), encoding="utf-8")
-    except OSError as error:
-        raise RunFailed(f"cannot write the report to {directory}: {error.strerror}") from error
-    return directory / FILE
-
-
-def _csv(series: Series) -> str:
-    out = io.StringIO()
-    csv.writer(out).writerows([series.header, *series.rows])
-    return out.getvalue()
-
-
-def _html(verdict: str, doubt: bool, page: Sequence[Section]) -> str:
-    return document(
+    text = document(
         f"edbench simulate: {verdict}",
         tag("p", verdict, class_="verdict doubt" if doubt else "verdict", role="note"),
         tag("h1", "edbench simulate"),
-        *(tag("section", tag("h2", one.title), *map(_part, one.parts), id=one.anchor) for one in page),
+        *map(section_html, page),
     )
-
-
-def _part(part: object) -> Html:
-    if isinstance(part, Plot):
-        return tag("figure", plots.figure_svg(part.figure, part.name, part.sentence), tag("figcaption", part.sentence))
-    if isinstance(part, Tabled):
-        return join([part.table])
-    return part if isinstance(part, Html) else paragraph(part)
+    return write_page(text, page, directory)

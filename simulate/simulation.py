@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from core.document import Document
 from core.records import Phase
 from simulate.demands import Demands
 from simulate.engine import Engine, Trace
@@ -61,8 +62,7 @@ def _jobs(plan: Plan, demands: Demands, site: Site, case: Case, most_tasks: int)
     return [replace(job, database=n) for n, part in enumerate(parts) for job in made[part]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class Limit(Document):
     """The busiest resource in a stage of a run."""
 
     stage: str

@@ -100,7 +100,7 @@ class Guard:
         # web sockets are not answered
 
     def _refusal(self, request: Request) -> Response | None:
-        if not _well_addressed(request):
+        if _netloc(f"//{request.headers.get('host', '')}") is None:  # later code relies on it
             return errors.answer(request, 400, "the Host header cannot be read")
         path = request.scope["path"]
         if path == LOGIN or path.startswith(_OPEN[1]):
@@ -128,11 +128,6 @@ def throttled(request: Request, error: Throttled) -> Response:
     out = errors.answer(request, 429, str(error))
     out.headers["Retry-After"] = str(error.seconds)
     return out
-
-
-def _well_addressed(request: Request) -> bool:
-    """Whether the Host header can be parsed, which later code relies on."""
-    return _netloc(f"//{request.headers.get('host', '')}") is not None
 
 
 def _netloc(url: str) -> str | None:

@@ -143,13 +143,21 @@ def production_lines(made: ProductionFigures) -> list[tuple[str, str]]:
 def production_warnings(made: ProductionFigures) -> list[tuple[str, str]]:
     """Return the lines that a user must read before handing out the production."""
     known = (
-        ("left out", made.left_out, f"{made.left_out:,} duplicates without pages, whose original is withheld"),
+        (
+            "left out",
+            made.left_out,
+            f"{made.left_out:,} duplicates without pages, whose original is withheld; `edbench produce images` makes pages of them",
+        ),
         (
             "tags",
             made.tag_changes,
             f"changed {made.tag_changes:,} times since the items were chosen; the production ignores these changes",
         ),
-        ("equal", made.equal, f"{made.equal:,} produced items are duplicates of an item with such a tag"),
+        (
+            "equal",
+            made.equal,
+            f"{made.equal:,} produced items are duplicates of an item with such a tag: tag them too, or use --originals",
+        ),
     )
     return [(name, line) for name, there, line in known if there]
 

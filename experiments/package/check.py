@@ -68,13 +68,14 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
     trusted, made_by = list(TRUSTED), None
     try:
         result = recomputed(directory)
-        made_by = _other_version(result)
+        made_by = (result.conditions.get("configuration") or {}).get("edbench")
         trusted += about_of(result.workload).trusted
         differences += [*_against_result(directory, result), *_against_files(directory, result)]
     except (UsageError, RunFailed) as error:
         differences.append(str(error))
     except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
         differences.append(f"{RAW}: the records give no result: {type(error).__name__} {error}")
+    made_by = None if made_by in (None, version("edbench")) else str(made_by)
     return Checked(differences=tuple(differences), trusted=tuple(trusted), signed=signed, made_by=made_by)
 
 
@@ -83,11 +84,6 @@ def recomputed(directory: Path) -> Result:
     leaves."""
     study = read_study(directory / RAW)
     return evaluated(study, Records(directory / RAW, about_of(study.workload)))
-
-
-def _other_version(result: Result) -> str | None:
-    made_by = (result.conditions.get("configuration") or {}).get("edbench")
-    return None if made_by in (None, version("edbench")) else str(made_by)
 
 
 def _against_result(directory: Path, result: Result) -> Iterator[str]:
@@ -127,13 +123,13 @@ def _short(value: Any) -> str:
 
 def _against_files(directory: Path, result: Result) -> Iterator[str]:
     """Recreate the report and its series and compare them with the files. Any other file is a difference."""
-    from experiments.report.page import build_sections, figure_name, plots, texts  # draws: matplotlib is slow to come
+    from experiments.report.page import build_sections, figure_name, page_html, plots, texts  # matplotlib is slow
 
     runs = sum(len(point.repeats) for point in result.points)
     own = {FILE, f"{RAW}/{STUDY}", *(f"{RAW}/{RUNS}/{number:03d}.json.gz" for number in range(runs))}
     sheet = sheet_in(directory)
     sections = build_sections(result, sheet)
-    made = texts(result, sections)
+    made = texts(page_html(result, sections), sections)
     own = own.union(made, map(figure_name, plots(sections)), [] if sheet is None else [SHEET])
     there = files_of(directory)
     yield from (f"{name}: missing" for name in sorted(own) if name not in there)

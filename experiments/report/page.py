@@ -29,17 +29,21 @@ def write_report(result: Result, directory: Path) -> Path:
     The page is self-contained. Existing files are replaced, and an existing disclosure sheet is included. Raises
     RunFailed when a file cannot be written, UsageError for an invalid sheet."""
     sections = build_sections(result, sheet_in(directory))
-    page = directory / FILE
+    return write_page(page_html(result, sections), sections, directory)
+
+
+def write_page(page: str, sections: Sequence[Section], directory: Path) -> Path:
+    """Write the page of these sections as `report.html`, with their figures and series. Raises RunFailed."""
     try:
         for folder in (FIGURES, SERIES):
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        for name, text in texts(result, sections).items():
+        for name, text in texts(page, sections).items():
             (directory / name).write_text(text, encoding="utf-8", newline="")
         for plot in plots(sections):
             write_png(plot.figure, directory / figure_name(plot))
     except OSError as error:
         raise RunFailed(f"cannot write the report to {directory}: {error.strerror}") from error
-    return page
+    return directory / FILE
 
 
 def build_sections(result: Result, sheet: Sheet | None = None) -> list[Section]:
@@ -51,10 +55,10 @@ def build_sections(result: Result, sheet: Sheet | None = None) -> list[Section]:
     return sections if sheet is None else [*sections, sheet_section(result, sheet)]
 
 
-def texts(result: Result, sections: Sequence[Section]) -> dict[str, str]:
+def texts(page: str, sections: Sequence[Section]) -> dict[str, str]:
     """Return the page and every series by file name; equal results give equal texts."""
     series = [part.series for section in sections for part in section.parts if isinstance(part, Plot | Tabled)]
-    return {FILE: page_html(result, sections)} | {f"{SERIES}/{one.name}.csv": _csv(one) for one in series}
+    return {FILE: page} | {f"{SERIES}/{one.name}.csv": _csv(one) for one in series}
 
 
 def plots(sections: Sequence[Section]) -> list[Plot]:
@@ -91,11 +95,13 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
         _noted("Warnings", words.gathered(result.warnings)),
         _noted("Bounds (--fail-if)", [outcome.line for outcome in result.bounds]),
         tag("nav", join(Html(f"{link} ") for link in links), aria_label="sections"),
-        *(
-            tag("section", tag("h2", section.title), *(_part(part) for part in section.parts), id=section.anchor)
-            for section in sections
-        ),
+        *map(section_html, sections),
     )
+
+
+def section_html(section: Section) -> Html:
+    """Return the markup of a section."""
+    return tag("section", tag("h2", section.title), *map(_part, section.parts), id=section.anchor)
 
 
 def _facts(result: Result) -> str:

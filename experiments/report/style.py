@@ -124,21 +124,17 @@ th,td{padding:.15rem .35rem}
 """
 
 
-def style_sheet() -> str:
-    """Return CSS for the page's `<style>`; it contains neither `<` nor `&`."""
-    return (
+def document(title: str, *body: Html) -> str:
+    """Return a self-contained page, well-formed as XML and as HTML: the style sheet has neither `<` nor `&`."""
+    sheet = (
         f":root{{color-scheme:light dark;{variables(dark=False)}}}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(dark=True)}}}}}{_RULES}"
     )
-
-
-def document(title: str, *body: Html) -> str:
-    """Return a self-contained page, well-formed as XML and as HTML."""
     head = tag(
         "head",
         Html('<meta charset="utf-8"/>'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1"/>'),
         tag("title", title),
-        tag("style", Html(style_sheet())),
+        tag("style", Html(sheet)),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, tag('body', *body), lang='en')}\n"

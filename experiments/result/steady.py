@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from experiments.result.schema import Run, Steady
 
@@ -101,11 +101,6 @@ def _line(rates: Sequence[float]) -> tuple[float, float]:
     around = sum((place - statistics.fmean(places)) ** 2 for place in places)
     steps = len(rates) - 1
     return slope * steps, _T * math.sqrt(rest / (len(rates) - 2) / around) * steps
-
-
-def too_short(runs: Iterable[Run], least_s: float) -> bool:
-    """Return whether a run of a point is under the least length."""
-    return any(run.elapsed_s < least_s for run in runs)
 
 
 def unsteady(runs: Sequence[Run]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from core.records import FsyncPolicy
 from experiments.report.words import count, microseconds
 from experiments.result.schema import At, Knee, Level, Levels, Point, Ratio, Run, Tuning
 from experiments.result.statistics import LEAST_REPEATS, Judged, estimate, interval_text, judged, ratio_of
-from experiments.result.steady import MIN_SECONDS, too_short, unsteady
+from experiments.result.steady import MIN_SECONDS, unsteady
 from experiments.workload import About
 
 TOLERANCE = 0.05  # share of the offered load that may be missing from the achieved one; our choice
@@ -112,7 +112,7 @@ def points_of(about: About, runs: Mapping[At, Sequence[Run]], least_s: float | N
     out = []
     for at, repeats in runs.items():
         limits = limits_of(about, repeats)
-        short = least_s is not None and too_short(repeats, least_s)
+        short = least_s is not None and any(run.elapsed_s < least_s for run in repeats)
         known = ((figure, figure.values(repeats)) for figure in about.figures)
         out.append(
             about.point(

@@ -15,8 +15,8 @@ from core.errors import UsageError
 from experiments.package.check import unsealed
 from experiments.report import FILE as REPORT
 from experiments.result.compare import compare as side_by_side
+from experiments.result.documents import Comparison, Estimate, FigureName, comparison_document, figure_names
 from experiments.result.schema import Point, Result
-from experiments.workload import About
 from experiments.workloads import about
 from web.api.models.common import responses
 from web.api.needs import Context
@@ -43,24 +43,6 @@ class ResultList(Document):
 
     results: list[ResultRow]
     unreadable: dict[str, str]
-
-
-class Estimate(Document):
-    """The median of repeats with its interval."""
-
-    median: float
-    low: float | None
-    high: float | None
-    coverage: float | None = Field(description="Probability that the interval holds the true median.")
-    n: int
-
-
-class FigureName(Document):
-    """A figure that points of a workload have."""
-
-    name: str = Field(description="In `figures`; its unit is part of it.")
-    title: str
-    headline: bool = Field(description="Whether the verdict and comparisons contain it.")
 
 
 class PointRow(Document):
@@ -91,65 +73,6 @@ class ResultDetails(ResultRow):
     figures: list[FigureName] = Field(description="In the order in which they are shown.")
     points_measured: list[PointRow]
     files: list[FileRow]
-
-
-class ComparedResult(Document):
-    """One of the compared results."""
-
-    run_id: str
-    verdict: str
-
-
-class Ratio(Document):
-    """The ratio of a figure between two results."""
-
-    ratio: float
-    low: float
-    high: float
-    coverage: float = Field(description="Probability that the true ratio is between low and high.")
-    p: float = Field(description="Of this comparison alone; `against_first` is corrected for all comparisons.")
-
-
-class ComparedCell(Document):
-    """One result at one point."""
-
-    figures: dict[str, Estimate]
-    limited: bool
-    marks: list[str] = Field([], description="Labels of this point alone.")
-    against_first: dict[str, str] = Field(
-        description="Each headline figure compared with the first result; empty for the first result."
-    )
-    ratios: dict[str, Ratio | None] = Field(description="Ratios to the first result; null: too few repeats.")
-
-
-class Overall(Document):
-    """One result's overall response time, of kind load."""
-
-    response_us: Estimate
-    up_to: int = Field(description="Percent of its peak.")
-    peak: int = Field(description="Calls a second.")
-    against_first: str
-
-
-class ComparedPoint(Document):
-    """One point with a cell for each result; null where a result does not have the point."""
-
-    at: dict[str, int | str]
-    cells: list[ComparedCell | None]
-
-
-class Comparison(Document):
-    """A comparison; the first result is the reference."""
-
-    figures: list[FigureName]
-    results: list[ComparedResult]
-    differences: list[str] = Field(description="Why the results are not comparable; only with `force`.")
-    disclosed: list[str]
-    unchecked: list[str] = Field(
-        description="Results without a valid package manifest; `edbench result check` checks them fully."
-    )
-    overall: list[Overall | None] = Field([], description="Of kind load; null: the lowest level was not reached.")
-    points: list[ComparedPoint]
 
 
 Run = Annotated[str, Path(max_length=255, pattern=TEXT, description="Name of a result.")]
@@ -194,7 +117,7 @@ def one_result(context: Context, run: Run) -> ResultDetails:
         _row(run, result, REPORT in files)
         | {name: getattr(result, name) for name in ("axis", "warnings", "conditions")}
         | {
-            "figures": _figures(about(result.workload)),
+            "figures": figure_names(about(result.workload)),
             "points_measured": [_point(point) for point in result.points],
             "files": list(files.values()),
         }
@@ -218,20 +141,12 @@ def compare(
     directories = [run_directory(context.results_root, name) for name in run]
     doubts = [(number, unsealed(directory)) for number, directory in enumerate(directories, 1)]
     unchecked = [f"result {number}: {why}" for number, why in doubts if why is not None]
-    comparison = side_by_side([result_in(one) for one in directories], force=force, unchecked=unchecked)
-    alike = ("results", "differences", "disclosed", "unchecked", "overall")
-    own = {"figures": _figures(comparison.about), "points": comparison.rows}
-    return Comparison.model_validate(own | {name: getattr(comparison, name) for name in alike})
+    return comparison_document(side_by_side([result_in(one) for one in directories], force=force, unchecked=unchecked))
 
 
 def _row(run: str, result: Result, report: bool) -> dict[str, Any]:
     alike = {name: getattr(result, name) for name in ("workload", "kind", "created", "verdict", "labels")}
     return alike | {"run": run, "advice": advice_on(result.labels), "points": len(result.points), "report": report}
-
-
-def _figures(workload: About) -> list[FigureName]:
-    shown = (figure for figure in workload.figures if not figure.aside)
-    return [FigureName(name=figure.name, title=figure.column, headline=figure.headline) for figure in shown]
 
 
 def _point(point: Point) -> PointRow:

@@ -178,16 +178,13 @@ def shown(value: Any) -> str:
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
-def _templates_of_packages() -> list[Path]:
-    """Folders of templates that optional packages bring."""
-    roots = {module.partition(".")[0] for modules in extensions("edbench.web").values() for module in modules}
-    return [Path(str(import_module(root).__file__)).parent / "templates" for root in sorted(roots)]
-
-
 def environment() -> Environment:
-    """The Jinja environment: with autoescape, and undefined names are errors."""
+    """The Jinja environment: with autoescape, and undefined names are errors. Optional packages bring
+    templates too."""
+    roots = {module.partition(".")[0] for modules in extensions("edbench.web").values() for module in modules}
+    packages = [Path(str(import_module(root).__file__)).parent / "templates" for root in sorted(roots)]
     made = Environment(
-        loader=FileSystemLoader([TEMPLATES, *_templates_of_packages()]),
+        loader=FileSystemLoader([TEMPLATES, *packages]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -38,7 +38,7 @@ from experiments.workloads.discovery.observed import Observed, OnNull, read_tabl
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Sampler, clock_offset
 from experiments.workloads.discovery.setting import parse_setting
-from experiments.workloads.discovery.site import Deployment, Site, Target
+from experiments.workloads.discovery.site import Site, Target
 from sql.session import Database
 
 
@@ -61,48 +61,43 @@ class Load:
 def run_point(site: Site, turn: Turn, target: Target, load: Load) -> Iterator[tuple[Sequence[JobHandle], Observed]]:
     """Run the point and yield its jobs, whose databases are up inside the block, with its observations. Raises
     UsageError, SystemFault, RunFailed if it does not complete, Interrupted."""
-    with site.deploy(cast("PointSpec", turn.at), turn.name, target) as deployment:
-        yield _run(turn, deployment, target, load)
-
-
-def _run(turn: Turn, deployment: Deployment, target: Target, load: Load) -> tuple[Sequence[JobHandle], Observed]:
     spec, source = cast("PointSpec", turn.at), target.source
-    settings, databases = deployment.settings, deployment.databases
-    before = {database.name: clock_offset(database) for database in databases}
-    jobs = create(spec, settings, databases, source, load)
-    handles = jobs.each
-    drops: list[Drop] = []
+    with site.deploy(spec, turn.name, target) as deployment:
+        settings, databases = deployment.settings, deployment.databases
+        before = {database.name: clock_offset(database) for database in databases}
+        jobs = create(spec, settings, databases, source, load)
+        handles = jobs.each
+        drops: list[Drop] = []
 
-    def drop_now(when: str) -> None:
-        if load.cold:
-            drops.extend(deployment.drop([Path(os.fsdecode(source.path)), settings.storage], when))
+        def drop_now(when: str) -> None:
+            if load.cold:
+                drops.extend(deployment.drop([Path(os.fsdecode(source.path)), settings.storage], when))
 
-    drop_now("before")  # copies of the source, if any, are there by now, and no worker yet
-    at_index = partial(drop_now, "index") if load.cold else None
-    with watched_filer(settings) as filer, Sampler(handles, deployment, at_index=at_index) as seen:
-        outcomes = run_all_to_rest(handles, settings, deployment.leased, load.clock, load.show, load.say)
-        beside = filer.figures()
-    complete = all(outcome.calls_complete for outcome in outcomes)
-    refuse(outcomes, handles)
-    result = figures_of(jobs, settings, calls_complete=complete)
-    judge_counts(spec, result)
-    readings = [(filer.began + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
-    places = database_places(deployment.database_files, target.storage, emulated=target.settings.filer != "none")
-    return handles, Observed(
-        repeat=turn.repeat,
-        order=turn.order,
-        started_at=job_time(handles)[0] - before[databases[0].name],
-        processors=deployment.processors,
-        result=result.beside(beside).to_json(),
-        jobs=read_tables(handles),
-        samples=seen.samples,
-        containers=tuple(deployment.containers()),
-        filer=tuple(readings),
-        offsets=(before, {database.name: clock_offset(database) for database in databases}),
-        drops=tuple(drops),
-        databases=tuple(places),
-        hosts=deployment.hosts(handles),
-    )
+        drop_now("before")  # copies of the source, if any, are there by now, and no worker yet
+        at_index = partial(drop_now, "index") if load.cold else None
+        with watched_filer(settings) as filer, Sampler(handles, deployment, at_index=at_index) as seen:
+            outcomes = run_all_to_rest(handles, settings, deployment.leased, load.clock, load.show, load.say)
+            beside = filer.figures()
+        readings = [(filer.began + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
+        places = database_places(deployment.database_files, target.storage, emulated=target.settings.filer != "none")
+        yield (
+            handles,
+            Observed(
+                repeat=turn.repeat,
+                order=turn.order,
+                result=_figures(spec, jobs, settings, outcomes).beside(beside).to_json(),
+                started_at=job_time(handles)[0] - before[databases[0].name],
+                processors=deployment.processors,
+                jobs=read_tables(handles),
+                samples=seen.samples,
+                containers=tuple(deployment.containers()),
+                filer=tuple(readings),
+                offsets=(before, {database.name: clock_offset(database) for database in databases}),
+                drops=tuple(drops),
+                databases=tuple(places),
+                hosts=deployment.hosts(handles),
+            ),
+        )
 
 
 def create(
@@ -129,21 +124,19 @@ def options_of(spec: PointSpec, settings: Settings, load: Load) -> JobOptions:
     )
 
 
-def refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:
-    """Raise Interrupted or RunFailed unless every job has ended well."""
+def _figures(spec: PointSpec, jobs: Jobs, settings: Settings, outcomes: Sequence[Outcome]) -> Figures:
+    """Return the figures of the jobs. Raises Interrupted or RunFailed unless every job has ended well and its counts add
+    up."""
     if any(outcome.interrupted for outcome in outcomes):
         raise Interrupted("the experiment was stopped; its runs are removed and there is no result")
-    for outcome, handle in zip(outcomes, handles, strict=True):
+    for outcome, handle in zip(outcomes, jobs.each, strict=True):
         remark = judge(outcome, str(handle.id), 0)
         if remark is not None:
             raise RunFailed(f"the experiment ends without a result: {remark}")
-
-
-def judge_counts(spec: PointSpec, result: Figures) -> None:
-    """Raise RunFailed if counts do not add up: the run is then worthless."""
-    violations = len(result.violations)
-    if violations:
+    found = figures_of(jobs, settings, calls_complete=all(outcome.calls_complete for outcome in outcomes))
+    if violations := len(found.violations):
         raise RunFailed(f"{spec}: the counts of {violations} containers do not add up; the experiment has no result")
+    return found
 
 
 def run_on_null(
@@ -155,7 +148,8 @@ def run_on_null(
     settings: Settings,
     load: Load,
 ) -> tuple[OnNull, ...]:
-    """Run the null baseline and return the observations of each portion; `settings` and `load` are those of the run
+    """Run the null baseline and return the observations of each portion. The workers start once the first job exists,
+    as in every run, and stay until the last is over. `settings` and `load` are those of the run
     that it belongs to. Raises UsageError, SystemFault (StorageFault if a portion cannot be copied), RunFailed,
     Interrupted."""
     target = Target(
@@ -164,23 +158,10 @@ def run_on_null(
         source=null.stage(portions[0], whole=len(portions) == 1),
     )
     load = dataclasses.replace(load, cold=False, options=dataclasses.replace(load.options, null=True))
-    with site.deploy(spec, name, target) as deployment:
-        return _run_all(spec, null, portions, deployment, load)
-
-
-def _run_all(
-    spec: PointSpec,
-    null: NullStorage,
-    portions: Sequence[Portion],
-    deployment: Deployment,
-    load: Load,
-) -> tuple[OnNull, ...]:
-    """Run all portions. The workers start once the first job exists, as in every run, and stay until the last is
-    over."""
     done: list[OnNull] = []
-    settings = deployment.settings
     tended: Tended | None = None
-    with contextlib.ExitStack() as workers:
+    with site.deploy(spec, name, target) as deployment, contextlib.ExitStack() as workers:
+        settings = deployment.settings
         for portion in portions:
             source = null.stage(portion, whole=len(portions) == 1)
             jobs = create(spec, settings, deployment.databases, source, load)
@@ -188,10 +169,7 @@ def _run_all(
             up = contextlib.nullcontext(tended)
             with Sampler(jobs.each, deployment):
                 outcomes = run_all_to_rest(jobs.each, settings, up, load.clock, load.show, load.say)
-            refuse(outcomes, jobs.each)
-            complete = all(outcome.calls_complete for outcome in outcomes)
-            result = figures_of(jobs, settings, calls_complete=complete)
-            judge_counts(spec, result)
+            result = _figures(spec, jobs, settings, outcomes)
             held = null.held()
             done.append(OnNull(result=result.to_json(), jobs=read_tables(jobs.each, null=True), held_bytes=held))
             emptied(settings.storage)

@@ -196,9 +196,12 @@ class Discovery(Workload):
         changed."""
         settings, load = self._settings, self._load
         cache = filer_cache(self.storage, self._filer_cache)
+        content = content_of(self._corpus)
+        if content != self._content:
+            raise RunFailed("the corpus changed during the measurement: its content differs from before")
         return {
             "configuration": configuration(settings, load, self._filer, cluster=self._site.cluster),
-            "corpus": self._corpus.describe() | {"content": dataclasses.asdict(self._unchanged())},
+            "corpus": self._corpus.describe() | {"content": dataclasses.asdict(content)},
             "cache": {
                 "client_memory_bytes": self._memory_bytes,
                 "filer_cache_bytes": cache.declared,
@@ -218,9 +221,3 @@ class Discovery(Workload):
             "hosts": self._site.hosts,
             "fresh": self._site.fresh,
         }
-
-    def _unchanged(self) -> Content:
-        after = content_of(self._corpus)
-        if after != self._content:
-            raise RunFailed("the corpus changed during the measurement: its content differs from before")
-        return after

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from controller.databases import JobHandle
@@ -18,7 +18,7 @@ from core.job_types import JobType
 from core.records import Job, JobOptions
 from core.settings import Settings
 from production.options import ProductionChoice
-from production.statements import PRODUCTION, Called, NumberedItem
+from production.statements import PRODUCTION, Called
 from readers.records import NO_FIELDS
 from search.language import TAG
 from search.query import All, Asked, Node, excluded_by
@@ -309,20 +309,6 @@ def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
             " run the processing job again, or give this export --withhold TAG with a tag of these items",
             field="images",
         )
-
-
-def without_original(conn: Connection, images: JobHandle) -> int:
-    """Count the items without pages, as copies of items that this export withholds, that would be taken in their
-    place."""
-    families = images.job.options.of(ProductionChoice).families
-    found = PRODUCTION.production_without_original(conn, images=images.id, families=families)
-    return found[0].items if found else 0
-
-
-def imaged(conn: Connection, images: JobHandle) -> Iterator[tuple[NumberedItem, int, int]]:
-    """Yield each item that is not withheld, the bytes to write of it, and 0 for the characters of its text, which are
-    unknown here."""
-    return ((row, row.bytes, 0) for row in PRODUCTION.production_imaged(conn, job=images.id))
 
 
 def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures:

@@ -11,7 +11,7 @@ import typer
 
 from cli import options as opt
 from cli.context import CommandContext, shared
-from cli.installation import Installation, installation
+from cli.installation import installation
 from cli.output import flush
 from cli.tree import Commands
 from core import texts
@@ -19,10 +19,9 @@ from core.document import Order
 from core.errors import RunFailed, UsageError
 from core.filer.model import filer_help
 from core.job_types import JobType
-from production.options import DAT_ENCODING, DPI, IMAGE_FORMAT, ProductionChoice
+from production.options import DAT_ENCODING, DPI, IMAGE_FORMAT
 
 if TYPE_CHECKING:
-    from core.records import JobOptions
     from production.orders import ProductionOrder
 
 
@@ -136,79 +135,46 @@ def _produce(
 
     context = shared(ctx)
     settings = context.settings(storage=run.storage, slots=run.slots, filer=run.filer)
-    choice = dataclasses.replace(order.choice(kind, out.absolute()), extras=extras)
-    options = order.options(settings, choice)
+    options = order.options(settings, dataclasses.replace(order.choice(kind, out.absolute()), extras=extras))
     try:
         named_images(images)
     except ValueError as error:
         raise UsageError(f"--images: {error}", field="images") from error
-    work = (
-        "production.create",
-        "production.choosing",
-        "cli.summary",
-    )
+    work = ("production.create", "production.choosing", "cli.summary")
     with installation(settings, slots=run.workers * settings.slots, work=work) as installed:
-        _created_and_followed(context, installed, jobs, order.name, options, run.workers, images)
+        from cli.discover import follow
+        from controller.filer import refuse_no_common_arbiter
+        from controller.jobs.figures import production_lines
+        from controller.jobs.groups import those_there
+        from controller.jobs.run import crew_of
+        from core.operations import NullRecorder
+        from core.storage.layer import Storage
+        from production.choosing import options_with_images, production_figures, with_findings
+        from production.create import ProductionPlan, create_production
 
-
-def _created_and_followed(
-    context: CommandContext,
-    installed: Installation,
-    references: list[str],
-    name: str,
-    options: JobOptions,
-    workers: int,
-    images: str | None,
-) -> None:
-    """Create the job and follow it. Raises UsageError, faults."""
-    from cli.discover import follow
-    from controller.filer import refuse_no_common_arbiter
-    from controller.jobs.groups import those_there
-    from controller.jobs.run import crew_of
-    from core.operations import NullRecorder
-    from core.storage.layer import Storage
-    from production.choosing import options_with_images, with_findings
-    from production.create import ProductionPlan, create_production
-
-    sources = [handle for one in references for handle in installed.find_discovered(one).each]
-    pages = those_there(installed.find(images))[0] if images is not None else None
-    if pages is not None:
-        options = options_with_images(pages, options, sources)
-    options = with_findings(options, sources, installed.databases, None if pages is None else pages.job)
-    choice = options.of(ProductionChoice)
-    database = sources[0].database
-    refuse_no_common_arbiter([database], installed.settings, ours=installed.embedded)
-    crew = (workers, installed.settings.slots) if installed.embedded else crew_of(database)
-    plan = ProductionPlan(
-        sources=sources,
-        options=options,
-        name=name or f"{choice.type} of {sources[0].job.name}",
-        workers=crew[0],
-        slots=crew[1],
-        images=pages,
-        databases=installed.databases,
-    )
-    created = create_production(Storage(NullRecorder()), installed.settings, plan)
-    made = created.each[0].job.options.of(ProductionChoice)
-    if made.withhold:
-        context.say(f"{made.withheld:,} items are withheld: tag {', '.join(made.withhold)}, with families")
-    if made.system_files:
-        context.say(f"{made.system_files:,} system files are omitted")
-    if made.copies:
-        context.say(f"{made.copies:,} duplicates are omitted")
-    if made.containers:
-        context.say(
-            f"{made.containers:,} containers are selected: their children are produced only where they are selected themselves"
+        sources = [handle for one in jobs for handle in installed.find_discovered(one).each]
+        pages = those_there(installed.find(images))[0] if images is not None else None
+        if pages is not None:
+            options = options_with_images(pages, options, sources)
+        options = with_findings(options, sources, installed.databases, None if pages is None else pages.job)
+        database = sources[0].database
+        refuse_no_common_arbiter([database], installed.settings, ours=installed.embedded)
+        workers, slots = (run.workers, installed.settings.slots) if installed.embedded else crew_of(database)
+        plan = ProductionPlan(
+            sources=sources,
+            options=options,
+            name=order.name or f"{kind} of {sources[0].job.name}",
+            workers=workers,
+            slots=slots,
+            images=pages,
+            databases=installed.databases,
         )
-    if made.left_out:
-        context.say(
-            f"{made.left_out:,} duplicates are omitted: they have no page images and their original is withheld now; run `edbench produce images` for them, or for all items again"
-        )
-    if made.equal:
-        context.say(
-            f"{made.equal:,} produced items are duplicates of an item withheld by --withhold: tag them too, or add --originals, which withholds duplicates"
-        )
-    follow(context, installed, created, workers=crew[0], slots=crew[1])
+        created = create_production(Storage(NullRecorder()), installed.settings, plan)
+        with database.transaction() as conn:
+            chosen = production_lines(production_figures(conn, created.each[0]))
+        for name, line in chosen:
+            context.say(f"{name}: {line}")
+        follow(context, installed, created, workers=workers, slots=slots)
 
 
 def _line_by_line(context: CommandContext, faults: list[str]) -> Callable[[str], None]:

@@ -29,14 +29,12 @@ from production.choosing import (
     equal_to_withheld,
     goes_by,
     hold,
-    imaged,
     lock_sources,
     pick,
     prepare,
     refuse_fallen,
     refuse_returned,
     take,
-    without_original,
 )
 from production.layout import Batches, Layout, Numbered, Taken, numbered, suffix_of
 from production.options import WITHHELD, ProductionChoice
@@ -204,7 +202,7 @@ def _chosen(
     conn: Connection, plan: ProductionPlan, picked: Picked
 ) -> tuple[LeftOut, Iterator[tuple[NumberedItem, int, int]]]:
     """Return how many chosen items are omitted, and the taken ones, each with the bytes to write of it and the
-    characters of its text."""
+    characters of its text; these are 0, not known, if pages are taken."""
     choice = plan.options.of(ProductionChoice)
     if plan.images is None:
         prepare(conn, plan.sources, choice, picked)
@@ -213,7 +211,8 @@ def _chosen(
         return out, _numbered(conn, plan)
     prepare(conn, plan.sources, choice, picked, _withheld_before(plan))
     refuse_fallen(conn, plan.images, picked)
-    return LeftOut(PRODUCTION.production_imaged_withheld(conn, job=plan.images.id)), imaged(conn, plan.images)
+    pages = ((row, row.bytes, 0) for row in PRODUCTION.production_imaged(conn, job=plan.images.id))
+    return LeftOut(PRODUCTION.production_imaged_withheld(conn, job=plan.images.id)), pages
 
 
 def _withheld_before(plan: ProductionPlan) -> tuple[str, ...]:
@@ -227,7 +226,9 @@ def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
     if plan.images is None or not choice.originals or not choice.withhold:
         return 0
     take(conn, plan.sources, choice, picked)
-    return without_original(conn, plan.images)
+    families = plan.images.job.options.of(ProductionChoice).families
+    found = PRODUCTION.production_without_original(conn, images=plan.images.id, families=families)
+    return found[0].items if found else 0
 
 
 def _nothing(out: LeftOut, containers: int) -> str:

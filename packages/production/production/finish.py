@@ -65,7 +65,9 @@ def run(work: TaskWork) -> TaskResult:
             _sweep_drafts(out, {end.path.encode() for _, end in ends})
             files = _reports(out, ends)
             if rest:
-                _forget_rendered(work)
+                rendered = os.path.join(work.root, renderings_location(work.job.id))
+                work.context.breadcrumb.doing(Activity.REMOVING, rendered)
+                work.storage.remove_tree(rendered)  # pages that the job kept between its phases
         finally:  # the end of the block waits for the disk, also after an error: SYNCING has a long limit
             work.context.breadcrumb.doing(Activity.SYNCING, out.path)
     work.storage.sync_tree(out.path)
@@ -93,13 +95,6 @@ def _reports(out: Output, ends: Sequence[tuple[int, type[Report]]]) -> tuple[Pro
             for piece in report.tail():
                 add(piece)
     return tuple(each.file for each in written if each.file is not None)
-
-
-def _forget_rendered(work: TaskWork) -> None:
-    """Remove the renderings that a job kept between its phases."""
-    path = os.path.join(work.root, renderings_location(work.job.id))
-    work.context.breadcrumb.doing(Activity.REMOVING, path)
-    work.storage.remove_tree(path)
 
 
 def _ends(choice: ProductionChoice) -> Iterator[type[Report]]:

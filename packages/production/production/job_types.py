@@ -107,9 +107,23 @@ class _Production(JobTypes):
 
         return verify_production(handle, storage, examples=examples, progress=progress)
 
-    def print_verified(self, console: Any, done: Any) -> None:
+    def print_verified(self, console: Console, done: ProductionVerification) -> None:
         """Print what was compared and what differs."""
-        _print_verified(console, done)
+        if done.examples:
+            from cli.output import table
+
+            rows = [(each.what, each.path, each.expected, each.found) for each in done.examples]
+            console.print(table(("difference", "file", "expected", "found"), rows))
+        console.print(
+            f"{done.type} job {done.job_id}: {done.items:,} items, {done.files:,} files in {done.out}: {done.missing:,} missing,"
+            f" {done.extra:,} extra, {done.wrong:,} wrong",
+            markup=False,
+        )
+        for line in _page_lines(done):
+            console.print(line, markup=False)
+        for line in done.load_file_examples:
+            console.print(line, markup=False, soft_wrap=True)
+        console.print(f"{' '.join(done.load_files) or 'load files'}: {done.load_file_faults:,} faults", markup=False)
 
 
 def _render(work: Any) -> Any:
@@ -122,25 +136,6 @@ def _stamp(work: Any) -> Any:
     from production import rendering
 
     return rendering.stamp(work)
-
-
-def _print_verified(console: Console, done: ProductionVerification) -> None:
-    """Print what was compared and what differs."""
-    if done.examples:
-        from cli.output import table
-
-        rows = [(each.what, each.path, each.expected, each.found) for each in done.examples]
-        console.print(table(("difference", "file", "expected", "found"), rows))
-    console.print(
-        f"{done.type} job {done.job_id}: {done.items:,} items, {done.files:,} files in {done.out}: {done.missing:,} missing,"
-        f" {done.extra:,} extra, {done.wrong:,} wrong",
-        markup=False,
-    )
-    for line in _page_lines(done):
-        console.print(line, markup=False)
-    for line in done.load_file_examples:
-        console.print(line, markup=False, soft_wrap=True)
-    console.print(f"{' '.join(done.load_files) or 'load files'}: {done.load_file_faults:,} faults", markup=False)
 
 
 def _page_lines(done: ProductionVerification) -> Iterator[str]:

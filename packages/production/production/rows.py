@@ -32,9 +32,22 @@ class ProducedFindings(OwnFindings, frozen=True, kw_only=True):
         return (file.kind for file in self.files)
 
     def write(self, conn: Connection, claimed: ClaimedTask) -> None:
-        """Insert the files and set the numbers of pages."""
-        put_production_files(conn, claimed.job, self.files)
-        put_production_pages(conn, claimed.job, self.pages)
+        """Insert the files and set the numbers of pages, in the transaction that ends the task."""
+        files = [
+            {
+                "number": f.number,
+                "kind": f.kind.value,
+                "page": f.page,
+                "path": f.path,
+                "bytes": f.size,
+                "sha256": f.sha256.hex(),
+                "md5": f.md5.hex(),
+            }
+            for f in self.files
+        ]
+        write_rows(conn, STATEMENTS["put_production_files"], files, job=claimed.job)
+        pages = [{"number": number, "pages": many} for number, many in self.pages]
+        write_rows(conn, STATEMENTS["put_production_pages"], pages, job=claimed.job)
 
 
 def add_production_items(conn: Connection, job: uuid.UUID, items: Iterable[NumberedItem]) -> None:
@@ -46,30 +59,6 @@ def add_production_items(conn: Connection, job: uuid.UUID, items: Iterable[Numbe
 
 def _plain(value: int | str | uuid.UUID | None) -> int | str | None:
     return value.hex if isinstance(value, uuid.UUID) else value
-
-
-def put_production_files(conn: Connection, job: uuid.UUID, files: Iterable[ProducedFile]) -> None:
-    """Insert files that a task wrote, in the transaction that ends it."""
-    rows = [
-        {
-            "number": f.number,
-            "kind": f.kind.value,
-            "page": f.page,
-            "path": f.path,
-            "bytes": f.size,
-            "sha256": f.sha256.hex(),
-            "md5": f.md5.hex(),
-        }
-        for f in files
-    ]
-    write_rows(conn, STATEMENTS["put_production_files"], rows, job=job)
-
-
-def put_production_pages(conn: Connection, job: uuid.UUID, pages: Iterable[tuple[int, int]]) -> None:
-    """Set the number of pages of items, given as (number, pages), in the transaction that ends the task."""
-    write_rows(
-        conn, STATEMENTS["put_production_pages"], [{"number": number, "pages": many} for number, many in pages], job=job
-    )
 
 
 @dataclass(frozen=True, slots=True)

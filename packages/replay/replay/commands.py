@@ -377,13 +377,11 @@ def _replayed(
 
 def show_fidelity(console: Console, result: Result) -> None:
     """Print the comparison of the trace with its replay; nothing if they cannot be compared."""
-    from cli.output import table
+    from cli.output import column_table
     from replay.report import COMPARED, compared_on
     from replay.runs import ReplayResult
 
     if not isinstance(result, ReplayResult) or result.fidelity is None:
         return
     console.print(f"\n{compared_on(result, result.fidelity)}")
-    columns = [column for column in COMPARED if column.title is not None]
-    rows = [[column.line(row) for column in columns] for row in result.fidelity.rows]
-    console.print(table([str(column.title) for column in columns], rows, right=range(1, 4)))
+    console.print(column_table(COMPARED, result.fidelity.rows))

@@ -26,7 +26,7 @@ class ReplayTelling(Telling):
     def __init__(self, surroundings: dict[str, Any]) -> None:
         super().__init__(surroundings)
         self._recorded = decode(runs.RecordedFigures, surroundings["recorded"], "recorded")
-        self._pace = pace_of(surroundings["configuration"])
+        self._pace = surroundings["configuration"]["pace"]
         self._drops: list[Drop] = []
         self._hosts: list[dict[str, Any]] = []
         self._touched = self._adapted = self._opened = 0
@@ -153,12 +153,6 @@ def closed_doubts(trace: runs.RecordedFigures) -> list[str]:
             "the trace does not record when its streams had no task: only dependencies show which streams waited for each other"
         )
     return out
-
-
-def pace_of(configuration: Mapping[str, Any]) -> str:
-    """Return the pace as `replay.orders.pace_text` writes it, or LEVELS; older versions called it speed."""
-    old = configuration.get("speed")
-    return str(configuration.get("pace") or {"recorded": SCHEDULE}.get(str(old), old))
 
 
 def limits_told(points: Sequence[runs.ReplayPoint], *, waits: bool) -> list[str]:

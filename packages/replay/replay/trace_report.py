@@ -214,9 +214,8 @@ def _files_sentence(tree: Mapping[str, Any]) -> str:
 def write_trace_page(info: Mapping[str, Any], name: str, target: Path) -> None:
     """Write the page of a trace; `info` is the result of `replay.trace_summary.trace_info`. Raises RunFailed if the
     file cannot be written."""
-    page = trace_page(info, name)
     try:
-        target.write_text(page, encoding="utf-8")
+        target.write_text(trace_page(info, name), encoding="utf-8")
     except OSError as error:
         raise RunFailed(f"cannot write {target}: {error.strerror}") from error
 

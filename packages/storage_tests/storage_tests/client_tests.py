@@ -27,9 +27,10 @@ from experiments.result.steady import by_second, judged_whole
 from experiments.workload import Figure, Turn, percentile
 from storage_tests.about import Published, about_test
 from storage_tests.clients import ClientDone, Deed, ProcessDone
-from storage_tests.crowd import MOST, ClientsTelling, Crowd, check_s3, crowd, own_place
+from storage_tests.crowd import MOST, ClientsTelling, Crowd, crowd, own_place
 from storage_tests.devices import Usage, synced, usage
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, Room, figured, noted, varied
+from storage_tests.stores import connect, place_of
 from storage_tests.tally import Counted, latencies, merged
 
 TOGETHER, SPREAD = "together", "spread"
@@ -61,7 +62,8 @@ class ClientTest(Profile[S]):
 
     def check(self) -> None:
         """Raise UsageError if the S3 endpoint cannot be used."""
-        check_s3(self.targets.s3)
+        if self.targets.s3 is not None:
+            connect(place_of(self.targets.s3))
 
 
 def _messages(orders: Iterable[ProcessDone]) -> tuple[str, ...]:

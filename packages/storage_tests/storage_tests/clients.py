@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -195,18 +195,14 @@ def obeyed(order: Order, clients: list[Client], pool: ThreadPoolExecutor) -> Pro
     return ProcessDone(
         clients=tuple(done),
         counted=merged(one for client in clients for one in client.tally.counted()),
-        bytes_by_second=_added(client.tally.bytes_by_second() for client in clients),
+        bytes_by_second=added(client.tally.bytes_by_second() for client in clients),
         cpu_s=time.process_time() - cpu,
     )
 
 
-def _added(each: Any) -> tuple[int, ...]:
-    total: list[int] = []
-    for seconds in each:
-        total += [0] * (len(seconds) - len(total))
-        for second, moved in enumerate(seconds):
-            total[second] += moved
-    return tuple(total)
+def added(each: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    """Return the sums by second."""
+    return tuple(map(sum, zip_longest(*each, fillvalue=0)))
 
 
 def main() -> int:

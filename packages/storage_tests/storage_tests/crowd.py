@@ -22,10 +22,10 @@ from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
-from storage_tests.clients import Deed, Order, ProcessDone, Spec
+from storage_tests.clients import Deed, Order, ProcessDone, Spec, added
 from storage_tests.owner import own_directories
 from storage_tests.profile import Arena
-from storage_tests.stores import Failed, Refused, connect, place_of, remove_below
+from storage_tests.stores import Failed, Refused, place_of, remove_below
 from storage_tests.tally import merged
 
 MOST = 1_000
@@ -81,12 +81,10 @@ class Crowd(ABC):
                 for share in shares
             ]
         )  # fmt: skip
-        by_second = [one.bytes_by_second for one in said]
-        longest = max(map(len, by_second))
         return ProcessDone(
             clients=tuple(sorted((c for one in said for c in one.clients), key=lambda c: c.client)),
             counted=merged(one for each in said for one in each.counted),
-            bytes_by_second=tuple(sum(s[n] for s in by_second if n < len(s)) for n in range(longest)),
+            bytes_by_second=added(one.bytes_by_second for one in said),
             cpu_s=sum(one.cpu_s for one in said),
         )
 
@@ -158,12 +156,6 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
         emulated=place.filer is not None,
         counters=None if place.counters is None else str(place.counters),
     )
-
-
-def check_s3(url: str | None) -> None:
-    """Raise UsageError if there is an endpoint that cannot be used as given."""
-    if url is not None:
-        connect(place_of(url))
 
 
 @contextmanager

@@ -231,7 +231,7 @@ def test_a_miss_is_explained_by_the_series(name: str) -> None:
     """Promise: the reason of a fact that is not held says figures of its row."""
     series = {key: [1.0] * 20 for key in ("filer_ops", "fsa", "fsb", "database_io", "read_ms", "write_ms", "queued")}
     row = Row(elapsed_s=1200.0, discovery_end_s=300.0, gb_before=1.0, gb_after=2.0, series=series)
-    fact = Fact(id=name, what="", use="predict", required=False, stated="", value=None, held=False)
+    fact = Fact(id=name, use="predict", required=False, stated="", value=None, held=False)
     said = reason(fact, {"A": row, "B": row, "C": row})
     assert any(sign.isdigit() for sign in said)
     assert "limited by" not in said

@@ -153,7 +153,8 @@ def _services(point: Point) -> list[_Service]:
 
 
 def _columns(result: Result) -> tuple[Column[_Service], ...]:
-    processors = _processors(result)
+    hosts = result.conditions.get("hosts") or [{}]
+    processors = int(hosts[0].get("processors") or 0)
 
     def share(row: _Service) -> float | None:
         whole = row.run.elapsed_s * processors
@@ -171,11 +172,6 @@ def _columns(result: Result) -> tuple[Column[_Service], ...]:
         Column("", "network received", lambda row: row.added("network_received_bytes"), words.size),
         Column("", "network sent", lambda row: row.added("network_sent_bytes"), words.size),
     )
-
-
-def _processors(result: Result) -> int:
-    hosts = result.conditions.get("hosts") or [{}]
-    return int(hosts[0].get("processors") or 0)
 
 
 def _crew_text(run: Run) -> str:

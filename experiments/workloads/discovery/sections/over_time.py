@@ -298,12 +298,6 @@ def merged(tasks: list[TaskSpan], gap: float) -> list[_Bar]:
     return bars
 
 
-def busy_share(rows: dict[_Slot, list[TaskSpan]], elapsed_s: float, slots: int) -> float:
-    """Return slot-seconds with a task over all slot-seconds of the run."""
-    whole = elapsed_s * slots
-    return sum(end - start for tasks in rows.values() for _, _, _, start, end in tasks) / whole if whole else 0.0
-
-
 def _slots_plot(run: Run, drawn: dict[_Slot, list[TaskSpan]], rows: dict[_Slot, list[TaskSpan]], where: str) -> Plot:
     from matplotlib.patches import Patch
 
@@ -344,7 +338,8 @@ def _name_rows(axes: Axes, slots: list[_Slot]) -> None:
 
 
 def _slots_sentence(run: Run, rows: dict[_Slot, list[TaskSpan]], where: str) -> str:
-    share = busy_share(rows, run.elapsed_s, len(rows))
+    busy = sum(end - start for tasks in rows.values() for _, _, _, start, end in tasks)
+    share = busy / (run.elapsed_s * len(rows)) if run.elapsed_s else 0.0
     said = f"With {where}, {words.many(len(rows), 'slot')} had a task for {words.percent(share)} of the elapsed time"
     if run.first_done_s is None or run.last_done_s is None:
         return f"{said}; when the first and the last slot had ended is not known."

@@ -44,7 +44,9 @@ _TWICE = ReferenceRun(databases=2, workers=30, elapsed_s=22934, before_gb=90, af
 SCALE_UP, SCALE_OUT = (_TEN, _THIRTY), (_THIRTY, _TWICE)
 
 
-class _Row(NamedTuple):
+class R1Row(NamedTuple):
+    """A row of R1's tables: one of its own, or one to compare with them."""
+
     whose: str
     databases: int
     workers: int
@@ -62,7 +64,7 @@ class R1Table(NamedTuple):
     name: str
     reference: Sequence[ReferenceRun]
     points: Sequence[Point]
-    rows: list[_Row]
+    rows: list[R1Row]
 
 
 def _gb(value: float) -> str:
@@ -73,7 +75,7 @@ def _gain(gain: float) -> str:
     return f"{words.figure(gain)}×"
 
 
-COLUMNS: tuple[Column[_Row], ...] = (
+COLUMNS: tuple[Column[R1Row], ...] = (
     Column("whose", "whose", lambda row: row.whose, text=True),
     Column("databases", "databases", lambda row: row.databases),
     Column("workers", "workers", lambda row: row.workers),
@@ -160,20 +162,25 @@ def r1_tables(result: Result) -> list[R1Table]:
     return found
 
 
-def _rows(reference: Sequence[ReferenceRun], ours: Sequence[Point], result: Result) -> list[_Row]:
+def reference_rows(reference: Sequence[ReferenceRun]) -> list[R1Row]:
+    """Return R1's own rows."""
     base = reference[0].after_gb / reference[0].elapsed_s
-    rows = [
-        _Row("R1", run.databases, run.workers, estimate([run.elapsed_s]), run.before_gb, run.after_gb,
-             estimate([run.gb_per_hour]), run.after_gb / run.elapsed_s / base)
+    return [
+        R1Row("R1", run.databases, run.workers, estimate([run.elapsed_s]), run.before_gb, run.after_gb,
+              estimate([run.gb_per_hour]), run.after_gb / run.elapsed_s / base)
         for run in reference
     ]  # fmt: skip
+
+
+def _rows(reference: Sequence[ReferenceRun], ours: Sequence[Point], result: Result) -> list[R1Row]:
+    rows = reference_rows(reference)
     first = over_longest_job(ours[0])[1].median
     for point in ours:
         elapsed, rate = over_longest_job(point)
         before, after = (total(middle_run(point), field) / words.GB for field in ("raw_bytes", "discovered_bytes"))
         whose = "; ".join(["ours", *dict.fromkeys([*shouted(result), *point.marks])])
         gain = rate.median / first if first else 0.0
-        rows.append(_Row(whose, point.at.databases, point.at.workers, elapsed, before, after, rate, gain))
+        rows.append(R1Row(whose, point.at.databases, point.at.workers, elapsed, before, after, rate, gain))
     return rows
 
 

@@ -39,7 +39,7 @@ from replay.runs import (
     scaling_of,
 )
 from replay.tally import ClientResult
-from replay.telling import ReplayTelling, as_recorded, closed_doubts, limits_told, pace_of, warnings_of
+from replay.telling import ReplayTelling, as_recorded, closed_doubts, limits_told, warnings_of
 from replay.workload import refuse_bounds_on_nothing
 
 
@@ -360,14 +360,6 @@ def test_what_think_times_cannot_be_taken_for_is_said() -> None:
     short = dataclasses.replace(known, origin={"labels": ["CACHED", "GENERATOR-LIMITED at every point"]})
     assert ["GENERATOR-LIMITED" in line for line in closed_doubts(short)] == [True]
     assert ["had no task" in line for line in closed_doubts(dataclasses.replace(known, tasks_known=False))] == [True]
-
-
-def test_results_of_older_versions_called_it_a_speed() -> None:
-    paces = [
-        pace_of({key: value})
-        for key, value in (("pace", "job"), ("speed", "recorded"), ("speed", "x2"), ("speed", "max"))
-    ]
-    assert paces == ["job", "schedule", "x2", "max"]
 
 
 def seconds(**busy: list[float]) -> list[tuple[float, dict[str, dict[str, float]]]]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated
-from uuid import UUID
 
 from pydantic import Field
 
@@ -49,7 +48,8 @@ def languages(references: Sequence[Jobs], settings: Settings) -> LanguagesFound:
     with transactions(jobs) as sites:
         for site in sites:
             for job in site.jobs:
-                detected = _detected(texts_of(job.handle, settings))
+                texts = texts_of(job.handle, settings)
+                detected = ((item, language_of(text)) for item, text in texts if text and not text.isspace())
                 while some := list(itertools.islice(detected, _ROWS_AT_ONCE)):
                     items, found = zip(*some, strict=True)
                     REVIEW.put_languages(site.conn, job=job.handle.id, items=list(items), languages=list(found))
@@ -62,7 +62,3 @@ def languages(references: Sequence[Jobs], settings: Settings) -> LanguagesFound:
         )
         note(sites, ReviewKind.LANGUAGES, {}, outcome.to_json())
     return outcome
-
-
-def _detected(texts: Iterator[tuple[UUID, str]]) -> Iterator[tuple[UUID, str]]:
-    return ((item, language_of(text)) for item, text in texts if text and not text.isspace())

@@ -44,7 +44,8 @@ def grouped(texts: Collected, threshold: float) -> Grouped:
     first = _first_alike(texts.digests, scopes, ranks)
     own = np.flatnonzero(first == np.arange(len(ranks)))
     distinct = own[np.argsort(ranks[own], kind="stable")]
-    buckets = _buckets(texts.take_keys()[distinct], scopes[distinct])
+    keys = texts.take_keys()[distinct]
+    buckets = [_bucket(keys[:, band], scopes[distinct]) for band in range(keys.shape[1])]
     principal, similarity, compared = _around_principals(texts, distinct, buckets, threshold)
     at = np.full(len(ranks), NO_GROUP, np.int64)
     at[distinct] = np.arange(len(distinct))
@@ -63,10 +64,6 @@ def _first_alike(digests: Keys, scopes: Numbers, ranks: Numbers) -> Numbers:
     out = np.empty(len(order), np.int64)
     out[order] = order[new][np.cumsum(new) - 1] if len(order) else order
     return out
-
-
-def _buckets(keys: Keys, scopes: Numbers) -> list[_Bucket]:
-    return [_bucket(keys[:, band], scopes) for band in range(keys.shape[1])]
 
 
 def _bucket(keys: npt.NDArray[np.uint64], scopes: Numbers) -> _Bucket:

@@ -122,14 +122,11 @@ def _ranked(jobs: Sequence[LookedAt], scope: Scope) -> _Ranked:
         with job.handle.database.transaction() as conn:  # its own: streamed rows occupy the connection
             for row in REVIEW.near_items(streaming(conn), job=job.handle.id):
                 ids += bytes(row.item)
-                scopes.append(_scope(scope, job, row.custodian))
+                custodian = job.place * _CUSTODIANS + row.custodian
+                scopes.append({Scope.JOB: job.unit, Scope.CUSTODIAN: custodian, Scope.JOBS: 0}[scope])
         places.append(np.full((len(ids) - before) // 16, job.place, np.int32))
     known = np.frombuffer(bytes(ids), dtype="S16")
     return _Ranked(known, np.argsort(known, kind="stable"), np.array(scopes, dtype=np.int64), np.concatenate(places))
-
-
-def _scope(scope: Scope, job: LookedAt, custodian: int) -> int:
-    return {Scope.JOB: job.unit, Scope.CUSTODIAN: job.place * _CUSTODIANS + custodian, Scope.JOBS: 0}[scope]
 
 
 def _collect(jobs: Sequence[LookedAt], ranked: _Ranked, texts: Collected, settings: Settings) -> tuple[int, int]:
