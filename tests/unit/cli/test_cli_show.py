@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from job_figures import TRACE, figures
+from made_records import snapshot
 from rich.console import Console
 
 from cli.context import CommandContext
@@ -20,9 +21,7 @@ from cli.progress import PLAIN_SECONDS, panel, progress_display
 from cli.review import highlighted, show_hits
 from cli.summary import show_result
 from controller.jobs.figures import Figures
-from controller.jobs.progress import Snapshot
 from controller.search.report import CustodianHits, HitReport, Hits, TermHits
-from core.records import JobState, Phase
 
 
 def shown(of: Figures) -> str:
@@ -170,29 +169,6 @@ def test_text_of_evidence_does_not_drive_a_terminal() -> None:
     assert harmless("a\tb\nc\x1b[2Jd\re\x9bf\u0301") == "a\tb\nc\ufffd[2Jd\ufffde\ufffdf\u0301"
 
 
-def snapshot(share: float | None = 0.5) -> Snapshot:
-    """A job in the middle of its index phase."""
-    return Snapshot(
-        state=JobState.RUNNING,
-        phase=Phase.INDEX,
-        reason=None,
-        items_done=10,
-        items_known=20,
-        share=share,
-        tasks_done=1,
-        tasks_known=2,
-        raw_gb_per_hour=1.0,
-        discovered_gb_per_hour=2.0,
-        raw_gb_per_hour_now=3.0,
-        discovered_gb_per_hour_now=4.0,
-        calls_per_second=5.0,
-        exceptions=6,
-        elapsed_s=7.0,
-        phase_left_s=None,
-        left_s=None,
-    )
-
-
 def test_a_pipe_gets_one_plain_line_every_five_seconds() -> None:
     out = io.StringIO()
     with progress_display(Console(file=out, width=200)) as display:
@@ -208,7 +184,7 @@ def test_the_panel_shows_everything_that_is_asked_for() -> None:
     """Phase, items, GB/hour now and since start, calls, exceptions, time; with and without a known share."""
     for share in (None, 0.5):
         out = io.StringIO()
-        Console(file=out, width=160).print(panel(snapshot(share)))
+        Console(file=out, width=160).print(panel(snapshot(share=share)))
         shown = out.getvalue()
         for piece in ("index", "10 of 20 items", "4.0 now, 2.0 since start", "5", "6 exceptions", "7.0 s elapsed"):
             assert piece in shown

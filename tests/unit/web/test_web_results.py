@@ -7,7 +7,6 @@ import json
 import os
 import tempfile
 import threading
-import uuid
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from installation import until
+from made_records import running_job
 from report_results import result
 
 import web.runs
@@ -24,7 +24,6 @@ from controller.databases import JobHandle, alone
 from controller.jobs.run import Tended
 from core.clock import SystemClock
 from core.errors import SystemFault, UsageError
-from core.records import Job, JobOptions, JobState, Phase
 from core.settings import Settings
 from experiments.package.manifest import seal
 from experiments.result.codec import write_result
@@ -324,18 +323,7 @@ def runner() -> EmbeddedRunner:
 
 
 def _job() -> JobHandle:
-    job = Job(
-        id=uuid.uuid4(),
-        name="job",
-        state=JobState.RUNNING,
-        phase=Phase.WALK,
-        source=b"/source",
-        source_device=1,
-        source_inode=1,
-        options=JobOptions(),
-        reason=None,
-    )
-    return JobHandle(Database("db1", "postgresql+psycopg2://u@h/db1"), job)
+    return JobHandle(Database("db1", "postgresql+psycopg2://u@h/db1"), running_job())
 
 
 def _begin(runner: EmbeddedRunner, work: Work, workers: int = 1, slots: int = 2) -> JobHandle:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pytest
+from made_records import progress, running_job
 
 from controller.labels.jobs import labels_of
 from controller.labels.rules import Effort, FilerCache, advice_on, filer_cache, ruled, short_of_processors, unique_bytes
 from controller.timeline.job_status import JobStatus
-from core.records import FilerChoice, Job, JobOptions, JobState, Phase
+from core.records import FilerChoice
 from sql.jobs import JobProgress
 
 NO_CACHE = FilerCache()
@@ -18,37 +18,12 @@ LIMIT = ["GENERATOR-LIMITED"]
 
 
 def status(**options: Any) -> JobStatus:
-    job = Job(
-        id=uuid.UUID(int=1),
-        name="j",
-        state=JobState.RUNNING,
-        phase=Phase.INDEX,
-        source=b"/s",
-        source_device=1,
-        source_inode=1,
-        options=JobOptions(**options),
-        reason=None,
-    )
+    job = running_job(**options)
     return JobStatus(job=job, started=100.0, finished=None, now=200.0, phases=[], exceptions={}, calls={3: (5, 10**10)})
 
 
 def done(*, discovered: int = 1000, known: bool = True, elapsed_s: float = 100.0) -> JobProgress:
-    return JobProgress(
-        state=JobState.RUNNING,
-        phase=Phase.INDEX,
-        reason=None,
-        phases={},
-        items=0,
-        items_indexed=0,
-        containers=0,
-        exceptions=0,
-        raw_bytes=discovered,
-        extracted_bytes=0,
-        index_bytes=0,
-        index_written_bytes=0,
-        elapsed_s=elapsed_s,
-        total_known=known,
-    )
+    return progress(raw_bytes=discovered, elapsed_s=elapsed_s, total_known=known)
 
 
 def said(progress: JobProgress, last: dict[str, Any], unique: float | None = 1000.0) -> list[str]:
