@@ -106,14 +106,14 @@ def test_a_worker_that_was_not_seen_since_the_job_began_is_waited_for(copy: Any)
     assert wait_for_frames(copy.handle, SystemClock(), 0.0)
 
 
-def test_the_time_in_calls_is_told_apart(finished: Any, handle: JobHandle) -> None:
+def test_the_time_in_calls_is_divided_by_cause(finished: Any, handle: JobHandle) -> None:
     time = job_result(handle, finished.settings).to_json()["call_time"]
     assert time["service_s"] + time["processor_s"] == pytest.approx(time["call_s"], abs=0.002)
     assert (time["queue_s"], time["exact"]) == (None, False)
     assert time["call_s"] > 0
 
 
-def test_every_kind_of_io_is_told(finished: Any, handle: JobHandle) -> None:
+def test_every_kind_of_io_is_reported(finished: Any, handle: JobHandle) -> None:
     result = job_result(handle, finished.settings).to_json()
     kinds = {kind["kind"]: kind for kind in result["io"]["kinds"]}
     recorded = kinds["calls of the job"]

@@ -310,7 +310,6 @@ class Broker:
             return False
 
     def signal(self, number: int) -> None:
-        assert self.process is not None
         os.kill(self.process.pid, number)
         if number == signal.SIGKILL:
             self.process.wait()

@@ -221,7 +221,7 @@ def test_lost_messages_are_sent_again_after_their_deadline(rig: _Rig) -> None:
     assert rig.numbers.lease_expiries == 0
 
 
-def test_a_broker_that_was_started_anew_gets_everything_again(rig: _Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_was_started_again_gets_everything_again(rig: _Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise: nobody waits for dispatch deadlines when the broker tells that it is another one."""
     rig.create_job(2)
     rig.add_slots(2)

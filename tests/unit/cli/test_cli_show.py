@@ -129,7 +129,7 @@ def test_what_is_not_recorded_is_named() -> None:
     assert "not recorded" not in shown(figures())
 
 
-def test_wire_read_over_call_read_stands_in_the_summary() -> None:
+def test_wire_read_over_call_read_is_in_the_summary() -> None:
     share = {"seconds": 1.0, "call_read_bytes": 9, "wire_read_bytes": 6}
     phases = {"walk": share | {"ratio": None, "why": "nothing was read by calls"}, "expand": share | {"ratio": 0.94}}
     wire = {"total": share | {"ratio": 0.66}, "phases": phases, "sources": [], "other_jobs": 0}
@@ -137,7 +137,7 @@ def test_wire_read_over_call_read_stands_in_the_summary() -> None:
     assert "wire" not in shown(figures())
 
 
-def test_a_trace_stands_in_the_summary_with_what_it_lacks() -> None:
+def test_a_trace_is_in_the_summary_with_what_it_lacks() -> None:
     lines = [line.strip() for line in shown(figures(trace=TRACE)).splitlines()]
     assert "trace       /s/t (8.1 kB, 1,000 calls)" in lines
     assert "1,000 calls, 12 more are lost" in shown(figures(trace=TRACE | {"lost": 12}))
@@ -161,7 +161,6 @@ def test_matches_are_bold_and_nothing_is_lost() -> None:
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_960, "1.0 MB"), (45_000_000_000, "45.0 GB")],
 )
 def test_sizes_are_decimal(nbytes: int, text: str) -> None:
-    """1 GB is 10⁹ bytes everywhere."""
     assert bytes_text(nbytes) == text
 
 
@@ -210,7 +209,6 @@ def _command(fifo: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert started.stderr is not None
     assert started.stderr.readline() == (
         f"edbench: job 1 is suspended; the storage at {fifo} has not answered for 0.05 s: is its server up?"
         " Waiting for it; Ctrl-C ends this\n"

@@ -247,7 +247,7 @@ def test_processes_are_added_up(tmp_path: Path) -> None:
 _TEXT = 'name = "one"\n[data]\nservers = 3\nservice_us.default = 1000.0\n[mix]\nread = 1.0\n'
 
 
-def test_stations_that_served_are_told_of(tmp_path: Path) -> None:
+def test_stations_that_served_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "one.toml"
     file.write_text(_TEXT)
     settings = Settings(storage=tmp_path, scratch=tmp_path, filer=str(file), filer_arbiter=tmp_path)
@@ -305,7 +305,7 @@ def test_utilisation_is_over_the_time_with_calls_only() -> None:
     assert [point["metadata"]["utilisation"] for _, point in found["series"]] == [0.0, 1.0, 0.5, 0.0, 0.0]
 
 
-def test_misses_are_told_with_their_mean_delay() -> None:
+def test_misses_are_reported_with_their_mean_delay() -> None:
     filer = _Filer()
     sampler = EmulatedSampler(filer.snapshot, lambda: filer.now)
     filer.work(10, S, 0)

@@ -22,7 +22,6 @@ def region() -> memoryview:
 
 
 def test_growth_since_the_last_collect() -> None:
-    """A collect gives exactly what was recorded since the one before."""
     buffer = region()
     recorder, reader = LiveRecorder(buffer), RegionReader(buffer)
     recorder.select(JOBS[0], Phase.WALK)
@@ -128,7 +127,7 @@ def test_without_a_reader_calls_are_counted_as_lost() -> None:
     assert [d.job.int for d in reader.collect()] == [99]
 
 
-def test_a_page_is_used_anew_only_after_its_final_state_was_read() -> None:
+def test_a_page_is_used_again_only_after_its_final_state_was_read() -> None:
     buffer = region()
     recorder, reader = LiveRecorder(buffer, wait_seconds=0.0), RegionReader(buffer)
     for n in range(3 * PAGES):

@@ -136,7 +136,7 @@ def test_a_query_that_cannot_be_read_is_one_clear_line(reader: IndexReader, quer
         assert len(str(caught.value)) > 20
 
 
-def test_an_unknown_field_is_told_with_the_known_ones(reader: IndexReader) -> None:
+def test_an_unknown_field_is_reported_with_the_known_ones(reader: IndexReader) -> None:
     with pytest.raises(UsageError, match="custodian, type, kind") as caught:
         reader.search("costudian:ann", 5)
     assert all(field in str(caught.value) for field in QUERY_FIELDS)
@@ -231,7 +231,7 @@ ITEM, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 
 
 @pytest.mark.parametrize("engine", ["tantivy", "whoosh"])
-def test_the_text_is_the_owners_and_nobody_elses(engine: str, tmp_path: Path) -> None:
+def test_the_text_is_the_owners_alone(engine: str, tmp_path: Path) -> None:
     documents = [
         IndexDocument(item=ITEM, owner="1:1", body="a ghost"),
         IndexDocument(item=ITEM, owner="1:2", body="first line\nsecond <b>line</b> é"),

@@ -249,7 +249,6 @@ CODE = "a-code"
 def test_a_link_is_printed_for_a_port_on_loopback_alone(text: str, url: str, loopback: bool, tmp_path: Path) -> None:
     """Elsewhere it would cross the network as plain text: there the lines have no code, and the command that asks for one is refused."""
     web = published({WEB: text}, WEB)
-    assert web is not None
     assert (web.url, web.loopback) == (url, loopback)
     lines = "\n".join(start_lines(web, None, CODE, tmp_path))
     assert (CODE in lines) is loopback
@@ -391,7 +390,7 @@ def test_what_goes_wrong_is_kept_until_the_job_is_started_again(runner: Embedded
         _ended(runner)
 
 
-def test_a_job_resumed_while_it_comes_to_rest_goes_on(runner: EmbeddedRunner, work: Work) -> None:
+def test_a_job_resumed_while_it_comes_to_rest_continues(runner: EmbeddedRunner, work: Work) -> None:
     handle = _begin(runner, work)
     runner.start(alone(handle), workers=1, slots=2)
     work.may_end.release()

@@ -120,7 +120,6 @@ _DONE = dataclasses.replace(_AHEAD, state=JobState.COMPLETED, share=1.0, phase=P
 
 
 def test_one_job_is_shown_as_it_is() -> None:
-    """Promise: nothing changes where there is no group."""
     assert combined([_ONE]) is _ONE
 
 
@@ -157,7 +156,6 @@ times = st.floats(min_value=0.001, max_value=1e7)
 
 @given(amounts, times)
 def test_gb_per_hour_uses_decimal_gigabytes(nbytes: int, seconds: float) -> None:
-    """A GB is 10⁹ bytes, and no time is no rate."""
     assert gb_per_hour(nbytes, seconds) * seconds / 3600 * 10**9 == pytest.approx(nbytes)
     assert (gb_per_hour(5, 0), per_second(10, 0)) == (0.0, 0.0)
 
@@ -172,7 +170,7 @@ def test_it_never_stands_at_100_percent_while_work_is_left(done: int, left: int)
 
 
 @given(amounts, amounts, st.floats(min_value=0, max_value=1e7))
-def test_the_end_is_foretold_only_with_evidence(done: int, left: int, seconds: float) -> None:
+def test_the_end_is_predicted_only_with_evidence(done: int, left: int, seconds: float) -> None:
     """No estimate before three seconds or two per cent; otherwise the pace so far goes on."""
     estimate = seconds_left(done, left, seconds)
     if done == 0 or seconds < 3 or done < 0.02 * (done + left):
@@ -196,7 +194,7 @@ def test_the_window_covers_the_last_seconds_only(steps: list[tuple[float, int]])
     assert seconds == 0.0 or grown / seconds <= max(growth / step for step, growth in steps) * 1.0001
 
 
-def test_the_window_begins_anew_when_something_else_is_counted() -> None:
+def test_the_window_begins_again_when_something_else_is_counted() -> None:
     window = Window(10.0)
     window.add(0.0, 100)
     window.add(1.0, 500)
@@ -255,7 +253,7 @@ def test_a_group_goes_from_the_first_start_to_the_last_end_less_what_all_were_he
         (JobState.CANCELLED, 0, True, "edbench job delete j"),  # by another command
     ],
 )
-def test_a_job_at_rest_is_good_or_says_why_not_and_how_to_go_on(
+def test_a_job_at_rest_is_good_or_says_why_not_and_how_to_continue(
     state: JobState, violations: int, failed: bool, says: str
 ) -> None:
     outcome = Outcome(state=state, reason="the filer is full", interrupted=False, calls_complete=True)

@@ -52,7 +52,6 @@ def test_labels_of_a_job(unique: float | None, elapsed_s: float, last: dict[str,
 
 
 def test_an_emulated_filer_is_said_first() -> None:
-    """Whatever else is to be said."""
     filer = FilerChoice(source="small", name="small", scale=50.0, digest="abc")
     last = {"w": {"host": "h", "processors": 2, "memory_bytes": 1000}}
     cache = FilerCache(possible=True)
@@ -78,7 +77,6 @@ def test_what_two_databases_read_of_one_source_counts_once() -> None:
     assert unique_bytes(300, kind=None, jobs=1, source_copies=1) == 300
 
 
-def test_nothing_is_said_of_what_nobody_measured() -> None:
-    """No reading, no reason."""
+def test_nothing_is_said_of_what_was_not_measured() -> None:
     assert short_of_processors(Effort(cpu=None, waits=None)) == ()
     assert filer_cache("/", 5) == FilerCache(declared=5, possible=filer_cache("/", None).possible)

@@ -180,7 +180,7 @@ def test_nothing_is_said_of_time_without_readings() -> None:
     assert rates == [None, None, 2.0, 2.0, None, None]
 
 
-def test_a_counter_that_begins_anew_does_not_count_backwards() -> None:
+def test_a_counter_that_begins_again_does_not_count_backwards() -> None:
     rates = Counter([(0, 100.0), (1, 110.0), (2, 3.0), (3, 5.0)]).rates([1, 2, 3, 4])
     assert rates == [10.0, None, 2.0]
 

@@ -183,7 +183,6 @@ def _charges(deaths: Sequence[Death], spent: dict[uuid.UUID, float] | None = Non
 def test_it_ends_behind_the_last_place_of_a_death() -> None:
     charges = _charges(_died(1, 1, 2, 2))
     stop = charges.stop(LOOSE, 10)
-    assert stop is not None
     for number in (0, 1):
         stop.check()
         charges.passed(_item(number))
@@ -196,7 +195,6 @@ def test_it_ends_behind_the_last_place_of_a_death() -> None:
 @pytest.mark.parametrize("deaths", [_died(1, 1, 2, 2, task=ANOTHER), _died(*[1, 2] * 4)])
 def test_it_is_not_touched_any_more(deaths: list[Death]) -> None:
     stop = _charges(deaths).stop(LOOSE, 10)
-    assert stop is not None
     assert stop.reached
 
 
@@ -221,7 +219,6 @@ def test_a_container_within_is_stopped_by_itself() -> None:
 )
 def test_seconds_of_deaths_and_of_finished_tasks_add_up(deaths: list[Death], spent: dict[uuid.UUID, float]) -> None:
     stop = _charges(deaths, spent).stop(LOOSE, 10)
-    assert stop is not None
     assert (stop.code, stop.reached) == (ExceptionCode.TIME_LIMIT, False)
 
 

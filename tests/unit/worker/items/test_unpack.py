@@ -326,7 +326,7 @@ def test_an_unforeseen_error_in_a_handler(where: bytes, code: str, count: tuple[
         assert any("KeyError" in e.detail or "IndexError" in e.detail for e in found.out.exceptions)
 
 
-def test_an_encrypted_member_is_failed_and_told_once() -> None:
+def test_an_encrypted_member_is_failed_and_reported_once() -> None:
     data = bytearray(make_zip({"a.txt": b"a", "b.txt": b"b", "c.txt": b"c"}, stored=True))
     for signature, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         where = -1
