@@ -171,7 +171,6 @@ def test_the_run_page_has_every_panel_its_figures_its_bottleneck_and_its_operati
     chart = page.locator("[data-panel=items] .u-over")
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()
-    assert box is not None
     page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 50)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 50, steps=5)

@@ -19,7 +19,6 @@ PLANNED = [
     ("k", [("a", "committed", 0.52)]),
     ("k", [("c", "claim", 0.848)]),
 ]
-FEWEST_OF_A_KIND, FEWEST_OF_A_FAULT = 16, 8  # of sixteen kinds
 BY_NAME = {reach.name: reach for reach in ALL}
 
 

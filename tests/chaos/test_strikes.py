@@ -57,8 +57,6 @@ def test_mending_waits_for_what_is_being_taken_back() -> None:
 
 @pytest.mark.parametrize("error", [OSError("it is gone"), SystemFault("it is gone")])
 def test_what_cannot_be_taken_back_fails_the_run(error: Exception) -> None:
-    """The next run would not have what it is to be measured with."""
-
     def undo() -> None:
         raise error
 

@@ -104,7 +104,7 @@ def _told(read: Callable[[], bytes]) -> bytes | ExceptionCode:
         return gone.code
 
 
-def test_delete_while_somebody_reads_a_file_of_the_job(storage: Real, there: Bench) -> None:
+def test_delete_while_a_program_reads_a_file_of_the_job(storage: Real, there: Bench) -> None:
     with there.attached():
         there.end(there.discover("--workers", "1", "--slots", "2"))
         held = max(

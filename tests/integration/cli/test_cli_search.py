@@ -40,7 +40,7 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield command
 
 
-def test_items_are_not_told_by_what_nobody_looked_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_duplicates_are_no_filter_before_they_were_looked_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """Without `dedupe` all would be no duplicates."""
     assert "was not searched for duplicates yet" in run(capsys, "items", "--duplicates", "no", status=USAGE)
     assert "was not searched for system files yet" in run(capsys, "items", "--system", "no", "-o", "csv", status=USAGE)

@@ -101,7 +101,6 @@ def test_starts_scales_and_stops(tmp_path: Path) -> None:
         assert set(cluster.pids()) == {"queue-manager", "w1", "w2"}
         until(lambda: all(said(scratch, name) for name in cluster.pids()))
         first = said(scratch, "w1")
-        assert first is not None
         settings = Settings(scratch=scratch, storage=tmp_path / "storage")
         assert first["env"] == settings.environment() | WORKERS_OWN
         cluster.scale(3)

@@ -83,7 +83,7 @@ def test_actions_stand_in_the_order_of_their_chain(copy: Any, exported: list[dic
     assert [action.chain for action in actions_of([copy.handle])] == [one["chain"] for one in actions]
 
 
-def test_every_word_that_is_forged_is_told(exported: list[dict[str, Any]]) -> None:
+def test_every_word_that_is_forged_is_reported(exported: list[dict[str, Any]]) -> None:
     many = sum(one["record"] == "action" for one in exported)
     changes: dict[str, Callable[[dict[str, Any]], Any]] = {
         "at": lambda one: (datetime.fromisoformat(one["at"]) + timedelta(microseconds=1)).isoformat(),
@@ -108,7 +108,7 @@ def test_every_word_that_is_forged_is_told(exported: list[dict[str, Any]]) -> No
         assert _faults([*exported[:number], twice, *exported[number + 1 :]])
 
 
-def test_what_is_taken_out_moved_or_cut_off_is_told(exported: list[dict[str, Any]]) -> None:
+def test_what_is_taken_out_moved_or_cut_off_is_reported(exported: list[dict[str, Any]]) -> None:
     actions = [one for one in exported if one["record"] == "action"]
     for number in range(len(actions) - 1):
         assert _faults(actions[:number] + actions[number + 1 :]), number
@@ -120,7 +120,7 @@ def test_what_is_taken_out_moved_or_cut_off_is_told(exported: list[dict[str, Any
         assert len(_faults([*actions, nonsense])) == 1, nonsense[:40]
 
 
-def test_a_list_that_ends_early_is_told(exported: list[dict[str, Any]]) -> None:
+def test_a_list_that_ends_early_is_reported(exported: list[dict[str, Any]]) -> None:
     whole = list(ended(exported))
     assert whole[-1]["items"] > 5
     items = [one for one in exported if one["record"] == "item"]
@@ -241,7 +241,7 @@ def test_two_versions_side_by_side(task_bench: TaskBench) -> None:
 
 
 @pytest.mark.parametrize("single_pass", [False, True])
-def test_of_two_claims_the_one_that_ended_is_told(
+def test_of_two_claims_the_one_that_ended_is_reported(
     task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, single_pass: bool
 ) -> None:
     _corpus(task_bench, single_pass=single_pass)
@@ -264,7 +264,7 @@ def test_of_two_claims_the_one_that_ended_is_told(
     lost.shards.close()
 
 
-def test_what_is_processed_again_is_told_by_who_did_it(task_bench: TaskBench) -> None:
+def test_what_is_processed_again_is_reported_by_who_did_it(task_bench: TaskBench) -> None:
     (task_bench.source / "a.txt").write_bytes(b"plain words")
     (task_bench.source / "b.zip").write_bytes(make_zip({"one.txt": b"first words"})[:-30])
     task_bench.create()

@@ -59,12 +59,10 @@ def test_workers_without_a_common_arbiter_are_refused(finished: Any) -> None:
 def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> None:
     settings: Settings = dataclasses.replace(finished.settings, filer="nas-10g")
     model = load_filer(settings.filer)
-    assert model is not None
     arbiter = arbiter_path(model.digest, settings.scratch)  # the others in that directory are other installations'
     assert not arbiter.exists()
     with watched_filer(settings) as watch:
         filer = emulated_filer(settings)
-        assert filer is not None
         for _ in range(10):
             filer.serve(Op.STAT, 0, 0)
         assert filer.digest == filer_choice(settings.filer).digest

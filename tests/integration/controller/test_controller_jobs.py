@@ -317,7 +317,7 @@ def test_a_filer_that_is_not_mounted_again_is_not_replaced_by_what_is_below(data
     prepare(settings, Stop())
 
 
-def test_a_storage_root_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_storage_root_that_cannot_be_written_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The commonest mistake with containers, told when the system comes up rather than in the first job."""
     env = {
         "EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@127.0.0.1:1/db1",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from index_shards import shard_of
 from schema_check import refuse_unlike_schema
 
 from controller.browse.counts import count_job
@@ -24,7 +25,7 @@ from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
 from dataset_gen.truth import manifest as m
-from search.engine import IndexDocument, new_writer, open_reader
+from search.engine import IndexDocument
 
 
 def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> None:
@@ -105,14 +106,14 @@ def test_a_worker_that_was_not_seen_since_the_job_began_is_waited_for(copy: Any)
     assert wait_for_frames(copy.handle, SystemClock(), 0.0)
 
 
-def test_the_time_in_calls_is_told_apart(finished: Any, handle: JobHandle) -> None:
+def test_the_time_in_calls_is_divided_by_cause(finished: Any, handle: JobHandle) -> None:
     time = job_result(handle, finished.settings).to_json()["call_time"]
     assert time["service_s"] + time["processor_s"] == pytest.approx(time["call_s"], abs=0.002)
     assert (time["queue_s"], time["exact"]) == (None, False)
     assert time["call_s"] > 0
 
 
-def test_every_kind_of_io_is_told(finished: Any, handle: JobHandle) -> None:
+def test_every_kind_of_io_is_reported(finished: Any, handle: JobHandle) -> None:
     result = job_result(handle, finished.settings).to_json()
     kinds = {kind["kind"]: kind for kind in result["io"]["kinds"]}
     recorded = kinds["calls of the job"]
@@ -163,13 +164,11 @@ def test_search_finds_planted_terms_with_their_circumstances(finished: Any, hand
 
 def test_a_ghost_is_never_a_hit(copy: Any, tmp_path: Path) -> None:
     item, shard, owner = copy.run("SELECT item, shard, owner FROM item_index ORDER BY item LIMIT 1")[0]
-    writer = new_writer("tantivy", tmp_path / "shard")
-    for ghost in range(7):
-        writer.add(IndexDocument(item=item, owner=f"{owner[:-1]}{ghost}-", body="apparition apparition"))
-    writer.add(IndexDocument(item=item, owner=owner, body="one apparition among many words"))
-    writer.finish()
-    writer.close()
-    reader = open_reader("tantivy", tmp_path / "shard", tmp_path / "view")
+    documents = [
+        *(IndexDocument(item=item, owner=f"{owner[:-1]}{n}-", body="apparition apparition") for n in range(7)),
+        IndexDocument(item=item, owner=owner, body="one apparition among many words"),
+    ]
+    reader = shard_of("tantivy", tmp_path, documents)
     with copy.handle.database.transaction() as conn:
         found = search_shard(conn, copy.handle.id, shard, reader, "apparition", 2)
         elsewhere = search_shard(conn, copy.handle.id, copy.handle.id, reader, "apparition", 2)

@@ -263,7 +263,7 @@ def test_what_is_done_to_the_list_of_actions_shows(copy: Any) -> None:
     assert last.at > before[-1].at
 
 
-def test_every_item_is_told_as_it_was_read(copy: Any) -> None:
+def test_every_item_is_reported_as_it_was_read(copy: Any) -> None:
     """With the hash that the database has, and the tasks that had it, of one that is indexed with the parsers that its worker's
     sandboxes told: here the worker had what this process has."""
     told = {line["item"]: line for line in items_of([copy.handle])}

@@ -203,7 +203,7 @@ def test_pauses_stand_on_the_axis_and_survive_a_reload(running: JobHandle) -> No
     assert read_timeline([running], since=last["start_s"]).to_json()["pauses"] == found["pauses"]
 
 
-def test_a_job_that_nobody_has_claimed_is_an_empty_timeline(running: JobHandle) -> None:
+def test_a_job_that_no_slot_has_claimed_is_an_empty_timeline(running: JobHandle) -> None:
     with running.database.transaction() as conn:
         conn.execute("UPDATE job SET first_claim_at = NULL")
     found = read_timeline([running]).to_json()

@@ -78,7 +78,6 @@ def test_phases_get_what_the_wire_grew_by_in_their_time(handle: JobHandle) -> No
     observe(handle, "bbbbbbbb:filer:0:61", [7] * 23, storage=True)
     observe(handle, "aaaaaaaa:other:0:51", [at * 10**6 for at in range(23)], storage=False, points=["/elsewhere"])
     shares = wire_shares([handle])
-    assert shares is not None
     assert shares.sources == ("aaaaaaaa:filer:0:50", "bbbbbbbb:filer:0:61")
     expand, index, walk = (shares.phases[phase] for phase in (Phase.EXPAND, Phase.INDEX, Phase.WALK))
     assert expand.call_read_bytes == 1000
@@ -94,12 +93,11 @@ def test_phases_get_what_the_wire_grew_by_in_their_time(handle: JobHandle) -> No
     json.dumps(shares.to_json())
 
 
-def test_the_sources_own_mount_counts_and_a_counter_may_begin_anew(handle: JobHandle) -> None:
+def test_the_sources_own_mount_counts_and_a_counter_may_begin_again(handle: JobHandle) -> None:
     above = os.path.dirname(os.fsdecode(handle.job.source))
     observe(handle, "cccccccc:source:0:70", [500, 600, 0, *range(100, 2_100, 100)], storage=False, points=["/", above])
     observe(handle, "cccccccc:root:0:71", [0, 10**9], storage=False, points=["/"])
     shares = wire_shares([handle])
-    assert shares is not None
     assert shares.sources == ("cccccccc:source:0:70",)
     assert 1_900 <= shares.total.wire_read_bytes <= 2_100
 
@@ -110,7 +108,6 @@ def test_phases_of_a_group_that_overlap_have_no_ratio(handle: JobHandle) -> None
         conn.execute("UPDATE job_phase SET started_at = to_timestamp(%(at)s) WHERE phase = 'index'", {"at": START + 5})
     observe(handle, "aaaaaaaa:filer:0:50", list(range(0, 2_300, 100)), storage=True)
     shares = wire_shares([handle])
-    assert shares is not None
     assert shares.phases[Phase.EXPAND].why == "another phase of the group ran at the same time"
     assert shares.total.ratio is not None
 

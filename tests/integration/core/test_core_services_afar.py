@@ -17,7 +17,7 @@ from core.settings import Settings
 ADDRESS = "127.0.0.2"
 
 
-def test_from_other_hosts_the_workers_come_and_nobody_else(tmp_path: Path) -> None:
+def test_from_other_hosts_the_workers_come_and_no_other_process(tmp_path: Path) -> None:
     """At the address that was named, with the workers' login; the other roles' are for this host. The broker is there, too.
     Whoever attaches and wants another address is told."""
     settings = Settings(scratch=tmp_path)

@@ -117,7 +117,7 @@ def test_ordinary_user_then_root_then_the_user_again(ordinary: pwd.struct_passwd
     assert run_as(ordinary, scratch) == f"3 {ordinary.pw_uid}"
 
 
-def test_scratch_of_somebody_else(ordinary: pwd.struct_passwd, open_dir: Path) -> None:
+def test_scratch_of_another_user(ordinary: pwd.struct_passwd, open_dir: Path) -> None:
     scratch = open_dir / "of root"
     scratch.mkdir()
     said = run_as(ordinary, scratch)
@@ -125,7 +125,7 @@ def test_scratch_of_somebody_else(ordinary: pwd.struct_passwd, open_dir: Path) -
     assert "EDBENCH_SCRATCH" in said
 
 
-def test_a_root_without_its_rights_is_told_at_once(open_dir: Path) -> None:
+def test_a_root_without_its_rights_is_reported_at_once(open_dir: Path) -> None:
     """In a container without capabilities root cannot use the socket of PostgreSQL's user: one line, and not two
     minutes of waiting for it."""
     if shutil.which("setpriv") is None:
@@ -147,7 +147,6 @@ def test_closed_place(closed: Path) -> None:
     for _ in range(2):
         with embedded_services(Settings(scratch=scratch), slots=1):
             addresses = running_services(scratch)
-            assert addresses is not None
             assert psutil.Process(addresses.servers[0].pid).uids().effective != 0
     place = Path((scratch / "services" / "postgres.place").read_text().strip())
     assert closed not in place.parents

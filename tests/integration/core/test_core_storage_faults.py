@@ -108,7 +108,7 @@ def test_a_read_only_file_system_is_a_fault(found: dict[str, Any]) -> None:
     assert found["still read"] is None
 
 
-def test_an_unmounted_root_is_told_from_a_vanished_file(found: dict[str, Any]) -> None:
+def test_an_unmounted_root_is_distinguished_from_a_vanished_file(found: dict[str, Any]) -> None:
     """The file looks vanished, but the root has another identity: the caller suspends instead."""
     assert (found["gone"]["type"], found["gone"]["errno"]) == ("SourceFileError", "ENOENT")
     assert found["other root"] is True

@@ -125,7 +125,7 @@ def _described(corpus: Path) -> dict[str, Any]:
     return dict(json.loads((corpus / "dataset.json").read_text()))
 
 
-def test_an_interrupted_run_goes_on(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_continues(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = tmp_path / "c"
 
     def stop_half_way(done: int, total: int) -> None:
@@ -143,7 +143,7 @@ def test_an_interrupted_run_goes_on(whole: Path, tmp_path: Path, monkeypatch: py
     assert _tree(directory / "data") == _tree(whole / "data")
 
 
-def test_a_killed_run_leaves_no_process_and_goes_on(whole: Path, tmp_path: Path) -> None:
+def test_a_killed_run_leaves_no_process_and_continues(whole: Path, tmp_path: Path) -> None:
     directory = tmp_path / "c"
     code = (
         "import sys; from pathlib import Path; from dataset_gen.corpus import generate_corpus\n"

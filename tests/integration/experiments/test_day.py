@@ -15,7 +15,7 @@ from core.storage.layer import Storage
 from experiments.package.check import check, finish
 from experiments.study import conduct
 from experiments.workloads.day import searched
-from experiments.workloads.day.result import DayLoad, DayResult
+from experiments.workloads.day.result import DayLoad
 from experiments.workloads.day.schedule import STEPS, Listed, Schedule
 from experiments.workloads.day.workload import Day, sources_of, steps_there
 from experiments.workloads.discovery.run_point import Load
@@ -46,7 +46,6 @@ def test_matters_are_carried_to_their_export(tmp_path: Path) -> None:
     plan = searched([DayLoad(1, 1, 2, 0)], (2,), 1e9, repeats=1, seed=1)
     result, directory = conduct(day, plan, 1.0)
     finish(result, directory)
-    assert isinstance(result, DayResult)
     (run,) = result.points[0].repeats
     for matter, wanted in enumerate((STEPS, (JobType.EXPORT,))):
         kinds = ["discovery", "search", *["tag"] * len(wanted), *(step for step in wanted if step in steps)]

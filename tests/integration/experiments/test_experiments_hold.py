@@ -32,7 +32,7 @@ def _states(hands: Any, jobs: tuple[uuid.UUID, uuid.UUID]) -> list[JobState]:
         return [get_job(conn, job).state for job in jobs]
 
 
-def test_they_go_on_once_all_were_held(hands: Any, jobs: tuple[uuid.UUID, uuid.UUID]) -> None:
+def test_they_continue_once_all_were_held(hands: Any, jobs: tuple[uuid.UUID, uuid.UUID]) -> None:
     seen: list[list[JobState]] = []
     hold = Hold([(hands.database, job) for job in jobs], lambda: seen.append(_states(hands, jobs)))
     _come(hands, jobs[0])
@@ -54,7 +54,7 @@ def test_one_that_never_comes_is_not_waited_for(hands: Any, jobs: tuple[uuid.UUI
     assert _states(hands, jobs) == [JobState.RUNNING, JobState.SUSPENDED]
 
 
-def test_what_fails_meanwhile_is_told_when_they_go_on(hands: Any, jobs: tuple[uuid.UUID, uuid.UUID]) -> None:
+def test_what_fails_meanwhile_is_reported_when_they_continue(hands: Any, jobs: tuple[uuid.UUID, uuid.UUID]) -> None:
     def broken() -> None:
         raise StorageFault("the filer is gone")
 

@@ -18,13 +18,13 @@ import psycopg2
 import pytest
 import redis
 from installation import PATIENCE, until
+from made_records import delta
 from ports import own_ports
 from servers import OWNER
 from statements import add_row
 
 from controller.observe.metrics import read_backlog
 from core.errors import DatabaseFault, SourceFileError
-from core.histogram import Histogram
 from core.operations import Op
 from core.records import JobOptions, Phase
 from core.services import superuser_url
@@ -59,20 +59,7 @@ def incarnation(database: Database) -> uuid.UUID:
 
 
 def calls(job: uuid.UUID, values: list[int], *, op: Op = Op.READ, phase: Phase = Phase.EXPAND) -> CounterDelta:
-    histogram = Histogram()
-    for value in values:
-        histogram.record(value)
-    return CounterDelta(
-        job=job,
-        phase=phase,
-        op=op,
-        calls=len(values),
-        bytes=100 * len(values),
-        errors=0,
-        total_ns=sum(values),
-        max_ns=max(values),
-        histogram=histogram,
-    )
+    return delta(values, job, op=op, phase=phase, bytes=100 * len(values))
 
 
 def worker_row(database: Database, incarnation: uuid.UUID) -> tuple[int, int, float]:
@@ -323,7 +310,6 @@ class Broker:
             return False
 
     def signal(self, number: int) -> None:
-        assert self.process is not None
         os.kill(self.process.pid, number)
         if number == signal.SIGKILL:
             self.process.wait()

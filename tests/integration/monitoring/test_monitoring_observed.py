@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import redis
 from installation import until
+from made_records import delta
 from statements import add_row
 
 from core.histogram import Histogram, merged
-from core.operations import Op
-from core.records import JobOptions, Phase
+from core.records import JobOptions
 from monitoring.aggregate import STEPS
 from monitoring.broker import STREAM, FrameSender
 from monitoring.collector import Collector
@@ -43,23 +43,6 @@ def collect(broker_url: str, database: Database) -> Collector:
     while collector.step(block=False):
         pass
     return collector
-
-
-def calls(job: uuid.UUID, ns: int, number: int = 1) -> CounterDelta:
-    histogram = Histogram()
-    for _ in range(number):
-        histogram.record(ns)
-    return CounterDelta(
-        job=job,
-        phase=Phase.EXPAND,
-        op=Op.READ,
-        calls=number,
-        bytes=10,
-        errors=0,
-        total_ns=ns * number,
-        max_ns=ns,
-        histogram=histogram,
-    )
 
 
 def send(broker_url: str, maker: FrameMaker, at: float, deltas: list[CounterDelta], *seen: Observation) -> None:
@@ -122,23 +105,22 @@ def test_steps_are_the_sum_of_the_seconds_stored(database: Database, broker_url:
     sent = []
     for second in (LONGEST - 1, LONGEST, LONGEST + 1, LONGEST + 40, 2 * LONGEST + 100):
         for number, maker in enumerate(makers):
-            delta = calls(job, 1_000_000 * (number + 1), second % 7 + number)
-            sent.append(delta)
-            send(broker_url, maker, float(second), [delta, calls(other, 5_000)])
+            sent.append(delta([1_000_000 * (number + 1)] * (second % 7 + number), job))
+            send(broker_url, maker, float(second), [sent[-1], delta([5_000], other)])
         if second != LONGEST:
             entries: Any = client.xrange(STREAM)
             collect(broker_url, database)
             for _, fields in entries:
                 client.xadd(STREAM, fields)
     collect(broker_url, database)
-    whole = merged(delta.histogram for delta in sent)
+    whole = merged(one.histogram for one in sent)
     for step in STEPS:
         found = rows(database, f"SELECT * FROM call_step WHERE step = {step} AND job = '{job}' ORDER BY second")
         assert sum(row.calls for row in found) == whole.total
         assert merged(Histogram.decode(row.histogram) for row in found) == whole
         assert all(row.second % step == 0 for row in found)
     last = rows(database, f"SELECT * FROM call_step WHERE step = {LONGEST} AND job = '{job}' AND second = {LONGEST}")[0]
-    middle = merged(delta.histogram for delta in sent[2:8])
+    middle = merged(one.histogram for one in sent[2:8])
     assert (last.p50_ns, last.p95_ns, last.p99_ns) == tuple(middle.percentiles((50, 95, 99), 2_000_000))
     assert rows(database, f"SELECT sum(calls) FROM call_step WHERE step = 1 AND job = '{other}'")[0][0] == 10
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 import redis
+from made_records import new_job
 
-from controller.labels.rules import surroundings_of
 from core.celery_app import queue_name
 from core.records import JobOptions, NewTask, Phase
-from core.settings import Settings
 from sql import jobs
 from sql.session import Database
 from sql.workers import NewWorker, register
@@ -52,26 +51,9 @@ def create_job(database: Database) -> Callable[..., uuid.UUID]:
 
     def create(tasks: int, options: JobOptions | None = None) -> uuid.UUID:
         job = uuid.uuid4()
+        walk = [NewTask(phase=Phase.WALK, weight=n, payload={}) for n in range(tasks)]
         with database.transaction(durable=True) as conn:
-            jobs.create_job(
-                conn,
-                jobs.NewJob(
-                    id=job,
-                    name="job",
-                    client="",
-                    project="",
-                    source=b"/source",
-                    device=1,
-                    inode=2,
-                    storage=b"/storage",
-                    surroundings=surroundings_of(Settings(), b"/").to_json(),
-                    options=options or JobOptions(),
-                    custodians=[],
-                    tasks=[NewTask(phase=Phase.WALK, weight=n, payload={}) for n in range(tasks)],
-                    workers=1,
-                    slots=4,
-                ),
-            )
+            jobs.create_job(conn, new_job(job, walk, options=options or JobOptions()))
         return job
 
     return create

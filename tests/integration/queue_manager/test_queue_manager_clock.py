@@ -99,7 +99,7 @@ def test_a_step_neither_ends_nor_freezes_leases_and_deadlines(
         ledger.finish(conn, claimed, TaskResult())
 
 
-def test_a_step_back_that_nobody_saw_freezes_nothing(rig: _Rig, create_job: Callable[..., uuid.UUID]) -> None:
+def test_a_step_back_that_was_not_seen_freezes_nothing(rig: _Rig, create_job: Callable[..., uuid.UUID]) -> None:
     """Promise: also after a queue manager that was away when the clock was put back, a dead slot's task runs again
     within its term."""
     job = create_job(1)

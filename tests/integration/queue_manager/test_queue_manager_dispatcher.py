@@ -26,7 +26,12 @@ from sql.session import Database
 
 
 class _Rig:
-    """A dispatcher and hands for its job."""
+    """A dispatcher and hands for its job: the fixtures of this directory."""
+
+    mailbox: Any
+    create_job: Callable[..., uuid.UUID]
+    add_slots: Callable[[int], uuid.UUID]
+    states_of: Callable[[uuid.UUID], dict[str, int]]
 
     def __init__(self, database: Database, dispatcher: Dispatcher, numbers: DatabaseNumbers | None = None) -> None:
         self.database = database
@@ -57,46 +62,46 @@ class _Rig:
 
 
 @pytest.fixture
-def rig(database: Database, broker_url: str) -> Iterator[_Rig]:
+def rig(
+    database: Database, broker_url: str, mailbox: Any, create_job: Any, add_slots: Any, states_of: Any
+) -> Iterator[_Rig]:
     """A dispatcher on a held connection."""
     sender = Sender(broker_url, "db1")
     numbers = DatabaseNumbers()
     with database.listen() as held:
-        yield _Rig(database, Dispatcher(held, sender, "db1", numbers=numbers), numbers)
+        made = _Rig(database, Dispatcher(held, sender, "db1", numbers=numbers), numbers)
+        made.mailbox, made.create_job, made.add_slots, made.states_of = mailbox, create_job, add_slots, states_of
+        yield made
     sender.close()
 
 
-def test_a_look_fills_the_window_largest_first(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any, states_of: Any
-) -> None:
+def test_a_look_fills_the_window_largest_first(rig: _Rig) -> None:
     """Promise: twice the slots are out, no more; the messages name database, job and task, largest task first; what
     was claimed and finished is refilled."""
-    job = create_job(20)
+    job = rig.create_job(20)
     assert rig.look().sent == 0  # no worker, no window
-    add_slots(2)
+    rig.add_slots(2)
     assert rig.look().sent == 4
     assert rig.look().sent == 0
-    messages = mailbox.take()
+    messages = rig.mailbox.take()
     with rig.database.transaction() as conn:
         weights = [
             conn.execute("SELECT weight FROM task WHERE id = %(id)s", {"id": m[1]}).scalar_one() for m in messages
         ]
     assert {m[0] for m in messages} == {job}
     assert weights == [19, 18, 17, 16]
-    assert states_of(job) == {"dispatched": 4, "pending": 16}
+    assert rig.states_of(job) == {"dispatched": 4, "pending": 16}
     assert rig.work(messages[0])
     assert rig.look().sent
 
 
-def test_jobs_share_the_window_in_turns(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any, states_of: Any
-) -> None:
+def test_jobs_share_the_window_in_turns(rig: _Rig) -> None:
     """Promise: a small job does not wait behind a big one, neither in the window nor in the queue."""
-    big, small = create_job(50), create_job(50)
-    add_slots(4)
+    big, small = rig.create_job(50), rig.create_job(50)
+    rig.add_slots(4)
     assert rig.look().sent == 8
-    assert states_of(big)["dispatched"] == states_of(small)["dispatched"] == 4
-    assert {job for job, _ in mailbox.take()[:2]} == {big, small}
+    assert rig.states_of(big)["dispatched"] == rig.states_of(small)["dispatched"] == 4
+    assert {job for job, _ in rig.mailbox.take()[:2]} == {big, small}
 
 
 @pytest.mark.parametrize(
@@ -108,18 +113,16 @@ def test_jobs_share_the_window_in_turns(
         JobOptions(window_factor=8, phase_slots={Phase.WALK: 13, Phase.INDEX: 1}),
     ],
 )
-def test_the_simulation_sends_in_the_same_order(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any, options: JobOptions
-) -> None:
+def test_the_simulation_sends_in_the_same_order(rig: _Rig, options: JobOptions) -> None:
     """Promise: with workers that do nothing, queue manager and simulation send the same tasks in the same order, however users
     distribute them."""
     sizes = (17, 30)
-    real = [create_job(size, options) for size in sizes]
-    add_slots(4)
+    real = [rig.create_job(size, options) for size in sizes]
+    rig.add_slots(4)
     sent: list[tuple[int, int]] = []
     while len(sent) < sum(sizes):
         rig.look()
-        for message in mailbox.take():
+        for message in rig.mailbox.take():
             with rig.database.transaction() as conn:
                 query = "SELECT weight, phase FROM task WHERE id = %(id)s"
                 task = conn.execute(query, {"id": message[1]}).one()
@@ -129,18 +132,16 @@ def test_the_simulation_sends_in_the_same_order(
     assert sent == simulated_order(sizes, options)
 
 
-def test_a_fair_job_sends_tasks_by_their_random_ids(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
-) -> None:
+def test_a_fair_job_sends_tasks_by_their_random_ids(rig: _Rig) -> None:
     """Promise of --task-order fair: SQL and `order_key`, which the simulation calls, agree, and weights decide nothing."""
-    job = create_job(40, JobOptions(task_order=TaskOrder.FAIR))
-    add_slots(2)
+    job = rig.create_job(40, JobOptions(task_order=TaskOrder.FAIR))
+    rig.add_slots(2)
     with rig.database.transaction() as conn:
         tasks = conn.execute("SELECT id, weight FROM task WHERE job = %(job)s", {"job": job}).all()
     sent = []
     while len(sent) < len(tasks):
         rig.look()
-        for message in mailbox.take():
+        for message in rig.mailbox.take():
             sent.append(message[1])
             assert rig.work(message)
     assert sent == [task.id for task in sorted(tasks, key=lambda task: order_key(task, TaskOrder.FAIR))]
@@ -161,37 +162,33 @@ def simulated_order(sizes: tuple[int, ...], options: JobOptions) -> list[tuple[i
     return [named[task] for task in trace.dispatched]
 
 
-def test_index_streams_bind_the_phase_index_of_one_job(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any, states_of: Any
-) -> None:
+def test_index_streams_bind_the_phase_index_of_one_job(rig: _Rig) -> None:
     """Promise: of a job with two streams two index tasks are out, however many slots stand idle, and one more for each that
     is done; its other phases, and other jobs, have the whole window."""
-    job = create_job(20, JobOptions(index_streams=2))
-    add_slots(4)
+    job = rig.create_job(20, JobOptions(index_streams=2))
+    rig.add_slots(4)
     assert rig.look().sent == 8, "phase walk is not bound"
     rig.run("UPDATE task SET state = 'pending', phase = 'index'")
     rig.run("UPDATE job SET phase = 'index'")
-    mailbox.take()
+    rig.mailbox.take()
     assert rig.look().sent == 2
     assert rig.look().sent == 0
-    assert rig.work(mailbox.take()[0])
+    assert rig.work(rig.mailbox.take()[0])
     assert rig.look().sent == 1
-    other = create_job(20)
+    other = rig.create_job(20)
     assert rig.look().sent == 6
-    assert states_of(other)["dispatched"] == 6
-    assert states_of(job) == {"dispatched": 2, "pending": 17, "done": 1}
+    assert rig.states_of(other)["dispatched"] == 6
+    assert rig.states_of(job) == {"dispatched": 2, "pending": 17, "done": 1}
 
 
-def test_a_job_is_brought_to_its_end(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
-) -> None:
+def test_a_job_is_brought_to_its_end(rig: _Rig) -> None:
     """Promise: looks alone cross every barrier: walk, finalise, completed."""
-    job = create_job(3)
-    add_slots(2)
+    job = rig.create_job(3)
+    rig.add_slots(2)
 
     def over() -> bool:
         rig.look()
-        for message in mailbox.take():
+        for message in rig.mailbox.take():
             assert rig.work(message)
         return rig.state(job).over
 
@@ -199,22 +196,20 @@ def test_a_job_is_brought_to_its_end(
     assert rig.state(job) is JobState.COMPLETED
 
 
-def test_lost_messages_are_sent_again_after_their_deadline(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
-) -> None:
+def test_lost_messages_are_sent_again_after_their_deadline(rig: _Rig) -> None:
     """Promise: a broker that forgot its messages costs time, not tasks; late messages of before claim nothing
     twice."""
-    create_job(2, JobOptions(dispatch_seconds=600))
-    add_slots(2)
+    rig.create_job(2, JobOptions(dispatch_seconds=600))
+    rig.add_slots(2)
     rig.look()
-    lost = mailbox.take()
+    lost = rig.mailbox.take()
     assert len(lost) == 2
     rig.run("UPDATE task SET deadline = now() - interval '1 second'")
     again: list[tuple[uuid.UUID, uuid.UUID]] = []
 
     def both() -> bool:
         rig.look()
-        again.extend(mailbox.take())
+        again.extend(rig.mailbox.take())
         return len(again) >= 2
 
     until(both, "both are sent again")
@@ -226,18 +221,16 @@ def test_lost_messages_are_sent_again_after_their_deadline(
     assert rig.numbers.lease_expiries == 0
 
 
-def test_a_broker_that_was_started_anew_gets_everything_again(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broker_that_was_started_again_gets_everything_again(rig: _Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise: nobody waits for dispatch deadlines when the broker tells that it is another one."""
-    create_job(2)
-    add_slots(2)
+    rig.create_job(2)
+    rig.add_slots(2)
     rig.look()
-    lost = mailbox.take()
+    lost = rig.mailbox.take()
     monkeypatch.setattr(rig.dispatcher, "_epoch", "the run id of a server that died")
     monkeypatch.setattr(rig.dispatcher, "_next_epoch", 0.0)
     rig.look()
-    assert sorted(mailbox.take()) == sorted(lost)
+    assert sorted(rig.mailbox.take()) == sorted(lost)
 
 
 def test_without_a_broker_tasks_stay_pending(
@@ -278,15 +271,13 @@ def test_without_a_broker_tasks_stay_pending(
     sender.close()
 
 
-def test_pauses_and_cancellations_are_settled(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
-) -> None:
+def test_pauses_and_cancellations_are_settled(rig: _Rig) -> None:
     """Promise: the queue manager makes pausing paused and cancelling cancelled once nothing runs."""
-    paused, cancelled = create_job(1), create_job(1)
-    add_slots(2)
+    paused, cancelled = rig.create_job(1), rig.create_job(1)
+    rig.add_slots(2)
     rig.look()
     claims = []
-    for message in mailbox.take():
+    for message in rig.mailbox.take():
         with rig.database.transaction() as conn:
             claims.append(ledger.claim(conn, *message, uuid.uuid4(), "w", 0))
     with rig.database.transaction() as conn:
@@ -302,39 +293,35 @@ def test_pauses_and_cancellations_are_settled(
     assert (rig.state(paused), rig.state(cancelled)) == (JobState.PAUSED, JobState.CANCELLED)
 
 
-def test_a_successor_sends_what_its_predecessor_only_marked(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
-) -> None:
+def test_a_successor_sends_what_its_predecessor_only_marked(rig: _Rig) -> None:
     """Promise: a queue manager killed between marking and sending costs no deadline."""
-    job = create_job(2)
-    add_slots(2)
+    job = rig.create_job(2)
+    rig.add_slots(2)
     with rig.database.transaction() as conn:
         assert len(ledger.dispatch(conn, job, 2)) == 2
     assert rig.look().sent == 0
     rig.dispatcher.begin()
     assert rig.look().sent == 2
-    assert len(mailbox.take()) == 2
+    assert len(rig.mailbox.take()) == 2
 
 
-def test_two_thousand_messages_are_a_few_exchanges(
-    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
-) -> None:
+def test_two_thousand_messages_are_a_few_exchanges(rig: _Rig) -> None:
     """Promise: marking and sending is not what limits an installation (`make bench` has messages a second): neither
     the database nor the broker is asked once a task. The broker reads 16 kB at a time, and a message has about one."""
-    create_job(2_000)
-    add_slots(1_000)
-    before = mailbox.client.info("stats")["total_reads_processed"]
+    rig.create_job(2_000)
+    rig.add_slots(1_000)
+    before = rig.mailbox.client.info("stats")["total_reads_processed"]
     with statements_of(rig.database) as asked:
         assert rig.look().sent == 2_000
     assert len(asked) < 40, asked
-    assert mailbox.client.info("stats")["total_reads_processed"] - before < 1_000
-    assert mailbox.client.llen("edbench.db1") == 2_000
+    assert rig.mailbox.client.info("stats")["total_reads_processed"] - before < 1_000
+    assert rig.mailbox.client.llen("edbench.db1") == 2_000
 
 
-def test_phases_pass_in_consecutive_looks(rig: _Rig, create_job: Callable[..., uuid.UUID], add_slots: Any) -> None:
+def test_phases_pass_in_consecutive_looks(rig: _Rig) -> None:
     """Promise: a look that changed a job says so, so that the next one follows at once."""
-    job = create_job(0)
-    add_slots(1)
+    job = rig.create_job(0)
+    rig.add_slots(1)
     assert rig.look().changed
     with rig.database.transaction() as conn:
         assert jobs.get_job(conn, job).phase is Phase.FINALISE

@@ -73,7 +73,7 @@ def _end(database: Database, job: uuid.UUID) -> None:
             conn.execute("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
 
 
-def test_the_end_is_observed_however_long_nobody_looked(
+def test_the_end_is_observed_however_long_no_look_came(
     database: Database, create_job: Callable[..., uuid.UUID]
 ) -> None:
     """On a machine without a processor to spare a look may come many seconds after the end: it is the last one."""
@@ -104,7 +104,7 @@ def test_the_last_look_of_a_second_stays(database: Database, create_job: Callabl
     assert found["queue"][-1].values["phase"] == "finalise"
 
 
-def test_a_fault_is_told_once_and_raises_nothing(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fault_is_reported_once_and_raises_nothing(database: Database, caplog: pytest.LogCaptureFixture) -> None:
     gone = Database("db1", database.url.replace("/test_", "/missing_"))
     observer = Observer(gone, DatabaseNumbers())
     for _ in range(3):

@@ -59,7 +59,6 @@ def setup(clone: Path, tools: Path, python: str = "", options: str = "") -> subp
 
 
 def test_python_too_old(clone: Path, tools: Path) -> None:
-    """An old Python is named together with what is needed."""
     program(tools / "python3", '[ "$1" = --version ] && echo Python 3.9.2; exit 1\n')
     done = setup(clone, tools)
     assert done.returncode == 1
@@ -143,7 +142,6 @@ def test_up_to_date_needs_nothing(clone: Path, tools: Path) -> None:
 
 
 def test_make_alone_lists_the_targets() -> None:
-    """`make` without a target lists every target with what it does."""
     make = shutil.which("make")
     if make is None:
         pytest.skip("no make on this machine")

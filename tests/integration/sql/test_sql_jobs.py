@@ -170,7 +170,7 @@ def _finished_job(hands: Any) -> uuid.UUID:
     return job
 
 
-def test_a_deletion_goes_on_where_it_was_interrupted(hands: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_continues_where_it_was_interrupted(hands: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise: whatever transaction is its last, the job is still named, as `deleting`, nothing but deleting changes
     it, and the next call ends it; other jobs keep every row."""
     monkeypatch.setattr(deletion, "ROWS_AT_ONCE", 2)

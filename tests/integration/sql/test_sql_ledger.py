@@ -214,7 +214,7 @@ def test_expiry_takes_only_what_is_late(hands: Any) -> None:
     assert hands.value("SELECT sum(failures) FROM task") == 0
 
 
-def test_undispatch_all_keeps_what_it_is_told(hands: Any) -> None:
+def test_undispatch_all_keeps_the_given_tasks(hands: Any) -> None:
     """Promise: after a broker came back empty, everything is sent again but what was just sent."""
     job = hands.create(4)
     sent = hands.dispatch(job, 3)
@@ -519,7 +519,7 @@ def _make(bench: TaskBench) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("single_pass", "at_once"), [(False, 1), (True, ROOTS_AT_ONCE)])
-def test_mended_files_leave_no_trace_of_their_failure(
+def test_repaired_files_leave_no_trace_of_their_failure(
     task_bench: TaskBench, single_pass: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counts, bytes, files and index owners are those of a job that never failed; the good files are not read again. So
@@ -553,7 +553,7 @@ def test_mended_files_leave_no_trace_of_their_failure(
         assert requeued_files(conn, bench.job) == 2
 
 
-def test_what_is_not_mended_fails_again(task_bench: TaskBench) -> None:
+def test_what_is_not_repaired_fails_again(task_bench: TaskBench) -> None:
     _make(task_bench)
     before, codes = _sums(task_bench), task_bench.codes()
     assert _requeue(task_bench, "zero_bytes") == 1

@@ -57,7 +57,6 @@ def test_an_exception_rolls_back(database: Database) -> None:
 
 
 def test_a_statements_own_error_is_not_a_fault(database: Database) -> None:
-    """Promise: a bug in a statement is shown as such."""
     with pytest.raises(psycopg2.ProgrammingError), database.transaction() as conn:
         conn.execute("SELECT nothing_of_that_name")
 

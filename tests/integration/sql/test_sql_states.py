@@ -65,7 +65,6 @@ def test_a_job_goes_through_its_phases(hands: Any) -> None:
 
 
 def test_a_job_without_tasks_completes(hands: Any) -> None:
-    """Promise: an empty source is a completed job."""
     job = hands.create(0)
     assert _do(hands, states.advance, job) is Phase.FINALISE
     hands.finish(hands.take(job))

@@ -217,7 +217,6 @@ def bench(open_dir: Path, small_corpus: Path, empty_scratch: Path) -> Iterator[B
 
 def _served(bench: Bench) -> tuple[subprocess.Popen[str], httpx.Client]:
     process = bench.start_afresh("serve", "--port", "0")
-    assert process.stdout is not None
     address = process.stdout.readline().strip()
     assert address.startswith("http://127.0.0.1:"), bench.end(process, None)
     client = httpx.Client(base_url=f"{address}api/v1", headers=HEADERS, timeout=COMMAND_SECONDS)

@@ -34,7 +34,6 @@ def _links(text: str) -> dict[str, str | None]:
     out: dict[str, str | None] = {}
     for which in ("before", "after"):
         tag = re.search(rf"<a class=\"button\" id=\"{which}\"[^>]*>", text)
-        assert tag is not None
         href = re.search(r"href=\"([^\"]+)\"", tag[0])
         out[which] = html.unescape(href[1]) if href else None
     return out
@@ -132,13 +131,13 @@ def test_items_are_tagged_with_their_families_and_it_is_written_down(site: Any, 
 @pytest.mark.parametrize(
     ("field", "said"), [("type", "no item has the media type"), ("custodian", "there is no custodian")]
 )
-def test_a_filter_that_nothing_passes_is_told_beside_its_field(site: Any, base: str, field: str, said: str) -> None:
+def test_a_filter_that_nothing_passes_is_reported_beside_its_field(site: Any, base: str, field: str, said: str) -> None:
     page = site.client.get(f"{base}/items?{field}=nobody")
     assert page.status_code == 422
     assert re.search(rf'name="{field}" value="nobody"[^>]* aria-invalid="true".*?role="alert">{said}', page.text)
 
 
-def test_a_job_is_verified_and_its_custody_told(site: Any, base: str) -> None:
+def test_a_job_is_verified_and_its_custody_reported(site: Any, base: str) -> None:
     assert site.client.post(f"{site.job}/verify", json={}).status_code == 202
     found = site.done("verify")
     assert found["error"] is None

@@ -16,10 +16,10 @@ import pytest
 from forked import Forked, Forker, Program
 from installation import PATIENCE
 from kombu.exceptions import OperationalError
+from made_records import new_job
 
-from controller.labels.rules import surroundings_of
 from core.celery_app import TASK_NAME, make_app, queue_name
-from core.records import ROOT_CUSTODIAN, Custodian, JobOptions, NewTask, Phase
+from core.records import ROOT_CUSTODIAN, JobOptions, NewTask, Phase
 from core.roles import WORKER, Login
 from core.settings import DatabaseAddress, Settings
 from monitoring.metrics import NOWHERE, Endpoint
@@ -61,30 +61,13 @@ class Bench:
         return "".join(file.read_text() for file in sorted(self.scratch.glob("*.log")))
 
     def tasks(self, *payloads: dict[str, Any], lease: float = 30.0) -> None:
-        """A running job with these tasks."""
+        """Create a running job with these tasks."""
+        made = [
+            NewTask(phase=Phase.WALK, weight=1, payload={"item": str(uuid.UUID(int=n + 1)), **payload})
+            for n, payload in enumerate(payloads)
+        ]
         with self.database.transaction() as conn:
-            jobs.create_job(
-                conn,
-                jobs.NewJob(
-                    id=self.job,
-                    name="test",
-                    client="",
-                    project="",
-                    source=b"/",
-                    device=1,
-                    inode=1,
-                    storage=b"/",
-                    surroundings=surroundings_of(Settings(), b"/").to_json(),
-                    options=JobOptions(lease_seconds=lease),
-                    custodians=[Custodian(number=0, name=ROOT_CUSTODIAN)],
-                    tasks=[
-                        NewTask(phase=Phase.WALK, weight=1, payload={"item": str(uuid.UUID(int=n + 1)), **payload})
-                        for n, payload in enumerate(payloads)
-                    ],
-                    workers=1,
-                    slots=1,
-                ),
-            )
+            jobs.create_job(conn, new_job(self.job, made, [ROOT_CUSTODIAN], options=JobOptions(lease_seconds=lease)))
 
     def send(self) -> int:
         """Dispatch what is pending and send the messages, as the queue manager does; how many went out."""

@@ -79,7 +79,7 @@ def test_a_container_in_which_every_item_kills(dying: DyingSlot, method: bytes) 
         assert bench.value("SELECT count(*) FROM item_text") == bench.value("SELECT count(*) FROM item")
 
 
-def test_a_container_that_kills_is_stopped_and_those_beside_it_go_on(dying: DyingSlot) -> None:
+def test_a_container_that_kills_is_stopped_and_those_beside_it_continue(dying: DyingSlot) -> None:
     bench = dying.bench
     bench.options = JobOptions(limits=Limits(deaths=4, deaths_per_mb=20.0))
     inner = make_zip({"0.txt": b"in front", **_killers(b"children", 50)})

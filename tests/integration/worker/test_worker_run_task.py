@@ -158,7 +158,7 @@ class _Full(Storage):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_full_filer_suspends_and_resume_goes_on(task_bench: TaskBench, tmp_path: Path) -> None:
+def test_a_full_filer_suspends_and_resume_continues(task_bench: TaskBench, tmp_path: Path) -> None:
     """ENOSPC is the system's failure: suspended with a reason that says what to do, nothing charged to the task."""
     _corpus(task_bench.source)
     task_bench.create()
@@ -342,7 +342,7 @@ def test_an_unreadable_file_is_an_exception_of_its_own(task_bench: TaskBench) ->
     assert {Kind(r.kind) for r in task_bench.rows("SELECT kind FROM item")} == {Kind.LOOSE_FILE}
 
 
-def test_a_fault_met_without_the_task_suspends_nobody(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_met_without_the_task_suspends_no_job(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch) -> None:
     task = _to_index(task_bench)
 
     def broken(work: TaskWork) -> TaskResult:

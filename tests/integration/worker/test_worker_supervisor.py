@@ -119,7 +119,7 @@ def test_a_lease_lives_as_long_as_its_slot_works(bench: Any) -> None:
     assert bench.one("SELECT attempt FROM task").attempt == 1
 
 
-def test_a_stopped_slot_loses_its_lease_but_convicts_nobody(bench: Any) -> None:
+def test_a_stopped_slot_loses_its_lease_but_convicts_no_item(bench: Any) -> None:
     go = bench.scratch / "go"
     bench.tasks({"do": "wait", "until": str(go), "seconds": 8}, lease=1.5)
     worker = bench.start()
@@ -263,7 +263,7 @@ def test_a_slot_that_cannot_be_killed_is_named_and_its_job_suspended(bench: Any,
     assert _stop(worker) == 0
 
 
-def test_what_a_slot_waits_for_is_told_to_whoever_asks_for_the_job(bench: Any) -> None:
+def test_what_a_slot_waits_for_is_reported_to_whoever_asks_for_the_job(bench: Any) -> None:
     """Promise: while it lasts, and only for the job that it holds up; a worker that is gone says nothing."""
     bench.tasks({"do": "nothing"})
     incarnation, text = uuid.uuid4(), "slot 0 (process 7) has been listing /source for 41 s"

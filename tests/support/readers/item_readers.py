@@ -51,7 +51,6 @@ def _tar(data: bytes, mode: str) -> Iterator[Found]:
         for position, info in enumerate(archive):
             if info.isfile():
                 content = archive.extractfile(info)
-                assert content is not None
                 yield info.name.encode(), number(position), content.read()
 
 
@@ -76,7 +75,6 @@ def _stored_messages(data: bytes) -> list[bytes]:
     out = []
     for found in re.finditer(rb"--(=_m[^\r\n]+)\r?\nContent-Type: message/rfc822[^\0]*?\r?\n\r?\n", data):
         end = re.compile(rb"\r?\n--" + re.escape(found[1])).search(data, found.end())
-        assert end is not None
         out.append(data[found.end() : end.start()])
     return out
 
@@ -170,8 +168,6 @@ def text_of(media_type: str, data: bytes) -> str:
         return " ".join([found, *(page.get_textpage().get_text_range() for page in document)])
     if media_type == "message/rfc822":
         message = email.message_from_bytes(data, policy=email.policy.default)
-        assert isinstance(message, EmailMessage)
         body = message.get_body(("plain",))
-        assert body is not None
         return str(body.get_content())
     return data.decode("utf-8", "replace")

@@ -83,7 +83,6 @@ class DyingSlot:
         row = self._table.read(0)
         how = Circumstances(overdue=self.overdue, seconds=self.seconds)
         report = judge(row, status, how)
-        assert report is not None
         self.deaths.append(report.cause)
         assert len(self.deaths) <= self.most, "it goes round for ever"
         with bench.database.transaction() as conn:

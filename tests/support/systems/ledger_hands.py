@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from made_records import loose_file, new_job
 
-from controller.labels.rules import surroundings_of
 from core.places import item_id
-from core.records import ClaimedTask, Custodian, JobOptions, NewTask, Phase
-from core.settings import Settings
+from core.records import ClaimedTask, JobOptions, NewTask, Phase
 from readers.records import Kind
 from sql import jobs, ledger
 from sql.findings import Item, TaskResult
@@ -30,26 +29,10 @@ class LedgerHands:
         job = uuid.uuid4()
         if isinstance(tasks, int):
             tasks = [NewTask(phase=Phase.WALK, weight=n, payload={"n": n}) for n in range(tasks)]
+        odd = {"name": name, "client": "client", "project": "project", "workers": 2, "slots": 4}
+        odd |= {"source": b"/source/\xff", "device": 2**64 - 7, "inode": 2**63 + 1, "storage": b"/storage/\xff"}
         with self.database.transaction(durable=True) as conn:
-            jobs.create_job(
-                conn,
-                jobs.NewJob(
-                    id=job,
-                    name=name,
-                    client="client",
-                    project="project",
-                    source=b"/source/\xff",
-                    device=2**64 - 7,
-                    inode=2**63 + 1,
-                    storage=b"/storage/\xff",
-                    surroundings=surroundings_of(Settings(), b"/").to_json(),
-                    options=options or JobOptions(),
-                    custodians=[Custodian(number=0, name=b"_root"), Custodian(number=1, name=b"m\xfcller")],
-                    tasks=tasks,
-                    workers=2,
-                    slots=4,
-                ),
-            )
+            jobs.create_job(conn, new_job(job, tasks, [b"_root", b"m\xfcller"], options=options or JobOptions(), **odd))
         return job
 
     def dispatch(self, job: uuid.UUID, limit: int = 100) -> list[uuid.UUID]:
@@ -92,22 +75,10 @@ class LedgerHands:
 
     @staticmethod
     def item(job: uuid.UUID, ordinal: bytes, parent: uuid.UUID | None = None, **changes: Any) -> Item:
-        given: dict[str, Any] = {
-            "id": item_id(job, parent, ordinal),
-            "parent": parent,
-            "family": None,
-            "custodian": 1,
-            "ordinal": ordinal,
-            "depth": 0 if parent is None else 1,
-            "name": ordinal,
-            "container_path": ("a",),
-            "kind": Kind.LOOSE_FILE if parent is None else Kind.ARCHIVE_MEMBER,
-            "container": False,
-            "media_type": "text/plain",
-            "size": 3,
-            "sha256": b"\1" * 32,
-        }
-        return Item(**(given | changes))
+        given: dict[str, Any] = {"custodian": 1, "ordinal": ordinal, "name": ordinal, "sha256": b"\1" * 32}
+        if parent is not None:
+            given |= {"parent": parent, "depth": 1, "kind": Kind.ARCHIVE_MEMBER}
+        return loose_file(item_id(job, parent, ordinal), **(given | changes))
 
 
 @pytest.fixture

@@ -7,11 +7,10 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from made_records import new_job
+
 from controller.databases import JobHandle, Jobs, alone
-from controller.labels.rules import surroundings_of
 from core.places import item_id
-from core.records import Custodian, JobOptions
-from core.settings import Settings
 from readers.records import Kind
 from sql import bulk, jobs
 from sql.findings import Item
@@ -86,22 +85,8 @@ class Shelf:
 
     def stored(self, order: Sequence[int] | None = None, storage: bytes = b"/storage") -> Jobs:
         """The completed job; its rows are written in this order."""
-        new = jobs.NewJob(
-            id=self.job,
-            name="shelf",
-            client="",
-            project="",
-            source=self._source,
-            device=self._root[0],
-            inode=self._root[1],
-            storage=storage,
-            surroundings=surroundings_of(Settings(), b"/").to_json(),
-            options=JobOptions(),
-            custodians=[Custodian(number=n, name=name.encode()) for n, name in enumerate(CUSTODIANS)],
-            tasks=[],
-            workers=1,
-            slots=1,
-        )
+        place = {"source": self._source, "device": self._root[0], "inode": self._root[1], "storage": storage}
+        new = new_job(self.job, custodians=[name.encode() for name in CUSTODIANS], name="shelf", **place)
         with self.database.transaction() as conn:
             jobs.create_job(conn, new)
             bulk.insert_items(conn, self.job, [self.items[n] for n in order or range(len(self.items))])

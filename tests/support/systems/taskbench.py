@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_records import new_job
 from recording import MemoryRecorder
 from servers import as_role
 
-from controller.labels.rules import surroundings_of
 from core.places import index_location, items_location, job_location
-from core.records import Custodian, JobOptions, NewTask, Phase
+from core.records import JobOptions, NewTask, Phase
 from core.roles import QUEUE_MANAGER, WORKER, Login
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -100,27 +100,12 @@ class TaskBench:
         """The job as the controller creates it, over the source as it is now."""
         (self.storage_root / job_location(self.job).decode()).mkdir(parents=True)
         found = os.stat(self.source)
+        place = {"source": os.fsencode(self.source), "device": found.st_dev, "inode": found.st_ino}
+        place["storage"] = os.fsencode(self.storage_root)
         payload = {"custodian": 0, "directories": [path_text(d) for d in directories], "files_only": False}
+        walk = [NewTask(phase=Phase.WALK, weight=1, payload=payload)]
         with self.database.transaction(durable=True) as conn:
-            jobs.create_job(
-                conn,
-                jobs.NewJob(
-                    id=self.job,
-                    name="job",
-                    client="",
-                    project="",
-                    source=os.fsencode(self.source),
-                    device=found.st_dev,
-                    inode=found.st_ino,
-                    storage=os.fsencode(self.storage_root),
-                    surroundings=surroundings_of(Settings(), b"/").to_json(),
-                    options=self.options,
-                    custodians=[Custodian(number=0, name=b"ann")],
-                    tasks=tasks or [NewTask(phase=Phase.WALK, weight=1, payload=payload)],
-                    workers=1,
-                    slots=1,
-                ),
-            )
+            jobs.create_job(conn, new_job(self.job, tasks or walk, [b"ann"], options=self.options, **place))
 
     def dispatch(self) -> list[uuid.UUID]:
         with self.managers.transaction() as conn:

@@ -83,7 +83,6 @@ def test_a_shortfall_names_what_is_missing() -> None:
 
 
 def test_equal_finds_are_no_shortfall() -> None:
-    """More than the peer is fine."""
     ours = our_extracts([_line(["a", "child"], ""), _line(["a"], "alpha beta")])
     total = scores(ours, {"a": peer_extract([{"X-TIKA:content": "beta"}])})[""]
     assert (total.recall, total.shortfalls) == (1.0, [])

@@ -85,7 +85,7 @@ def test_what_cannot_be_done_is_one_line(
     assert said in lines[0]
 
 
-def test_a_cache_that_nobody_declared_is_asked_for(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cache_that_was_not_declared_is_asked_for(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "plan", "--from", str(result)], {}) == USAGE
     assert "--filer-cache" in capsys.readouterr().err
     usual = ["--from", str(result), "--hours", "99", "--client-memory", "40GB", "--storage", str(result / "none")]

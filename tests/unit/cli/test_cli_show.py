@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from job_figures import TRACE, figures
+from made_records import snapshot
 from rich.console import Console
 
 from cli.context import CommandContext
@@ -20,9 +21,7 @@ from cli.progress import PLAIN_SECONDS, panel, progress_display
 from cli.review import highlighted, show_hits
 from cli.summary import show_result
 from controller.jobs.figures import Figures
-from controller.jobs.progress import Snapshot
 from controller.search.report import CustodianHits, HitReport, Hits, TermHits
-from core.records import JobState, Phase
 
 
 def shown(of: Figures) -> str:
@@ -130,7 +129,7 @@ def test_what_is_not_recorded_is_named() -> None:
     assert "not recorded" not in shown(figures())
 
 
-def test_wire_read_over_call_read_stands_in_the_summary() -> None:
+def test_wire_read_over_call_read_is_in_the_summary() -> None:
     share = {"seconds": 1.0, "call_read_bytes": 9, "wire_read_bytes": 6}
     phases = {"walk": share | {"ratio": None, "why": "nothing was read by calls"}, "expand": share | {"ratio": 0.94}}
     wire = {"total": share | {"ratio": 0.66}, "phases": phases, "sources": [], "other_jobs": 0}
@@ -138,7 +137,7 @@ def test_wire_read_over_call_read_stands_in_the_summary() -> None:
     assert "wire" not in shown(figures())
 
 
-def test_a_trace_stands_in_the_summary_with_what_it_lacks() -> None:
+def test_a_trace_is_in_the_summary_with_what_it_lacks() -> None:
     lines = [line.strip() for line in shown(figures(trace=TRACE)).splitlines()]
     assert "trace       /s/t (8.1 kB, 1,000 calls)" in lines
     assert "1,000 calls, 12 more are lost" in shown(figures(trace=TRACE | {"lost": 12}))
@@ -162,35 +161,11 @@ def test_matches_are_bold_and_nothing_is_lost() -> None:
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_960, "1.0 MB"), (45_000_000_000, "45.0 GB")],
 )
 def test_sizes_are_decimal(nbytes: int, text: str) -> None:
-    """1 GB is 10⁹ bytes everywhere."""
     assert bytes_text(nbytes) == text
 
 
 def test_text_of_evidence_does_not_drive_a_terminal() -> None:
     assert harmless("a\tb\nc\x1b[2Jd\re\x9bf\u0301") == "a\tb\nc\ufffd[2Jd\ufffde\ufffdf\u0301"
-
-
-def snapshot(share: float | None = 0.5) -> Snapshot:
-    """A job in the middle of its index phase."""
-    return Snapshot(
-        state=JobState.RUNNING,
-        phase=Phase.INDEX,
-        reason=None,
-        items_done=10,
-        items_known=20,
-        share=share,
-        tasks_done=1,
-        tasks_known=2,
-        raw_gb_per_hour=1.0,
-        discovered_gb_per_hour=2.0,
-        raw_gb_per_hour_now=3.0,
-        discovered_gb_per_hour_now=4.0,
-        calls_per_second=5.0,
-        exceptions=6,
-        elapsed_s=7.0,
-        phase_left_s=None,
-        left_s=None,
-    )
 
 
 def test_a_pipe_gets_one_plain_line_every_five_seconds() -> None:
@@ -208,7 +183,7 @@ def test_the_panel_shows_everything_that_is_asked_for() -> None:
     """Phase, items, GB/hour now and since start, calls, exceptions, time; with and without a known share."""
     for share in (None, 0.5):
         out = io.StringIO()
-        Console(file=out, width=160).print(panel(snapshot(share)))
+        Console(file=out, width=160).print(panel(snapshot(share=share)))
         shown = out.getvalue()
         for piece in ("index", "10 of 20 items", "4.0 now, 2.0 since start", "5", "6 exceptions", "7.0 s elapsed"):
             assert piece in shown
@@ -234,7 +209,6 @@ def _command(fifo: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert started.stderr is not None
     assert started.stderr.readline() == (
         f"edbench: job 1 is suspended; the storage at {fifo} has not answered for 0.05 s: is its server up?"
         " Waiting for it; Ctrl-C ends this\n"

@@ -155,7 +155,7 @@ def test_lists_of_one_job_may_stand_behind_each_other() -> None:
     assert (told, done.last) == ([], {str(_JOB): true[-1]["chain"]})
 
 
-def test_the_environment_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_no_person(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.setenv(name, "alice")
     monkeypatch.delenv("SUDO_USER", raising=False)

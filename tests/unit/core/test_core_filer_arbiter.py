@@ -101,7 +101,7 @@ def test_no_service_time_bends_nothing(tmp_path: Path, path: Path) -> None:
         assert arbiter.snapshot().stations["metadata"].waited_ns == 0
 
 
-def test_a_slot_killed_while_it_books_holds_nobody_up(tmp_path: Path, path: Path) -> None:
+def test_a_slot_killed_while_it_books_holds_up_no_process(tmp_path: Path, path: Path) -> None:
     model = _model(tmp_path, servers=4, service_us=1.0)
     with Arbiter(path, model) as arbiter:
         for _ in range(20):
@@ -208,7 +208,7 @@ class _Late:
         return end_ns + 3 * MS
 
 
-def test_what_a_call_took_beyond_its_booking_is_told(path: Path, tmp_path: Path) -> None:
+def test_what_a_call_took_beyond_its_booking_is_reported(path: Path, tmp_path: Path) -> None:
     """Two calls at one moment to one server of 1 ms: the second waits 1 ms in the queue; each is 3 ms late, whoever's
     fault the latency of 4 and 5 ms seems."""
     with Arbiter(path, _model(tmp_path)) as arbiter:

@@ -92,7 +92,6 @@ def test_a_call_is_as_many_filer_ops_as_the_protocol_says(tmp_path: Path, path: 
 def test_calls_of_phase_index_may_be_other_filer_ops(tmp_path: Path, path: Path) -> None:
     plain = _model(tmp_path).digest
     model = _model(tmp_path, index="[index_call]\nopen = { LOOKUP = 1.0, READ = 40.0 }")
-    assert model.protocol is not None
     assert model.digest != plain
     assert protocol_of(model.protocol.to_plain(), "result", model.protocol.source) == model.protocol
     asked = []
@@ -145,7 +144,7 @@ def test_a_filer_of_calls_says_so(tmp_path: Path) -> None:
     assert "every call counts as one filer op" in _assumptions(_loaded(tmp_path / "calls.toml", MINIMAL))
 
 
-def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> None:
+def test_what_the_server_counted_is_next_to_it_and_is_reported(tmp_path: Path) -> None:
     nas = PROFILES / "nas-1g.toml"
     alike = (
         f'name = "mine"\nprotocol = "nfs-v4.2"\n[mix]\n{nas.read_text().partition("[mix]")[2].partition(chr(10))[2]}'
@@ -158,7 +157,6 @@ def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> No
     assert f"{model.server_ops_per_call:.2f} a call with `nfs-v4.2`, of {model.filer_ops_per_call:.2f} requests" in page
     plain = _model(tmp_path)
     counted = _model(tmp_path, index="[server]\nopen = { PUTFH = 9.0 }\n")
-    assert counted.protocol is not None
     assert (plain.server_ops_per_call, counted.digest) == (None, plain.digest)
     assert protocol_of(counted.protocol.to_plain(), "result", counted.protocol.source) == counted.protocol
 
@@ -190,7 +188,7 @@ def test_impossible_expansions_are_refused_in_one_line(tmp_path: Path, old: str,
     assert "\n" not in str(caught.value)
 
 
-def test_a_protocol_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_a_protocol_that_is_not_there_is_reported_with_those_that_are() -> None:
     with pytest.raises(UsageError, match="r1"):
         load_protocol("smb9")
 
@@ -388,7 +386,6 @@ def test_the_pages_say_what_titan_is() -> None:
 @pytest.mark.parametrize(("name", "calls"), [("nas-1g", 5_500), ("nas-10g", 55_000)])
 def test_a_nas_has_filer_ops_and_the_rate_that_pages_state(name: str, calls: int) -> None:
     model = _loaded(name)
-    assert model.protocol is not None
     assert model.protocol.origin.startswith("measured")
     assert model.ceiling_calls_per_s == pytest.approx(calls, rel=0.015)
     assert f"{calls:,} calls/s" in model.description
@@ -473,7 +470,7 @@ def test_impossible_numbers_are_refused_in_one_line(tmp_path: Path, text: str | 
 
 
 @pytest.mark.parametrize("name", ["titanic", "", "no/such/file.toml", "/"])
-def test_a_filer_that_is_not_there_is_told_with_those_that_are(name: str) -> None:
+def test_a_filer_that_is_not_there_is_reported_with_those_that_are(name: str) -> None:
     with pytest.raises(UsageError, match="titan"):
         load_filer(name)
 

@@ -184,7 +184,6 @@ def test_fields_and_escapes_are_read_and_other_lines_left_out() -> None:
 )
 def test_the_innermost_and_latest_mount_holds_a_path(path: str, device: str) -> None:
     mount = holding(path, parse_mountinfo(MOUNTINFO))
-    assert mount is not None
     assert mount.device == device
     assert holding(path, []) is None
 

@@ -93,7 +93,7 @@ def test_what_people_see(name: bytes, shown: str) -> None:
         (b"a/" + b"x" * 300 + b"/b", "255"),
     ],
 )
-def test_hostile_names_are_told_with_the_reason(name: bytes, why: str) -> None:
+def test_hostile_names_are_reported_with_the_reason(name: bytes, why: str) -> None:
     assert why in str(unsafe_name(name))
 
 
@@ -245,7 +245,7 @@ def test_a_time_is_given_in_utc(date: str, wanted: str) -> None:
     ["2024-01-02", "2024-01-02T10:00:00Z", "2024-02-30T10:00:00", "2024-01-02T25:00:00", "0001-01-01T00:00:00",
      "9999-12-31T23:59:59-01:00", "2024-01-02T10:00:00+99:00", "yesterday", "", "2024-01-02T10:00:00Z\n"],
 )  # fmt: skip
-def test_what_cannot_be_told_in_utc_stays(date: str) -> None:
+def test_what_has_no_time_in_utc_stays(date: str) -> None:
     """A day, what is in UTC, what is no date, and what would lie outside the calendar."""
     assert in_utc(date, _zone("Europe/Berlin")) == date
 
@@ -268,7 +268,7 @@ def test_in_every_zone_a_time_is_the_one_that_its_clocks_showed(name: str, local
         assert moment <= other
 
 
-def test_zones_are_had_without_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zones_are_available_without_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     reset_tzpath(())
     try:
         zone_named.cache_clear()
@@ -331,7 +331,7 @@ def test_a_query_is_in_utc(date: str, asked: str) -> None:
      "2001-06-30T17:45ZZ", "2001-06-30T17:45CET", "2001-06-30Z", "2001-06-30+02:00",
      "0001-01-01T00:00+02:00", "9999-12-31T23:59-02:00", "2001-06-30T17:45\n", "٢٠٠١"],
 )  # fmt: skip
-def test_a_query_with_no_date_is_told(date: str) -> None:
+def test_a_query_without_a_date_gives_none(date: str) -> None:
     """It would find nothing, and excluded exclude nothing."""
     assert asked_in_utc(date) is None
 

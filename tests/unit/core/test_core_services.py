@@ -132,7 +132,7 @@ def _identity(kind: str = "nfs4", source: str = "10.0.0.5:/export", token: str =
         (_identity(token="b"), TOKEN),
     ],
 )
-def test_two_storages_are_told_apart(other: Identity, differs: str | None) -> None:
+def test_two_storages_are_distinguished(other: Identity, differs: str | None) -> None:
     found = _identity().differs(other)
     assert (found is None) if differs is None else (found is not None and differs in found)
 

@@ -75,7 +75,7 @@ def test_a_child_process_gets_the_same_settings() -> None:
         ("EDBENCH_DATABASES", f"a={URL},a={URL}"),
     ],
 )
-def test_a_bad_value_is_told_with_its_variable(variable: str, value: str) -> None:
+def test_a_bad_value_is_reported_with_its_variable(variable: str, value: str) -> None:
     with pytest.raises(UsageError, match=variable) as caught:
         read_settings({variable: value})
     assert "\n" not in str(caught.value)

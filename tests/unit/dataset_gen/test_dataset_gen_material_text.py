@@ -140,7 +140,6 @@ def test_languages_and_charsets(found: list[Letter]) -> None:
     for letter in found:
         message = email.message_from_bytes(write(letter).data, policy=email.policy.default)
         body = message.get_body(("plain",))
-        assert body is not None
         assert body.get_content().replace("\r\n", "\n").rstrip("\n") == letter.body.rstrip("\n")
         seen[str(body.get_content_charset())] += 1
     assert {"us-ascii", "utf-8", "iso-8859-1", "windows-1252"} <= set(seen)

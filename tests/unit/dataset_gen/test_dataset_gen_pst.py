@@ -141,7 +141,6 @@ def test_readpst_sees_every_message_with_its_attachments(tmp_path: Path) -> None
         assert parsed["Date"].datetime.timestamp() == form.sent
         assert parsed["From"].addresses[0].addr_spec == "joerg@mail.example"
         body = parsed.get_body(("plain",))
-        assert body is not None
         assert body.get_content().rstrip("\n") == (form.plain or "").rstrip("\n")
         html = parsed.get_body(("html",))
         assert (html is not None) is (form.html is not None)

@@ -20,7 +20,7 @@ def seconds(**busy: list[float]) -> list[tuple[float, dict[str, dict[str, float]
     ]
 
 
-def test_the_busiest_station_is_told_by_its_median_second_of_work() -> None:
+def test_the_busiest_station_is_found_by_its_median_second_of_work() -> None:
     """Waiting for work before and after, and the seconds in which work began and ended, make it no less busy."""
     series = seconds(link=[0, 0, 0.1, 0.99, 0.98, 0.2, 0.97, 0.3, 0], data=[0, 0, 0.3, 0.5, 0.5, 0.5, 0.5, 0.5, 0])
     assert busiest(series) == ("link", 0.975)

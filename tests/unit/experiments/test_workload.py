@@ -34,7 +34,6 @@ ROOT = Path(__file__).parents[3]
 def listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The example, put beside the others."""
     code = re.search(r"```python\n(\"\"\".*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
-    assert code is not None
     assert len(code[1].splitlines()) < 100
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "listing.py").write_text(code[1])

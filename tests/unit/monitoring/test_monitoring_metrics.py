@@ -7,6 +7,7 @@ import urllib.request
 import uuid
 
 import pytest
+from made_records import delta, loose_file
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
@@ -14,34 +15,15 @@ from prometheus_client.registry import Collector
 from core.errors import UsageError
 from core.histogram import Histogram, bucket_of
 from core.job_types import FileKind
-from core.operations import Op
 from core.records import ExceptionLevel, Phase
 from monitoring import metrics
-from monitoring.frames import CounterDelta
 from monitoring.metrics import SPECS, Endpoint, make_registry, read_endpoint
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
 from monitoring.tally import CallCounters, Outcome, tally_bytes
 from monitoring.worker_metrics import CallMetrics, ObservedMetrics, TallyMetrics
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
-from sql.findings import Item, ItemException, ItemText, TaskResult
-
-
-def delta(values: list[int], op: Op = Op.READ) -> CounterDelta:
-    histogram = Histogram()
-    for value in values:
-        histogram.record(value)
-    return CounterDelta(
-        job=uuid.UUID(int=1),
-        phase=Phase.INDEX,
-        op=op,
-        calls=len(values),
-        bytes=10 * len(values),
-        errors=1,
-        total_ns=sum(values),
-        max_ns=max(values),
-        histogram=histogram,
-    )
+from sql.findings import ItemException, ItemText, TaskResult
 
 
 def samples(*collectors: Collector) -> dict[str, float]:
@@ -56,7 +38,7 @@ def samples(*collectors: Collector) -> dict[str, float]:
 
 def test_calls_and_latencies_add_up() -> None:
     calls = CallMetrics()
-    calls.add([delta([1_000, 300_000]), delta([2_000_000_000, 1 << 50])])
+    calls.add([delta([1_000, 300_000], errors=1), delta([2_000_000_000, 1 << 50], errors=1)])
     found = samples(calls)
     assert found["edbench_calls_total{op=read}"] == 4
     assert found["edbench_call_bytes_total{op=read}"] == 40
@@ -83,21 +65,7 @@ def test_a_duration_is_in_the_first_bucket_that_is_not_below_it(ns: int) -> None
 
 def _result() -> TaskResult:
     one = uuid.UUID(int=1)
-    item = Item(
-        id=one,
-        parent=None,
-        family=one,
-        custodian=0,
-        ordinal=b"",
-        depth=0,
-        name=b"a",
-        container_path=("a",),
-        kind=Kind.MESSAGE,
-        container=False,
-        media_type="text/plain",
-        size=3,
-        sha256=None,
-    )
+    item = loose_file(one, family=one, kind=Kind.MESSAGE)
     exception = ItemException(item=one, code=ExceptionCode.CORRUPT, level=ExceptionLevel.ITEM, detail="")
     text = ItemText(item=one, state=TextState.OK, characters=1, pages=1)
     pytest.importorskip("production")

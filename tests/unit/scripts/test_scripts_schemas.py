@@ -39,8 +39,6 @@ REPOSITORY = Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def schemas() -> ModuleType:
     spec = importlib.util.spec_from_file_location("schemas", REPOSITORY / "scripts" / "schemas.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["schemas"] = module  # its records look up their annotations there
     spec.loader.exec_module(module)
@@ -83,8 +81,6 @@ ROOMS = (
 @pytest.fixture(scope="module")
 def page() -> ModuleType:
     spec = importlib.util.spec_from_file_location("settings_page", REPOSITORY / "scripts" / "settings_page.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from index_shards import numbered, shard_of
 
 from core.errors import StorageFault, UsageError
 from core.settings import INDEX_ENGINES
@@ -56,12 +57,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 def reader(tmp_path_factory: pytest.TempPathFactory, engine: str) -> IndexReader:
     """A published shard of three documents."""
     home = tmp_path_factory.mktemp("shard")
-    writer = new_writer(engine, home / "index")
-    for document in DOCUMENTS:
-        writer.add(document)
-    writer.finish()
-    writer.close()
-    return open_reader(engine, home / "index", home / "view")
+    return shard_of(engine, home, DOCUMENTS)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +136,7 @@ def test_a_query_that_cannot_be_read_is_one_clear_line(reader: IndexReader, quer
         assert len(str(caught.value)) > 20
 
 
-def test_an_unknown_field_is_told_with_the_known_ones(reader: IndexReader) -> None:
+def test_an_unknown_field_is_reported_with_the_known_ones(reader: IndexReader) -> None:
     with pytest.raises(UsageError, match="custodian, type, kind") as caught:
         reader.search("costudian:ann", 5)
     assert all(field in str(caught.value) for field in QUERY_FIELDS)
@@ -167,13 +163,12 @@ SENTENCES = {
 
 @pytest.mark.parametrize("word", SENTENCES)
 def test_words_of_scripts_without_blanks_are_found(engine: str, tmp_path: Path, word: str) -> None:
-    writer = new_writer(engine, tmp_path / "index")
     text, other = SENTENCES[word], "録会事記议录员 無関係な文"
-    for number, body in enumerate((text, other)):
-        writer.add(IndexDocument(item=uuid.UUID(int=number), owner="1:1", body=body, subject=body))
-    writer.finish()
-    writer.close()
-    shard = open_reader(engine, tmp_path / "index", tmp_path / "view")
+    documents = [
+        IndexDocument(item=uuid.UUID(int=number), owner="1:1", body=body, subject=body)
+        for number, body in enumerate((text, other))
+    ]
+    shard = shard_of(engine, tmp_path, documents)
     for query in (word, f'"{word}"', f"subject:{word}", f"{word}*"):
         assert [hit.item.int for hit in shard.search(query, 10)] == [0], query
     assert shard.body(uuid.UUID(int=0), "1:1") == text
@@ -193,21 +188,15 @@ def test_a_hit_says_whose_it_is(reader: IndexReader) -> None:
 
 
 def test_text_that_is_no_unicode_is_indexed_all_the_same(engine: str, tmp_path: Path) -> None:
-    writer = new_writer(engine, tmp_path / "index")
-    writer.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="find \ud800 me \0 here", subject="\udfff subject"))
-    writer.finish()
-    reader = open_reader(engine, tmp_path / "index", tmp_path / "view")
+    reader = shard_of(engine, tmp_path, numbered("find \ud800 me \0 here", subject="\udfff subject"))
     assert reader.count("find AND here AND subject") == 1
 
 
 def test_reading_leaves_nothing_on_the_filer(engine: str, tmp_path: Path) -> None:
-    writer = new_writer(engine, tmp_path / "index")
-    writer.add(DOCUMENTS[0])
-    writer.finish()
-    writer.close()
+    shard_of(engine, tmp_path, DOCUMENTS[:1])
     before = sorted(os.listdir(tmp_path / "index"))
     os.chmod(tmp_path / "index", 0o555)
-    assert open_reader(engine, tmp_path / "index", tmp_path / "view").count("wording") == 1
+    assert open_reader(engine, tmp_path / "index", tmp_path / "another").count("wording") == 1
     os.chmod(tmp_path / "index", 0o755)
     assert sorted(os.listdir(tmp_path / "index")) == before
 
@@ -242,14 +231,13 @@ ITEM, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 
 
 @pytest.mark.parametrize("engine", ["tantivy", "whoosh"])
-def test_the_text_is_the_owners_and_nobody_elses(engine: str, tmp_path: Path) -> None:
-    writer = new_writer(engine, tmp_path / "shard")
-    writer.add(IndexDocument(item=ITEM, owner="1:1", body="a ghost"))
-    writer.add(IndexDocument(item=ITEM, owner="1:2", body="first line\nsecond <b>line</b> é"))
-    writer.add(IndexDocument(item=OTHER, owner="1:2", body="", name="empty"))
-    writer.finish()
-    writer.close()
-    reader = open_reader(engine, tmp_path / "shard", tmp_path / "view")
+def test_the_text_is_the_owners_alone(engine: str, tmp_path: Path) -> None:
+    documents = [
+        IndexDocument(item=ITEM, owner="1:1", body="a ghost"),
+        IndexDocument(item=ITEM, owner="1:2", body="first line\nsecond <b>line</b> é"),
+        IndexDocument(item=OTHER, owner="1:2", body="", name="empty"),
+    ]
+    reader = shard_of(engine, tmp_path, documents)
     assert reader.body(ITEM, "1:2") == "first line\nsecond <b>line</b> é"
     assert reader.body(ITEM, "1:1") == "a ghost"
     assert reader.body(OTHER, "1:2") == ""

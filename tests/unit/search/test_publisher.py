@@ -194,7 +194,7 @@ def test_abandoned_documents_are_not_published(tmp_path: Path, engine: str, stor
     shards.close()
 
 
-def test_a_shard_that_is_published_anew_while_it_is_opened(
+def test_a_shard_that_is_published_again_while_it_is_opened(
     tmp_path: Path, engine: str, storage: _Noting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reader has one state or the other: here the files of the first are gone when it comes to open them (a slot of an
@@ -227,7 +227,7 @@ def test_a_shard_that_is_published_anew_while_it_is_opened(
     assert not swaps
 
 
-def test_a_shard_that_lacks_a_file_is_told(tmp_path: Path, engine: str, storage: _Noting) -> None:
+def test_a_shard_that_lacks_a_file_is_reported(tmp_path: Path, engine: str, storage: _Noting) -> None:
     shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
     _add(shard)
     shard.publish(storage, bytes(tmp_path))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-import uuid
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from index_shards import numbered, shard_of
 
 from core.errors import UsageError
 from core.settings import INDEX_ENGINES
-from search.engine import IndexDocument, new_writer, open_reader
 from search.language import MOST_WORDS, parse
 from search.query import Asked, Everything, Fuzzy, Near, Pattern, Row, Wild, Word, sought
 from search.snippets import marks
@@ -148,22 +147,16 @@ def test_a_thousand_brackets_side_by_side_and_a_long_row_of_signs_are_read() -> 
 
 @pytest.mark.parametrize("engine", INDEX_ENGINES)
 def test_ten_thousand_words_are_one_query(engine: str, tmp_path: Path) -> None:
-    writer = new_writer(engine, tmp_path / "index")
-    writer.add(IndexDocument(item=uuid.UUID(int=1), owner="1:1", body="w9999"))
-    writer.finish()
-    writer.close()
-    reader = open_reader(engine, tmp_path / "index", tmp_path / "view")
+    reader = shard_of(engine, tmp_path, numbered("w9999"))
     assert reader.count("body:(" + " OR ".join(f"w{n}" for n in range(10_000)) + ")") == 1
 
 
 @pytest.mark.parametrize("engine", INDEX_ENGINES)
 def test_what_only_the_ledger_knows_is_not_asked_of_a_shard(engine: str, tmp_path: Path) -> None:
     """Rather than passed over."""
-    writer = new_writer(engine, tmp_path / "index")
-    writer.finish()
-    writer.close()
+    reader = shard_of(engine, tmp_path, [])
     with pytest.raises(UsageError, match="search the job"):
-        open_reader(engine, tmp_path / "index", tmp_path / "view").count("size:5")
+        reader.count("size:5")
 
 
 def test_words_are_cut_as_the_engine_does_it(tmp_path: Path) -> None:
@@ -175,12 +168,7 @@ def test_words_are_cut_as_the_engine_does_it(tmp_path: Path) -> None:
         "日本語 ไทย 😀 e\u0301 ﬁne",
         "x\u00adpress ΟΔΟΣ",
     ]
-    writer = new_writer("tantivy", tmp_path / "index")
-    for number, text in enumerate(texts):
-        writer.add(IndexDocument(item=uuid.UUID(int=number), owner="1:1", body=text))
-    writer.finish()
-    writer.close()
-    reader = open_reader("tantivy", tmp_path / "index", tmp_path / "view")
+    reader = shard_of("tantivy", tmp_path, numbered(*texts))
     for number, text in enumerate(texts):
         for word in text.split():
             if placed(word):
@@ -192,11 +180,7 @@ def test_words_are_cut_as_the_engine_does_it(tmp_path: Path) -> None:
 
 
 def test_a_pattern_that_means_very_many_words_is_bounded(tmp_path: Path) -> None:
-    writer = new_writer("tantivy", tmp_path / "index")
-    writer.add(IndexDocument(item=uuid.UUID(int=1), owner="1:1", body=" ".join(f"a{n}" for n in range(20_000)) + " b"))
-    writer.finish()
-    writer.close()
-    reader = open_reader("tantivy", tmp_path / "index", tmp_path / "view")
+    reader = shard_of("tantivy", tmp_path, numbered(" ".join(f"a{n}" for n in range(20_000)) + " b"))
     assert reader.count("a*") == 1
     with pytest.raises(UsageError, match="too many words") as caught:
         reader.count("a* pre/1 b")

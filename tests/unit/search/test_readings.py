@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from index_shards import numbered, shard_of
 
 from core.settings import INDEX_ENGINES
-from search.engine import IndexDocument, IndexReader, new_writer, open_reader
+from search.engine import IndexReader
 from search.words import cuts, readings, usual
 
 Shard = Callable[..., IndexReader]
@@ -23,12 +24,7 @@ def shard(request: pytest.FixtureRequest, tmp_path: Path) -> Shard:
     """A published shard of documents with these bodies, numbered from 0; each engine in turn."""
 
     def made(*bodies: str, subject: str = "") -> IndexReader:
-        writer = new_writer(request.param, tmp_path / "index")
-        for number, body in enumerate(bodies):
-            writer.add(IndexDocument(item=uuid.UUID(int=number), owner="1:1", body=body, subject=subject))
-        writer.finish()
-        writer.close()
-        return open_reader(request.param, tmp_path / "index", tmp_path / "view")
+        return shard_of(request.param, tmp_path, numbered(*bodies, subject=subject))
 
     return made
 

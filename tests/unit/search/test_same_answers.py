@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 import re
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,9 +13,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from index_shards import shard_of
 
 from core.settings import INDEX_ENGINES
-from search.engine import IndexDocument, IndexReader, in_order, new_writer, open_reader
+from search.engine import IndexDocument, in_order
 from search.found import uuids
 from search.language import parse
 
@@ -134,17 +134,6 @@ text = st.lists(word | st.just(LONG), max_size=10).map(" ".join)
 items = st.lists(st.tuples(text, st.lists(word, max_size=3).map(", ".join)), min_size=1, max_size=12)
 
 
-@contextmanager
-def _shards(engine: str, home: Path, parts: Sequence[Sequence[IndexDocument]]) -> Iterator[list[IndexReader]]:
-    for number, documents in enumerate(parts):
-        writer = new_writer(engine, home / engine / str(number))
-        for document in documents:
-            writer.add(document)
-        writer.finish()
-        writer.close()
-    yield [open_reader(engine, home / engine / str(n), home / f"view {engine} {n}") for n in range(len(parts))]
-
-
 @settings(  # its examples are as small as they are useful: to make one smaller takes minutes
     max_examples=12,
     deadline=None,
@@ -162,15 +151,16 @@ def test_engines_shards_and_a_naive_reading_agree(
     told = {d.item: {"body": _words(d.body), "subject": _words(d.subject), "title": {}, "name": {}} for d in documents}
     with TemporaryDirectory() as home:
         for engine in INDEX_ENGINES:
-            with _shards(engine, Path(home), [documents[n::shards] for n in range(shards)]) as readers:
-                for query in asked:
-                    node = parse(query.text)
-                    found = [item for reader in readers for item in uuids(reader.found(node).items)]
-                    expected = {item for item, words in told.items() if query.holds(words)}
-                    assert sorted(found) == sorted(expected), (engine, query.text)
-                    assert sum(reader.count(query.text) for reader in readers) == len(expected)
-                    hits = {hit.item for reader in readers for hit in reader.search(node, 100, snippets=False)}
-                    assert hits == expected
+            places = enumerate(Path(home, engine, str(number)) for number in range(shards))
+            readers = [shard_of(engine, place, documents[number::shards]) for number, place in places]
+            for query in asked:
+                node = parse(query.text)
+                found = [item for reader in readers for item in uuids(reader.found(node).items)]
+                expected = {item for item, words in told.items() if query.holds(words)}
+                assert sorted(found) == sorted(expected), (engine, query.text)
+                assert sum(reader.count(query.text) for reader in readers) == len(expected)
+                hits = {hit.item for reader in readers for hit in reader.search(node, 100, snippets=False)}
+                assert hits == expected
 
 
 @pytest.mark.parametrize("engine", INDEX_ENGINES)
@@ -180,13 +170,12 @@ def test_the_first_of_many_hits_are_the_same_as_the_first_of_few(engine: str, qu
     those of one score stand by their items."""
     dice = random.Random(7)
     items = [uuid.UUID(int=dice.getrandbits(128)) for _ in range(160)]
-    writer = new_writer(engine, tmp_path / "index")
-    for number, item in enumerate(items):
-        more = ("abc", "b", "b b", "")[number % 4]
-        writer.add(IndexDocument(item=item, owner="o", body=f"oak {more}", subject="oak" if number % 5 == 0 else ""))
-    writer.finish()
-    writer.close()
-    reader = open_reader(engine, tmp_path / "index", tmp_path / "view")
+    more = ("abc", "b", "b b", "")
+    documents = [
+        IndexDocument(item=item, owner="o", body=f"oak {more[n % 4]}", subject="" if n % 5 else "oak")
+        for n, item in enumerate(items)
+    ]
+    reader = shard_of(engine, tmp_path, documents)
     node = parse(query)
     number, every = reader.best(node, len(items))
     assert number == len(every) > 80

@@ -53,7 +53,6 @@ def _alone() -> DayResult:
 
 
 def test_a_job_comes_at_its_time_and_after_another() -> None:
-    """Promise: a job waits for its time since the end of the one that it comes after; the others do not wait for it."""
     site = emulated_site(FILER, cores=2, slots=4)
     demand = [0.0] * COLUMNS
     demand[FSA_S] = 1.0

@@ -73,7 +73,6 @@ def test_every_fact_has_a_value() -> None:
 
 
 def test_a_plateau_begins_at_the_start_and_ends_with_the_mean_of_five_minutes() -> None:
-    """Promise: as the facts define it."""
     assert means([0.0, 10.0], 5) == [5.0]
     assert plateau_s([10.0] * 30 + [0.0] * 30) == pytest.approx(30 * 60.0)
     assert plateau_s([1.0] * 10 + [10.0] * 10) == 0.0

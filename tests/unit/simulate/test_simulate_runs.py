@@ -55,7 +55,6 @@ def test_the_shipped_demands_follow_from_the_jobs() -> None:
 
 
 def test_two_simulations_give_the_same_bytes() -> None:
-    """Promise: the same arguments give the same document, byte for byte."""
     wish = Wish(site=load_site("r1"), workers=(3,), scale=0.002, gains=False)
     first, second = (json.dumps(simulate(wish, lambda _: None).document.to_json()) for _ in range(2))
     assert first == second

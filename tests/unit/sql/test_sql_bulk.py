@@ -157,7 +157,6 @@ def test_states_that_are_faults(error: Exception, transient: bool, says: str) ->
     """Promise: each broken-system state becomes one line that says what to do, and whether a retry may help. While connecting there is
     no state, only libpq's text."""
     fault = fault_of("db1", error)
-    assert fault is not None
     assert fault.transient is transient
     assert says in str(fault)
     assert "db1" in str(fault)
@@ -205,7 +204,7 @@ def test_a_block_without_description_or_statement_is_refused(text: str) -> None:
         list(parse_queries(text, "x.sql"))
 
 
-def test_what_statements_share_stands_in_one_place() -> None:
+def test_what_statements_share_is_in_one_place() -> None:
     """Promise: a line `@part` takes the part in; one that there is not is an error at import."""
     text = "-- name: one\n-- First.\nSELECT 1 WHERE a\n  @more\nORDER BY 1;\n"
     (one,) = parse_queries(text, "x.sql", {"more": "AND b"})

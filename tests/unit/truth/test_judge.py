@@ -146,7 +146,7 @@ def test_no_situation_may_call_storage_the_generator() -> None:
             assert "GENERATOR-LIMITED" in situation.never
 
 
-def test_a_job_that_was_foretold_is_told_in_seconds_with_the_load() -> None:
+def test_a_job_that_was_predicted_is_reported_in_seconds_with_the_load() -> None:
     job = next(one for one in SITUATIONS if one.name == "job-queues-8-slower")
     run = {
         "elapsed_s": 43.0,

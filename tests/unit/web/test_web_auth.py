@@ -175,7 +175,7 @@ def test_addresses_are_not_remembered_without_end() -> None:
 
 
 @pytest.mark.parametrize("way", ["form", "bearer"])
-def test_guessing_over_http_is_told_to_wait(way: str) -> None:
+def test_guessing_over_http_has_to_wait(way: str) -> None:
     """429 and how long, by the form and as a program; who is signed in already notices nothing."""
     door = Door(TOKEN)
     inside = _signed_in(door)
@@ -224,7 +224,6 @@ def test_other_sites_change_nothing(headers: dict[str, str]) -> None:
 @pytest.mark.parametrize("host", ["[", "[::1", "a:b", "127.0.0.1:99999999", "[zz]:80", "]"])
 @pytest.mark.parametrize("path", ["/", "/login", "/api/v1/jobs", "/static/app.css"])
 def test_a_host_that_cannot_be_read_is_refused(host: str, path: str) -> None:
-    """400, not a traceback."""
     for method in ("GET", "POST"):
         assert _client().request(method, path, headers={"host": host} | BEARER).status_code == 400
 

@@ -7,7 +7,6 @@ import json
 import os
 import tempfile
 import threading
-import uuid
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from installation import until
+from made_records import running_job
 from report_results import result
 
 import web.runs
@@ -24,7 +24,6 @@ from controller.databases import JobHandle, alone
 from controller.jobs.run import Tended
 from core.clock import SystemClock
 from core.errors import SystemFault, UsageError
-from core.records import Job, JobOptions, JobState, Phase
 from core.settings import Settings
 from experiments.package.manifest import seal
 from experiments.result.codec import write_result
@@ -250,7 +249,6 @@ CODE = "a-code"
 def test_a_link_is_printed_for_a_port_on_loopback_alone(text: str, url: str, loopback: bool, tmp_path: Path) -> None:
     """Elsewhere it would cross the network as plain text: there the lines have no code, and the command that asks for one is refused."""
     web = published({WEB: text}, WEB)
-    assert web is not None
     assert (web.url, web.loopback) == (url, loopback)
     lines = "\n".join(start_lines(web, None, CODE, tmp_path))
     assert (CODE in lines) is loopback
@@ -324,19 +322,7 @@ def runner() -> EmbeddedRunner:
 
 
 def _job() -> JobHandle:
-    job = Job(
-        id=uuid.uuid4(),
-        name="job",
-        state=JobState.RUNNING,
-        phase=Phase.WALK,
-        source=b"/source",
-        source_device=1,
-        source_inode=1,
-        storage=b"/s",
-        options=JobOptions(),
-        reason=None,
-    )
-    return JobHandle(Database("db1", "postgresql+psycopg2://u@h/db1"), job)
+    return JobHandle(Database("db1", "postgresql+psycopg2://u@h/db1"), running_job())
 
 
 def _begin(runner: EmbeddedRunner, work: Work, workers: int = 1, slots: int = 2) -> JobHandle:
@@ -404,7 +390,7 @@ def test_what_goes_wrong_is_kept_until_the_job_is_started_again(runner: Embedded
         _ended(runner)
 
 
-def test_a_job_resumed_while_it_comes_to_rest_goes_on(runner: EmbeddedRunner, work: Work) -> None:
+def test_a_job_resumed_while_it_comes_to_rest_continues(runner: EmbeddedRunner, work: Work) -> None:
     handle = _begin(runner, work)
     runner.start(alone(handle), workers=1, slots=2)
     work.may_end.release()

@@ -147,7 +147,7 @@ def test_a_job_that_is_deleted_ends_the_stream() -> None:
     _run(scene())
 
 
-def test_a_job_at_rest_is_not_told_again_and_again() -> None:
+def test_a_job_at_rest_is_not_reported_again_and_again() -> None:
     async def scene() -> None:
         job, streams = Job("paused"), Streams()
         told: list[str] = []

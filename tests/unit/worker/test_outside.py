@@ -68,7 +68,7 @@ def test_what_is_watched_is_seen(tmp_path: Path) -> None:
         socket.create_connection(("127.0.0.1", outside.port)).close()
 
 
-def test_a_string_that_stands_in_every_cell_is_cut(tmp_path: Path) -> None:
+def test_a_string_that_is_in_every_cell_is_cut(tmp_path: Path) -> None:
     """100,000 cells that all show one string of 100,000 characters: text up to the limit, not ten gigabytes."""
     cells = "<c t='s'><v>0</v></c>" * 100_000
     parts = {

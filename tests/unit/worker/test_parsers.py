@@ -27,7 +27,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_whatever_readers_import_has_its_version_told() -> None:
+def test_whatever_readers_import_has_its_version_reported() -> None:
     found: set[str] = set()
     for path in _READ_WITH:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -43,7 +43,7 @@ def test_whatever_readers_import_has_its_version_told() -> None:
     assert [module for module in others if not named & {_plain(name) for name in where.get(module, [])}] == []
 
 
-def test_every_handler_is_told_with_its_package() -> None:
+def test_every_handler_is_reported_with_its_package() -> None:
     told = json.loads(own_set().text)
     ours = f"edbench {version('edbench')}"
     for handler in all_handlers():
@@ -58,7 +58,7 @@ def test_every_handler_is_told_with_its_package() -> None:
     assert told["edbench"] == version("edbench")
 
 
-def test_an_id_says_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_says_what_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     own = own_set()
     told = json.loads(own.text)
     assert ParserSet.of({key: told[key] for key in sorted(told, reverse=True)}) == own

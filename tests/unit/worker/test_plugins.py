@@ -82,7 +82,7 @@ def test_a_module_that_is_not_what_the_table_says_is_refused(tmp_path: Path) -> 
         ("edb_import", "import no_such_module_anywhere", "no_such_module_anywhere"),
     ],
 )
-def test_a_plugin_that_cannot_be_used_is_told(tmp_path: Path, module: str, text: str | None, why: str) -> None:
+def test_a_plugin_that_cannot_be_used_is_reported(tmp_path: Path, module: str, text: str | None, why: str) -> None:
     """One line with the variable, the plugin and the reason, before any work begins."""
     if text is not None:
         (tmp_path / f"{module}.py").write_text(text)
@@ -102,7 +102,7 @@ def test_a_plugin_that_cannot_be_used_is_told(tmp_path: Path, module: str, text:
         ("edb_seven", "HANDLERS = ()\nMAGIC = 7"),
     ],
 )
-def test_a_plugin_that_breaks_when_imported_is_told_too(tmp_path: Path, module: str, text: str) -> None:
+def test_a_plugin_that_breaks_when_imported_is_reported_too(tmp_path: Path, module: str, text: str) -> None:
     (tmp_path / f"{module}.py").write_text(text)
     with pytest.raises(UsageError, match=module):
         load_plugins([module])

@@ -155,7 +155,7 @@ def test_the_kernel_tells_its_counts() -> None:
     assert kills is None or kills >= 0
 
 
-def test_where_another_thread_waits_is_told_once_the_first_has_ended() -> None:
+def test_where_another_thread_waits_is_reported_once_the_first_has_ended() -> None:
     code = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); ctypes.CDLL(None).pthread_exit(None)"
     child = subprocess.Popen([sys.executable, "-S", "-c", code])
     try:
@@ -179,11 +179,9 @@ def test_cpu_time_is_that_of_all_programs_on_the_chosen_cpus(tmp_path: Path) -> 
 def test_the_cpu_time_of_this_host_grows_with_what_a_program_uses() -> None:
     cpus = os.sched_getaffinity(0)
     before, own = cpu_time(cpus), time.process_time()
-    assert before is not None
     while time.process_time() < own + 0.1:
         pass
     after = cpu_time(cpus)
-    assert after is not None
     assert after.used_s >= before.used_s + 0.05
 
 

@@ -90,7 +90,7 @@ def test_what_is_collected_is_growth_a_second(kind: str, tmp_path: Path) -> None
             assert column.unit == ("MB/s" if column.origin in (READ, WRITTEN) else "filer ops/s")
 
 
-def test_a_command_that_does_not_work_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_does_not_work_is_reported_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "c.jsonl"
     for command, says in (
         (["/nowhere/gluster"], "No such file"),

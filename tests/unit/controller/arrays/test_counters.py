@@ -67,7 +67,7 @@ def test_times_zones_decimals_scales_and_counters(tmp_path: Path) -> None:
     assert found.interval_s() == 20
 
 
-def test_bad_rows_are_told_by_line(tmp_path: Path) -> None:
+def test_bad_rows_are_reported_by_line(tmp_path: Path) -> None:
     assert [str(bad) for bad in readings(tmp_path).bad] == [
         "line 5: Read KiB/s: 'abc' is not a number",
         "line 6: 'nonsense' is not a time of the form %d.%m.%Y %H:%M:%S",

@@ -72,7 +72,6 @@ def test_the_example_that_messages_give_is_one() -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """Nothing else happens."""
     with suppress(UsageError):
         parse_conditions(text)
 

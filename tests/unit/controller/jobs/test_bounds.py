@@ -40,7 +40,6 @@ def test_an_order_with_a_wrong_bound_is_refused_before_anything_is_created() -> 
 
 
 def test_the_distribution_of_an_order_is_the_jobs_and_is_recorded_in_its_words() -> None:
-    """Promise: what is ordered is what the job has, and `distribution` of its result orders the same again."""
     order = DiscoveryOrder(batch_mb=8, batch_files=50, split_mb=16, task_order=TaskOrder.FAIR, window_factor=3, index_streams=5,
                            phase_slots="walk=2, expand=7", most_tasks=9, reserve_slots=4)  # fmt: skip
     options = order.job_options(Settings())

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from job_figures import GROUP, TRACE, figures
+from made_records import progress, snapshot
 from pydantic import ValidationError
 
 from controller.doctor import Level, ocr
@@ -17,7 +18,6 @@ from controller.jobs.figures import GroupFigures, JobFigures, merge
 from controller.jobs.groups import combined, group_state
 from controller.jobs.progress import (
     Pace,
-    Snapshot,
     Window,
     duration,
     gb_per_hour,
@@ -37,55 +37,24 @@ from sql.jobs import JobProgress, PhaseProgress
 from worker.ocr.tesseract import refuse_no_ocr
 
 
-def part(phase: Phase, *, open: int = 1, done: int = 1, weight_open: int = 0, weight_done: int = 0) -> PhaseProgress:
-    """Sums over a phase's tasks that has run for 10 s."""
-    return PhaseProgress(
-        phase=phase,
-        open=open,
-        done=done,
-        weight_open=weight_open,
-        weight_done=weight_done,
-        items=0,
-        raw_bytes=0,
-        extracted_bytes=0,
-        index_bytes=0,
-        elapsed_s=10.0,
-    )
+def part(phase: Phase, *, weight_open: int = 0, weight_done: int = 0) -> PhaseProgress:
+    """Return sums over a phase's tasks that has run for 10 s."""
+    sums = {"items": 0, "raw_bytes": 0, "extracted_bytes": 0, "index_bytes": 0, "elapsed_s": 10.0}
+    return PhaseProgress(phase=phase, open=1, done=1, weight_open=weight_open, weight_done=weight_done, **sums)
 
 
-def look(
-    phase: Phase,
-    *parts: PhaseProgress,
-    state: JobState = JobState.RUNNING,
-    items: int = 0,
-    indexed: int = 0,
-    raw: int = 0,
-    extracted: int = 0,
-) -> JobProgress:
-    """A look at a job that has run for 100 s."""
-    return JobProgress(
-        state=state,
-        phase=phase,
-        reason=None,
-        phases={p.phase: p for p in parts},
-        items=items,
-        items_indexed=indexed,
-        containers=0,
-        exceptions=7,
-        raw_bytes=raw,
-        extracted_bytes=extracted,
-        index_bytes=0,
-        index_written_bytes=0,
-        elapsed_s=100.0,
-        total_known=phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or state.over,
-    )
+def look(phase: Phase, *parts: PhaseProgress, state: JobState = JobState.RUNNING, **sums: int) -> JobProgress:
+    """Return the sums of a job that has run for 100 s."""
+    known = phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or state.over
+    phases = {p.phase: p for p in parts}
+    return progress(phase=phase, phases=phases, total_known=known, state=state, **sums)
 
 
 def test_while_walking_nothing_is_promised() -> None:
-    snapshot = Pace(JobOptions()).snapshot(look(Phase.WALK, part(Phase.WALK)), 0.0, 0.0)
-    assert (snapshot.share, snapshot.items_known, snapshot.left_s, snapshot.phase_left_s) == (None, None, None, None)
-    assert left_text(snapshot) == "end not known yet"
-    assert "so far" in items_text(snapshot)
+    shown = Pace(JobOptions()).snapshot(look(Phase.WALK, part(Phase.WALK)), 0.0, 0.0)
+    assert (shown.share, shown.items_known, shown.left_s, shown.phase_left_s) == (None, None, None, None)
+    assert left_text(shown) == "end not known yet"
+    assert "so far" in items_text(shown)
 
 
 def test_expand_of_two_passes_tells_its_own_end_only() -> None:
@@ -98,29 +67,31 @@ def test_expand_of_two_passes_tells_its_own_end_only() -> None:
 
 
 def test_index_knows_its_total() -> None:
-    now = look(Phase.INDEX, part(Phase.INDEX, weight_done=80, weight_open=20), items=100, indexed=80)
-    snapshot = Pace(JobOptions()).snapshot(now, 0.0, 0.0)
-    assert items_text(snapshot) == "80 of 100 items"
-    assert snapshot.left_s == pytest.approx(2.5)
+    now = look(Phase.INDEX, part(Phase.INDEX, weight_done=80, weight_open=20), items=100, items_indexed=80)
+    shown = Pace(JobOptions()).snapshot(now, 0.0, 0.0)
+    assert items_text(shown) == "80 of 100 items"
+    assert shown.left_s == pytest.approx(2.5)
 
 
 @pytest.mark.parametrize(("single_pass", "before"), [(False, Phase.INDEX), (True, Phase.EXPAND)])
 def test_with_ocr_the_end_is_known_in_phase_ocr(single_pass: bool, before: Phase) -> None:
     pace = Pace(JobOptions(single_pass=single_pass, ocr=OcrChoice(languages="eng")))
-    early = pace.snapshot(look(before, part(before, weight_done=80, weight_open=20), items=100, indexed=80), 0.0, 0.0)
+    early = pace.snapshot(
+        look(before, part(before, weight_done=80, weight_open=20), items=100, items_indexed=80), 0.0, 0.0
+    )
     assert early.left_s is None
     assert left_text(early).endswith("more, then ocr")
-    now = look(Phase.OCR, part(Phase.OCR, weight_done=50, weight_open=50), items=100, indexed=100)
-    snapshot = pace.snapshot(now, 0.0, 1.0)
-    assert (snapshot.left_s, snapshot.share) == (pytest.approx(10.0), 0.5)
+    now = look(Phase.OCR, part(Phase.OCR, weight_done=50, weight_open=50), items=100, items_indexed=100)
+    shown = pace.snapshot(now, 0.0, 1.0)
+    assert (shown.left_s, shown.share) == (pytest.approx(10.0), 0.5)
 
 
 def test_rates_since_start_and_now_differ() -> None:
     """Since the start is over the job's elapsed; now is over the last seconds."""
     pace = Pace(JobOptions())
     expand = part(Phase.EXPAND, weight_done=1, weight_open=1)
-    pace.snapshot(look(Phase.EXPAND, expand, raw=1_000_000_000, extracted=0), 0.0, 0.0)
-    later = pace.snapshot(look(Phase.EXPAND, expand, raw=2_000_000_000, extracted=1_000_000_000), 5.0, 10.0)
+    pace.snapshot(look(Phase.EXPAND, expand, raw_bytes=1_000_000_000), 0.0, 0.0)
+    later = pace.snapshot(look(Phase.EXPAND, expand, raw_bytes=2_000_000_000, extracted_bytes=1_000_000_000), 5.0, 10.0)
     assert later.raw_gb_per_hour == pytest.approx(72.0)
     assert later.discovered_gb_per_hour == pytest.approx(108.0)
     assert later.raw_gb_per_hour_now == pytest.approx(360.0)
@@ -135,24 +106,13 @@ def test_100_percent_is_for_the_end(done: int, left: int, phase: Phase, state: J
     assert ("100 %" in line) == state.over
 
 
-_ONE = Snapshot(
-    state=JobState.RUNNING,
+_ONE = snapshot(
     phase=Phase.EXPAND,
-    reason=None,
-    items_done=10,
     items_known=None,
-    share=0.5,
-    tasks_done=1,
-    tasks_known=2,
-    raw_gb_per_hour=4.0,
-    discovered_gb_per_hour=6.0,
-    raw_gb_per_hour_now=4.0,
-    discovered_gb_per_hour_now=6.0,
-    calls_per_second=100.0,
-    exceptions=1,
     elapsed_s=10.0,
     phase_left_s=10.0,
-    left_s=None,
+    raw_gb_per_hour=4.0,
+    discovered_gb_per_hour=6.0,
 )
 _AHEAD = dataclasses.replace(
     _ONE, phase=Phase.INDEX, share=0.9, items_known=10, elapsed_s=20.0, phase_left_s=5.0, left_s=5.0
@@ -161,7 +121,6 @@ _DONE = dataclasses.replace(_AHEAD, state=JobState.COMPLETED, share=1.0, phase=P
 
 
 def test_one_job_is_shown_as_it_is() -> None:
-    """Promise: nothing changes where there is no group."""
     assert combined([_ONE]) is _ONE
 
 
@@ -198,7 +157,6 @@ times = st.floats(min_value=0.001, max_value=1e7)
 
 @given(amounts, times)
 def test_gb_per_hour_uses_decimal_gigabytes(nbytes: int, seconds: float) -> None:
-    """A GB is 10⁹ bytes, and no time is no rate."""
     assert gb_per_hour(nbytes, seconds) * seconds / 3600 * 10**9 == pytest.approx(nbytes)
     assert (gb_per_hour(5, 0), per_second(10, 0)) == (0.0, 0.0)
 
@@ -213,7 +171,7 @@ def test_it_never_stands_at_100_percent_while_work_is_left(done: int, left: int)
 
 
 @given(amounts, amounts, st.floats(min_value=0, max_value=1e7))
-def test_the_end_is_foretold_only_with_evidence(done: int, left: int, seconds: float) -> None:
+def test_the_end_is_predicted_only_with_evidence(done: int, left: int, seconds: float) -> None:
     """No estimate before three seconds or two per cent; otherwise the pace so far goes on."""
     estimate = seconds_left(done, left, seconds)
     if done == 0 or seconds < 3 or done < 0.02 * (done + left):
@@ -237,7 +195,7 @@ def test_the_window_covers_the_last_seconds_only(steps: list[tuple[float, int]])
     assert seconds == 0.0 or grown / seconds <= max(growth / step for step, growth in steps) * 1.0001
 
 
-def test_the_window_begins_anew_when_something_else_is_counted() -> None:
+def test_the_window_begins_again_when_something_else_is_counted() -> None:
     window = Window(10.0)
     window.add(0.0, 100)
     window.add(1.0, 500)
@@ -296,7 +254,7 @@ def test_a_group_goes_from_the_first_start_to_the_last_end_less_what_all_were_he
         (JobState.CANCELLED, 0, True, "edbench job delete j"),  # by another command
     ],
 )
-def test_a_job_at_rest_is_good_or_says_why_not_and_how_to_go_on(
+def test_a_job_at_rest_is_good_or_says_why_not_and_how_to_continue(
     state: JobState, violations: int, failed: bool, says: str
 ) -> None:
     outcome = Outcome(state=state, reason="the filer is full", interrupted=False, calls_complete=True)

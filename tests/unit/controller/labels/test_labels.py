@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pytest
+from made_records import progress, running_job
 
 from controller.labels.jobs import labels_of
 from controller.labels.rules import Effort, FilerCache, advice_on, filer_cache, ruled, short_of_processors, unique_bytes
 from controller.timeline.job_status import JobStatus
-from core.records import FilerChoice, Job, JobOptions, JobState, Phase
+from core.records import FilerChoice
 from sql.jobs import JobProgress
 
 NO_CACHE = FilerCache()
@@ -18,38 +18,12 @@ LIMIT = ["GENERATOR-LIMITED"]
 
 
 def status(**options: Any) -> JobStatus:
-    job = Job(
-        id=uuid.UUID(int=1),
-        name="j",
-        state=JobState.RUNNING,
-        phase=Phase.INDEX,
-        source=b"/s",
-        source_device=1,
-        source_inode=1,
-        storage=b"/s",
-        options=JobOptions(**options),
-        reason=None,
-    )
+    job = running_job(**options)
     return JobStatus(job=job, started=100.0, finished=None, now=200.0, phases=[], exceptions={}, calls={3: (5, 10**10)})
 
 
 def done(*, discovered: int = 1000, known: bool = True, elapsed_s: float = 100.0) -> JobProgress:
-    return JobProgress(
-        state=JobState.RUNNING,
-        phase=Phase.INDEX,
-        reason=None,
-        phases={},
-        items=0,
-        items_indexed=0,
-        containers=0,
-        exceptions=0,
-        raw_bytes=discovered,
-        extracted_bytes=0,
-        index_bytes=0,
-        index_written_bytes=0,
-        elapsed_s=elapsed_s,
-        total_known=known,
-    )
+    return progress(raw_bytes=discovered, elapsed_s=elapsed_s, total_known=known)
 
 
 def said(progress: JobProgress, last: dict[str, Any], unique: float | None = 1000.0) -> list[str]:
@@ -78,7 +52,6 @@ def test_labels_of_a_job(unique: float | None, elapsed_s: float, last: dict[str,
 
 
 def test_an_emulated_filer_is_said_first() -> None:
-    """Whatever else is to be said."""
     filer = FilerChoice(source="small", name="small", scale=50.0, digest="abc")
     last = {"w": {"host": "h", "processors": 2, "memory_bytes": 1000}}
     cache = FilerCache(possible=True)
@@ -104,7 +77,6 @@ def test_what_two_databases_read_of_one_source_counts_once() -> None:
     assert unique_bytes(300, kind=None, jobs=1, source_copies=1) == 300
 
 
-def test_nothing_is_said_of_what_nobody_measured() -> None:
-    """No reading, no reason."""
+def test_nothing_is_said_of_what_was_not_measured() -> None:
     assert short_of_processors(Effort(cpu=None, waits=None)) == ()
     assert filer_cache("/", 5) == FilerCache(declared=5, possible=filer_cache("/", None).possible)

@@ -45,7 +45,6 @@ def test_the_slow_calls_are_the_processors() -> None:
     seen["w"][0][1]["mostly_over"] = {"open": {"25": 7}}  # of a job before
     seen["w"][2][1]["mostly_over"] = {"open": {"25": 9}}
     found = split(STEPS, seen, 1)
-    assert found is not None
     assert found.dominated == {"open": ["p99"], "all": ["p99"]}
     assert found.to_json() == {
         "call_s": 0.079, "service_s": 0.032, "queue_s": 0.008, "processor_s": 0.039, "exact": True,
@@ -53,14 +52,12 @@ def test_the_slow_calls_are_the_processors() -> None:
     }  # fmt: skip
 
 
-def test_what_is_told_late_is_the_processors_too() -> None:
+def test_what_is_reported_late_is_the_processors_too() -> None:
     """A worker without a processor told of the waits of second 10 in the next one, of which it had few calls to tell."""
     seen = worker(wait=(0.0, 0.0, 0.0), over=(0.0, 0.0, 0.07), queued=(0.0, 0.0, 0.004))
     found = split({10: STEPS[10], 11: {Op.OPEN: calls(1, 400 * US)}}, seen, 1)
-    assert found is not None
     assert found.processor_s == pytest.approx(0.0396, abs=5e-4), "all of its time in calls, and no more"
     part = split(STEPS, worker(wait=(0.0, 0.0, 0.0), over=(0.0, 0.0, 0.06), queued=(0.0, 0.0, 0.004)), 1)
-    assert part is not None
     assert (part.processor_s, part.queue_s) == pytest.approx((0.06, 0.004))
 
 
@@ -70,19 +67,16 @@ def test_waits_of_slots_that_are_hardly_in_calls_are_not_their_calls() -> None:
     for n, (_, values) in enumerate(seen["w"]):
         values["busy_s"] = 2.0 * n
     found = split(STEPS, seen, 1)
-    assert found is not None
     assert found.processor_s == pytest.approx(0.02)
     assert found.dominated == {}
 
 
 def test_on_real_storage_the_waits_of_slots_are_never_more_than_their_calls() -> None:
     found = split(STEPS, worker(wait=(0.0, 0.0, 5.0)), 1)
-    assert found is not None
     assert (found.exact, found.queue_s) == (False, None)
     assert found.processor_s == pytest.approx(0.04)
     assert found.dominated == {}, "which calls waited is not known"
     quiet = split(STEPS, worker(wait=(0.0, 0.01, 0.02)), 1)
-    assert quiet is not None
     assert quiet.dominated == {}
 
 

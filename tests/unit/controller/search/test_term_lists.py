@@ -48,7 +48,7 @@ def test_a_stray_byte_of_zero_makes_no_list_utf_16(tmp_path: Path) -> None:
         assert read_terms(file).terms == (Term(1, "бюджет"), Term(2, "сделка"))
 
 
-def test_terms_that_mean_the_same_are_told(tmp_path: Path) -> None:
+def test_terms_that_mean_the_same_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "terms.txt"
     file.write_text("Budget\nwor*\nbudget\n'budget'\n")
     jobs: Any = [SimpleNamespace(), SimpleNamespace()]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import uuid
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_records import running_job
 
 from controller.timeline.job_status import JobStatus
 from controller.timeline.model import Panel, device_names, host_names, worker_names
@@ -28,7 +28,6 @@ from controller.timeline.panels import (
 )
 from controller.timeline.read import pauses_of
 from controller.timeline.readings import Axis, Counter, added, axis_of, gauge, ratio
-from core.records import Job, JobOptions, JobState, Phase
 from monitoring.aggregate import STEPS
 
 AXIS = Axis(100.5, 106, 1)
@@ -181,7 +180,7 @@ def test_nothing_is_said_of_time_without_readings() -> None:
     assert rates == [None, None, 2.0, 2.0, None, None]
 
 
-def test_a_counter_that_begins_anew_does_not_count_backwards() -> None:
+def test_a_counter_that_begins_again_does_not_count_backwards() -> None:
     rates = Counter([(0, 100.0), (1, 110.0), (2, 3.0), (3, 5.0)]).rates([1, 2, 3, 4])
     assert rates == [10.0, None, 2.0]
 
@@ -278,21 +277,16 @@ def test_host_names_come_from_the_workers() -> None:
 def status(
     *pauses: tuple[str, float, float | None], started: float | None = 100.0, finished: float | None = None
 ) -> Any:
-    job = Job(
-        id=uuid.UUID(int=1),
-        name="j",
-        state=JobState.RUNNING,
-        phase=Phase.INDEX,
-        source=b"/s",
-        source_device=1,
-        source_inode=1,
-        storage=b"/s",
-        options=JobOptions(),
-        reason=None,
-    )
     rows = [SimpleNamespace(state=s, reason=f"why {s}", started=a, finished=b) for s, a, b in pauses]
     return JobStatus(
-        job=job, started=started, finished=finished, now=999.0, phases=[], exceptions={}, calls={}, pauses=rows
+        job=running_job(),
+        started=started,
+        finished=finished,
+        now=999.0,
+        phases=[],
+        exceptions={},
+        calls={},
+        pauses=rows,
     )
 
 

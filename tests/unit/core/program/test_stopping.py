@@ -68,7 +68,7 @@ def test_a_signal_ends_a_wait() -> None:
         signal.signal(signal.SIGALRM, before)
 
 
-def test_all_who_wait_are_told() -> None:
+def test_all_who_wait_are_woken() -> None:
     """Promise: it is for several threads, and for those that come later; without a word a wait ends with its time."""
     stop = Stop()
     assert not stop.wait(0)
@@ -111,7 +111,6 @@ def test_a_url_is_shown_without_its_login(url: str, shown: str) -> None:
     ],
 )
 def test_a_message_is_said_without_the_logins_of_its_urls(text: str, said: str) -> None:
-    """And whatever else has an @ in it stays as it is."""
     assert without_logins(text) == said
 
 

@@ -225,7 +225,7 @@ def test_reading_through_a_buffer_costs_few_calls(storage: Storage, recorder: Me
     assert ops(recorder)[-1] == "close"
 
 
-def test_short_reads_and_writes_are_gone_on_with(
+def test_short_reads_and_writes_are_continued(
     storage: Storage, recorder: MemoryRecorder, root: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The system may move fewer bytes than asked for; each call is a record of what it really moved."""

@@ -49,7 +49,7 @@ def test_a_part_that_is_away_is_named() -> None:
     assert read_parts("") == WHOLE
 
 
-def test_what_is_told_below_a_root(mount: Path) -> None:
+def test_what_is_reported_below_a_root(mount: Path) -> None:
     root = os.fsencode(mount.parents[4])
     device, _ = Storage(NullRecorder()).root_identity(root)
     before = parts_below(root, device)

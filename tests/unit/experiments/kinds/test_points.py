@@ -59,7 +59,6 @@ def _storage(breaks_at: int) -> Measure:
     """A storage whose reads take 1 ms up to some load and 50 ms beyond."""
 
     def measure(spec: At, repeat: int) -> Run:
-        assert isinstance(spec, PointSpec)
         slow = spec.workers >= breaks_at
         return a_run(10.0 / min(spec.workers, breaks_at), latency={"read": latency(50_000.0 if slow else 1_000.0)})
 

@@ -58,7 +58,6 @@ def _tuned(rates: dict[str, float], repeats: int) -> Findings:
 def test_halving_finds_the_best_and_compares_fresh_runs(rates: list[int], repeats: int) -> None:
     """Promise: the better half of each round goes on with twice the repeats; last, the best and the default are run again."""
     found = _tuned({str(n): float(rate) for n, rate in enumerate(rates)}, repeats)
-    assert found.tuning is not None
     assert rates[found.tuning.best] == max(rates[1:])
     assert [len(one) for one in found.tuning.rounds] == [8, 4, 2]
     count = Counter({at.setting: len(own) for at, own in found.runs.items() if isinstance(at, PointSpec)})

@@ -49,7 +49,6 @@ def _page(directory: Path) -> etree._Element:
 
 def test_page_is_well_formed_and_begins_with_the_verdict(written: Path, result: Result) -> None:
     body = _page(written).find("body")
-    assert body is not None
     assert "".join(body[0].itertext()) == result.verdict
     lenient = html.fromstring((written / "report.html").read_text(encoding="utf-8"))
     assert len(lenient.findall(".//section")) == len(body.findall("section")) == 18
@@ -88,8 +87,6 @@ def test_every_figure_is_described(written: Path) -> None:
     for figure in _page(written).iter("figure"):
         sentence = figure.find("figcaption")
         drawing = figure.find("svg")
-        assert sentence is not None
-        assert drawing is not None
         assert drawing.get("aria-label") == sentence.text
 
 

@@ -112,7 +112,7 @@ def test_single_repeats_are_said_to_prove_nothing() -> None:
     assert "prove nothing" in said(points(made.result(made.point(1, repeats=1), made.point(2, repeats=3))))
 
 
-def test_r1_stands_beside_ours_with_its_labels() -> None:
+def test_r1_is_next_to_ours_with_its_labels() -> None:
     """R1's rows as printed, ours labelled in the row itself, gains computed from elapsed times."""
     (rows,) = tables(r1_comparison(made.result(made.point(1), made.point(2, limited=True))))
     assert rows[0][:4] == ["R1", "1", "10", "6:24:55"]

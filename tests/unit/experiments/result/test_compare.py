@@ -55,18 +55,15 @@ def test_another_storage_is_the_point_of_it() -> None:
     assert found.differences == ()
     assert any("network storage (nfs4)" in line for line in found.disclosed)
     cell = found.rows[0].cells[1]
-    assert cell is not None
     assert cell.against_first[RATE].startswith("-50.0 % [-5")
 
 
 def test_repeats_that_mix_or_are_too_few_make_no_difference() -> None:
     mixed = [_result(10.0, 11.0, 12.0, 13.0, 14.0), _result(11.0, 12.0, 13.0, 14.0, 15.0)]
     cell = compare(mixed, force=False).rows[0].cells[1]
-    assert cell is not None
     assert cell.against_first[RATE] == "no difference"
     few = [_result(10.0, 10.1, 10.2, 10.3), _result(20.0, 20.1, 20.2, 20.3)]
     cell = compare(few, force=False).rows[0].cells[1]
-    assert cell is not None
     assert cell.against_first[RATE] == "fewer than 5 repeats: no statement"
 
 
@@ -82,8 +79,6 @@ def test_more_comparisons_want_more_evidence() -> None:
     other = a_result({spec: one(10.0) for spec in specs[1:]} | {specs[0]: one(20.0)})
     alone = compare([first, a_result({specs[0]: one(20.0)})], force=False).rows[0].cells[1]
     among = compare([first, other], force=False).rows[0].cells[1]
-    assert alone is not None
-    assert among is not None
     assert alone.against_first[RATE].startswith("-")
     assert among.against_first[RATE] == "too few repeats for so many comparisons: no statement"
 

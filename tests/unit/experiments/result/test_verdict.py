@@ -60,7 +60,6 @@ def test_with_a_pair_the_storage_share_decides_alone() -> None:
     assert limits_of([a_run(8.6, **slow)]) == ()
     (point,) = points_of({PointSpec(1, 1, 4): [a_run(8.6, **slow), a_run(9.0, **slow), a_run(8.0, **slow)]})
     share = point.figures.get(SHARE)
-    assert share is not None
     assert None not in (share.low, share.high)
     assert [round(value or 0, 3) for value in (share.low, share.median, share.high)] == [0.613, 0.64, 0.656]
     (said,) = limits_of([a_run(10.0, null_elapsed_s=8.0, worker_cpu=0.1)])

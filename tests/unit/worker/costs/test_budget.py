@@ -69,13 +69,6 @@ def test_after_ten_drops_everything_is_refused() -> None:
     assert "10 items" in _refused(ExceptionCode.EXPANSION_LIMIT, budget.foresee, 1)
 
 
-def test_children_are_counted_against_their_own_limit() -> None:
-    budget = Budget(LIMITS, 10)
-    for _ in range(3):
-        budget.count_child()
-    _refused(ExceptionCode.CHILDREN_LIMIT, budget.count_child)
-
-
 def test_ranges_share_what_is_left() -> None:
     """What was extracted before the ranges were cut counts, and together they take no more than the rest."""
     budget = Budget(LIMITS, 10)
@@ -187,16 +180,9 @@ def _charges(deaths: Sequence[Death], spent: dict[uuid.UUID, float] | None = Non
     return of_expand(LIMITS_CHARGES, TASK, deaths, spent or {})
 
 
-def test_below_the_limits_nothing_is_stopped() -> None:
-    assert _charges(_died(1, 1, 2)).stop(LOOSE, 10) is None
-    assert _charges(_died(1, 1, 2, 2)).stop(LOOSE, 1_000_000) is None
-    assert _charges(_died(1, 1, 2, 2)).stop(OTHER, 10) is None
-
-
 def test_it_ends_behind_the_last_place_of_a_death() -> None:
     charges = _charges(_died(1, 1, 2, 2))
     stop = charges.stop(LOOSE, 10)
-    assert stop is not None
     for number in (0, 1):
         stop.check()
         charges.passed(_item(number))
@@ -209,8 +195,16 @@ def test_it_ends_behind_the_last_place_of_a_death() -> None:
 @pytest.mark.parametrize("deaths", [_died(1, 1, 2, 2, task=ANOTHER), _died(*[1, 2] * 4)])
 def test_it_is_not_touched_any_more(deaths: list[Death]) -> None:
     stop = _charges(deaths).stop(LOOSE, 10)
-    assert stop is not None
     assert stop.reached
+
+
+@pytest.mark.parametrize(
+    ("items", "what", "size"),
+    [((1, 1, 2), LOOSE, 10), ((1, 1, 2, 2), LOOSE, 1_000_000), ((1, 1, 2, 2), OTHER, 10), ((1, 2, 3), LOOSE, 10)],
+)
+def test_below_the_limits_nothing_is_stopped(items: tuple[int, ...], what: uuid.UUID, size: int) -> None:
+    """A death counts once for each thing around the item."""
+    assert _charges(_died(*items)).stop(what, size) is None
 
 
 def test_a_container_within_is_stopped_by_itself() -> None:
@@ -219,17 +213,12 @@ def test_a_container_within_is_stopped_by_itself() -> None:
     assert charges.stop(LOOSE, 5_000_000) is None
 
 
-def test_a_death_counts_once_for_each_thing_around() -> None:
-    assert _charges(_died(1, 2, 3)).stop(LOOSE, 10) is None
-
-
 @pytest.mark.parametrize(
     ("deaths", "spent"),
     [(_died(1, seconds=60.0) + _died(2, seconds=40.0), {}), (_died(2, seconds=10.0), {LOOSE: 90.0})],
 )
 def test_seconds_of_deaths_and_of_finished_tasks_add_up(deaths: list[Death], spent: dict[uuid.UUID, float]) -> None:
     stop = _charges(deaths, spent).stop(LOOSE, 10)
-    assert stop is not None
     assert (stop.code, stop.reached) == (ExceptionCode.TIME_LIMIT, False)
 
 

@@ -89,7 +89,7 @@ def test_more_calls_than_processes(tmp_path: Path) -> None:
     [(_kill, [signal.SIGKILL], -signal.SIGKILL), (_leave, [], 3)],
     ids=["killed", "left"],
 )
-def test_a_death_is_told_and_the_rest_goes_on(
+def test_a_death_is_reported_and_the_rest_continues(
     tmp_path: Path, function: Callable[..., None], args: list[int], status: int
 ) -> None:
     with InspectPool(1, _nothing) as pool:
@@ -232,7 +232,6 @@ def test_the_trace_says_where_a_process_was(tmp_path: Path) -> None:
     inspect_files(files, JobOptions(), spool, trace=path)
     lines = spool.read_bytes().splitlines(keepends=True)
     trace = read_trace(path)
-    assert trace.item is not None
     assert trace.item.hex == json.loads(lines[2])["id"]
     assert (trace.position, trace.spooled) == (2, len(lines[0] + lines[1]))
     Deadline(path).begin(3, 7)

@@ -58,7 +58,7 @@ def test_all_ways_of_reading_give_the_same_bytes(tmp_path: Path, own: bool) -> N
         assert (f.read(2), f.tell()) == (data[CHUNK - 1 : CHUNK + 1], CHUNK + 1)
 
 
-def test_too_large_is_told_before_anything_is_read() -> None:
+def test_too_large_is_reported_before_anything_is_read() -> None:
     """The limit is checked by size: a file that is not even there gives too_large."""
     with pytest.raises(DocumentError, match="too_large"):
         _source(Path("/nonexistent"), own=False).whole(99)

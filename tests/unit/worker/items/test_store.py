@@ -58,7 +58,6 @@ def test_size_hash_and_bytes_of_a_stream(size: int) -> None:
     assert intake.size == size == budget.spent
     assert intake.sha256 == hashlib.sha256(data).digest()
     source = intake.memory_source()
-    assert source is not None
     assert source.data == data
 
 
@@ -72,7 +71,6 @@ def test_bytes_that_are_in_memory_anyway_are_kept() -> None:
     data = bytes(KEEP_BYTES + 1)
     intake, _ = _take(_child(data=data))
     source = intake.memory_source()
-    assert source is not None
     assert source.data is data
 
 
@@ -85,7 +83,6 @@ def test_a_stream_that_breaks_before_its_first_byte_has_no_row() -> None:
 def test_a_stream_that_breaks_later_leaves_a_partial_child() -> None:
     intake, written = _take(_breaking(b"x" * CHUNK, b"half", error=TRUNCATED))
     assert written == b"x" * CHUNK + b"half"
-    assert intake.error is not None
     assert intake.error.code is ExceptionCode.TRUNCATED
     assert intake.sha256 == hashlib.sha256(written).digest()
 
@@ -93,7 +90,6 @@ def test_a_stream_that_breaks_later_leaves_a_partial_child() -> None:
 def test_an_unforeseen_error_in_a_stream_is_a_handler_error() -> None:
     """A bug in a decoder costs one child, and its cause is told."""
     intake, _ = _take(_breaking(b"x" * CHUNK, error=ZeroDivisionError("oops")))
-    assert intake.error is not None
     assert intake.error.code is ExceptionCode.HANDLER_ERROR
     assert "ZeroDivisionError: oops" in intake.error.detail
 
@@ -115,7 +111,6 @@ def test_a_child_over_the_budget_leaves_no_file(tmp_path: Path, layout: Layout) 
 def test_a_child_is_one_file_named_by_its_id(tmp_path: Path, layout: Layout) -> None:
     store = FilerStore(Storage(MemoryRecorder()), bytes(tmp_path), JOB, layout, "w1")
     location = store.put(ITEM, [b"ab", b"c"])
-    assert location is not None
     middle = "w1/00" if layout is Layout.PER_WORKER else "00"
     assert location.decode() == f"jobs/{JOB.hex}/items/{middle}/{ITEM.hex}"
     assert (tmp_path / location.decode()).read_bytes() == b"abc"

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from made_records import loose_file
 from unpacking import PNG, make_docx, make_mail, make_zip, unpack
 
 from core.errors import StorageFault, SystemFault
@@ -19,7 +20,7 @@ from dataset_gen.workshop import Workshop, extension
 from readers.base import LeafHandler, MemorySource, Source, Text
 from readers.errors import DocumentError, ExceptionCode
 from readers.keys import DATE, KEYS, misfits
-from readers.records import Kind, TextState
+from readers.records import TextState
 from readers.registry import handler_for
 from sql.findings import Item, ItemText
 from worker.items.findings import ChildCounts, Findings
@@ -30,21 +31,7 @@ SOURCE = MemorySource(b"a", b"x")
 
 
 def _item(*, container: bool = False) -> Item:
-    return Item(
-        id=item_id(uuid.UUID(int=1), None, b"a"),
-        parent=None,
-        family=None,
-        custodian=0,
-        ordinal=b"a",
-        depth=0,
-        name=b"a",
-        container_path=("a",),
-        kind=Kind.LOOSE_FILE,
-        container=container,
-        media_type="text/plain",
-        size=1,
-        sha256=b"",
-    )
+    return loose_file(item_id(uuid.UUID(int=1), None, b"a"), container=container, size=1)
 
 
 class _Says(LeafHandler):
@@ -64,26 +51,21 @@ def _take(outcome: Text | Exception, out: Findings | None = None, limit: int = 1
 
 
 @pytest.mark.parametrize(
-    ("code", "state"),
+    ("code", "state", "error"),
     [
-        (ExceptionCode.ENCRYPTED, TextState.ENCRYPTED),
-        (ExceptionCode.UNSUPPORTED, TextState.UNSUPPORTED),
-        (ExceptionCode.CORRUPT, TextState.FAILED),
-        (ExceptionCode.TOO_LARGE, TextState.FAILED),
+        (ExceptionCode.ENCRYPTED, TextState.ENCRYPTED, DocumentError(ExceptionCode.ENCRYPTED, "why")),
+        (ExceptionCode.UNSUPPORTED, TextState.UNSUPPORTED, DocumentError(ExceptionCode.UNSUPPORTED, "why")),
+        (ExceptionCode.CORRUPT, TextState.FAILED, DocumentError(ExceptionCode.CORRUPT, "why")),
+        (ExceptionCode.TOO_LARGE, TextState.FAILED, DocumentError(ExceptionCode.TOO_LARGE, "why")),
+        (ExceptionCode.HANDLER_ERROR, TextState.FAILED, ZeroDivisionError("why")),
     ],
 )
-def test_the_state_follows_from_the_code(code: ExceptionCode, state: TextState) -> None:
+def test_the_state_follows_from_the_code(code: ExceptionCode, state: TextState, error: Exception) -> None:
     out = Findings()
-    text, row = _take(DocumentError(code, "why"), out)
+    text, row = _take(error, out)
     assert (text, row.state, row.characters, row.pages) == ("", state, 0, 1)
-    assert [(e.code, e.level, e.detail) for e in out.exceptions] == [(code, ExceptionLevel.ITEM, "why")]
-
-
-def test_a_parsers_bug_is_an_exception() -> None:
-    out = Findings()
-    _, row = _take(ZeroDivisionError("oops"), out)
-    assert row.state is TextState.FAILED
-    assert [e.code for e in out.exceptions] == [ExceptionCode.HANDLER_ERROR]
+    assert [(e.code, e.level) for e in out.exceptions] == [(code, ExceptionLevel.ITEM)]
+    assert "why" in out.exceptions[0].detail
 
 
 def test_a_fault_of_the_system_is_not_the_documents() -> None:
@@ -294,12 +276,6 @@ def test_states_of_odd_files(name: bytes, data: bytes, state: TextState) -> None
     assert _state(name, data)[0] is state
 
 
-def test_an_item_without_bytes_has_failed() -> None:
-    item = unpack(b"a.txt", b"text").out.items[0]
-    _, row = take_text(item, None, handler_for("text/plain"), Limits(), Findings())
-    assert row.state is TextState.FAILED
-
-
 def test_dates_are_in_utc_and_the_original_is_beside() -> None:
     told = {"created": "2024-01-02T10:00:00", "modified": "2024-01-02T10:00:00-05:00", "start": "2024-05-01"}
     told |= {"taken": "2024-01-02T10:00:00Z", "digitised": "2024-01-02T10:00:00+00:00", "title": "2024-01-02T10:00:00"}
@@ -346,5 +322,4 @@ def test_a_date_that_cannot_be_read_for_sure_is_absent_and_reported(value: str, 
         assert (out, unread) == ({"created": value, "title": "t"}, None)
     else:
         assert out == {"title": "t", "created_original": value}
-        assert unread is not None
         assert value in unread.detail

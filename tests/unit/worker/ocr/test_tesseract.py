@@ -255,7 +255,7 @@ def test_too_many_pixels(tmp_path: Path) -> None:
     assert int(width) * int(height) <= 100_000
 
 
-def test_damage_that_is_known_is_not_told_twice() -> None:
+def test_damage_that_is_known_is_not_reported_twice() -> None:
     need_tesseract()
     _, row, codes = read(picture("PNG", ["HARVEST LANTERN"])[:-40])
     assert list(codes) == ["truncated"]
@@ -317,7 +317,6 @@ def test_a_picture_is_handed_over_as_it_is(tmp_path: Path) -> None:
     data = picture("BMP", ["HARVEST"] * 40)
     with pages_of(MemorySource(b"x", data), "image/bmp", Limits(), ENGLISH) as pages:
         page = pages.page(0)
-        assert page is not None
         assert os.pread(page.file, len(data) + 1, 0) == data
 
 

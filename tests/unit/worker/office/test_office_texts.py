@@ -97,7 +97,7 @@ def test_without_libreoffice_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     assert [code for code, _ in _taken()[3]] == ["unsupported"]
 
 
-def test_what_it_cannot_load_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_cannot_load_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Damaged, or what LibreOffice made of it is."""
     _stand_in(monkeypatch, tmp_path, "exit 0")
     assert [code for code, _ in _taken()[3]] == ["corrupt"]

@@ -16,7 +16,7 @@ def test_a_network_file_system_has_another_device_number_on_each_host() -> None:
     assert not same_root((NFS_HERE, 77), (NFS_THERE, 78))
 
 
-def test_an_unmounted_source_is_told() -> None:
+def test_an_unmounted_source_is_reported() -> None:
     assert same_root((DISK, 2), (DISK, 2))
     assert not same_root((DISK, 2), (OTHER_DISK, 2))
     assert not same_root((DISK, 77), (NFS_HERE, 77))

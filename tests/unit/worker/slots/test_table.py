@@ -152,7 +152,7 @@ def _consistent(row: object) -> None:
         assert row.deadline == float(n)  # type: ignore[attr-defined]
 
 
-def test_a_cleared_row_says_nothing_and_the_next_slot_goes_on_from_it() -> None:
+def test_a_cleared_row_says_nothing_and_the_next_slot_continues_from_it() -> None:
     table = SlotTable(1, _DATABASES)
     writer = RowWriter(table, 0, 7, uuid.uuid4())
     writer.begin_task("db2", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), Phase.INDEX)
@@ -233,7 +233,6 @@ def _exit(status: int) -> int:
 )
 def test_a_death_while_reading_convicts_the_item(status: int, how: Circumstances, cause: ExceptionCode) -> None:
     report = judge(_row(), status, how)
-    assert report is not None
     assert (report.at, report.item, report.cause, report.failed) == (_AT, _ITEM, cause, False)
 
 
@@ -247,9 +246,8 @@ def test_a_death_while_reading_convicts_the_item(status: int, how: Circumstances
         (_exit(0), Circumstances(asked=True)),
     ],
 )
-def test_a_stop_convicts_nobody(status: int, how: Circumstances) -> None:
+def test_a_stop_convicts_no_item(status: int, how: Circumstances) -> None:
     report = judge(_row(), status, how)
-    assert report is not None
     assert (report.item, report.failed) == (None, False)
 
 
@@ -258,14 +256,12 @@ def test_a_stop_convicts_nobody(status: int, how: Circumstances) -> None:
 )
 def test_a_crash_between_items_is_charged_to_the_task(status: int, failed: bool) -> None:
     report = judge(_row(item=None), status, _ALONE)
-    assert report is not None
     assert (report.item, report.failed) == (None, failed)
 
 
-def test_a_kill_from_outside_convicts_nobody() -> None:
+def test_a_kill_from_outside_convicts_no_item() -> None:
     """SIGKILL that is neither the deadline nor the kernel's is somebody's doing, not the item's."""
     report = judge(_row(), signal.SIGKILL, _ALONE)
-    assert report is not None
     assert (report.item, report.failed) == (None, True)
 
 
@@ -276,7 +272,6 @@ def test_an_idle_slot_has_nothing_to_report() -> None:
 def test_a_slot_that_hung_outside_an_item_is_charged_to_its_task_with_what_it_did() -> None:
     row = dataclasses.replace(_row(item=None), activity=Activity.LISTING, detail=b"/mnt/x")
     report = judge(row, signal.SIGKILL, Circumstances(overdue=True))
-    assert report is not None
     assert (report.item, report.failed, report.suspend) == (None, True, False)
     assert report.detail == "still listing /mnt/x at its deadline"
 

@@ -89,7 +89,7 @@ def test_many_calls_of_one_task_are_written_between(slot: Slot, monkeypatch: pyt
     assert slot.kept(JOB) == [[(Phase.WALK, [Op.OPEN, Op.READ])]]
 
 
-def test_a_job_that_goes_on_after_its_part_was_delivered_gets_another(slot: Slot) -> None:
+def test_a_job_that_continues_after_its_part_was_delivered_gets_another(slot: Slot) -> None:
     """A part that was taken away would be written to in vain."""
     slot.tracer.begin(JOB, Phase.WALK, wanted=True)
     slot.read()
@@ -164,7 +164,7 @@ def test_a_slot_that_keeps_dying_is_started_ever_more_slowly_but_always() -> Non
     assert watched.due == now + QUICK_SECONDS + 1
 
 
-def test_what_lasts_long_is_told_ever_more_rarely() -> None:
+def test_what_lasts_long_is_reported_ever_more_rarely() -> None:
     watched = Watched(0)
 
     def told(since: float) -> list[float]:

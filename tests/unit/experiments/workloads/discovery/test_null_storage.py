@@ -72,7 +72,7 @@ def test_a_file_that_may_not_be_read_is_one_on_null_storage_too(custodians: Path
         assert not os.access(null.source / "ann" / "a.txt", os.R_OK)
 
 
-def test_a_file_that_is_gone_is_told(custodians: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_reported(custodians: Path, tmp_path: Path) -> None:
     with (
         null_storage(os.fsencode(custodians), CAP, tmp_path) as null,
         pytest.raises(StorageFault, match="cannot be copied"),

@@ -85,7 +85,6 @@ def test_the_time_of_threads_that_have_ended_is_counted() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", spin, "-m", "worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:
-        assert child.stdout is not None
         child.stdout.readline()
         used = meter.read()[0] - before
         child.communicate()
@@ -111,7 +110,7 @@ def test_places_tell_their_mount_and_the_hash_ignores_order(tmp_path: Path) -> N
     assert configuration_hash({"a": 1, "b": 2}) == configuration_hash({"b": 2, "a": 1}) != configuration_hash({"a": 1})
 
 
-def test_content_is_told_from_content_of_the_same_size(custodians: Path) -> None:
+def test_content_is_distinguished_from_content_of_the_same_size(custodians: Path) -> None:
     corpus = look_at(_source(custodians))
     before = content_of(corpus)
     assert (before.files, before.of_files, before.bytes, before.of_bytes) == (2, 2, 6, 6)

@@ -21,7 +21,6 @@ def _law(n: float, rate: float, contention: float, coherency: float) -> float:
 def test_exact_measurements_give_the_parameters_back(rate: float, contention: float, coherency: float) -> None:
     """Without noise the fit must find what the measurements were made of."""
     fit = fit_usl([(n, _law(n, rate, contention, coherency)) for n in WORKERS])
-    assert fit is not None
     assert fit.rate.value == pytest.approx(rate, rel=1e-6)
     assert fit.contention.value == pytest.approx(contention, abs=1e-6)
     assert fit.coherency.value == pytest.approx(coherency, abs=1e-6)
@@ -59,7 +58,6 @@ def test_measurements_that_are_none_are_left_out() -> None:
 
 def test_peak_is_where_throughput_is_highest() -> None:
     fit = fit_usl([(n, _law(n, 10, 0.19, 0.0009)) for n in WORKERS])
-    assert fit is not None
     assert fit.peak == pytest.approx(30.0, rel=1e-3)
     assert fit.throughput(30) > max(fit.throughput(25), fit.throughput(36))
 

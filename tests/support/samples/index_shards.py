@@ -1,0 +1,24 @@
+"""An index shard of some documents, as a slot publishes it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+from search.engine import IndexDocument, IndexReader, new_writer, open_reader
+
+
+def shard_of(engine: str, home: Path, documents: Iterable[IndexDocument]) -> IndexReader:
+    """Write `home`/index and open it."""
+    writer = new_writer(engine, home / "index")
+    for document in documents:
+        writer.add(document)
+    writer.finish()
+    writer.close()
+    return open_reader(engine, home / "index", home / "view")
+
+
+def numbered(*bodies: str, **fields: str) -> list[IndexDocument]:
+    """Return documents of these bodies whose items are numbered from 0."""
+    return [IndexDocument(item=uuid.UUID(int=n), owner="1:1", body=body, **fields) for n, body in enumerate(bodies)]
