@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import base64
-import io
 import struct
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from outlook_bytes import attribute, eight_bit_message, winmail
+from outlook_forms import mail_store
 from unpacking import unpack
 
 from core.records import Limits
 from dataset_gen.formats import msg, tnef
 from dataset_gen.formats.mapi_mail import RTF_COMPRESSED, Details, compress, message_of
-from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.languages import fitting, own_texts
 from readers.base import MemorySource
 from readers.charset import decode
@@ -34,7 +33,7 @@ SHORT = "Жду тебя у входа"  # enough to be told, too little to be s
 
 @dataclass(frozen=True)
 class Told:
-    """What is said of an item."""
+    """State, exceptions, text and metadata of an item."""
 
     state: TextState
     codes: list[str]
@@ -87,14 +86,6 @@ def _plain_rtf(there: int) -> bytes:
     return struct.pack("<IIII", len(RTF) + 12, len(RTF), 0x414C454D, 0) + RTF[:there]
 
 
-def _pst(form: MailForm, rtf: bytes) -> bytes:
-    out = io.BytesIO()
-    writer = PstWriter(out)
-    writer.add(("Inbox",), form, Details(properties={RTF_COMPRESSED: rtf}))
-    writer.finish()
-    return out.getvalue()
-
-
 def _cut(kind: str, ending: str) -> bytes:
     return (
         f'{HEAD}Content-Type: multipart/mixed; boundary="X"\r\n\r\n--X\r\nContent-Type: {kind}\r\n\r\n{ending}'.encode()
@@ -131,12 +122,12 @@ def test_a_body_of_which_nothing_can_be_read_has_failed(rtf: bytes) -> None:
     for write in (msg.write_item, tnef.write):
         (one,) = told("winmail.dat", write(message_of(NONE, _rtf(rtf))))
         assert (one.state, one.codes, one.text.strip()) == (TextState.FAILED, ["corrupt"], "")
-    one = told("a.pst", _pst(NONE, rtf))[1]
+    one = told("a.pst", mail_store((("Inbox",), NONE), details=_rtf(rtf)))[1]
     assert (one.state, one.codes) == (TextState.FAILED, ["corrupt"])
 
 
 def test_messages_of_a_store_and_in_messages_say_it_too() -> None:
-    store, one = told("a.pst", _pst(NONE, _plain_rtf(300)))
+    store, one = told("a.pst", mail_store((("Inbox",), NONE), details=_rtf(_plain_rtf(300))))
     assert (store.codes, one.state, one.codes) == ([], TextState.PARTIAL, ["truncated"])
     assert "zebra" in one.text
     assert "text_state" not in one.metadata
@@ -174,7 +165,7 @@ def test_a_cut_attachment_is_not_the_texts_loss() -> None:
     assert (one.state, one.codes) == (TextState.OK, ["truncated"])
 
 
-def test_a_page_that_cannot_be_parsed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_cannot_be_parsed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(markup: str) -> str:
         raise DocumentError(ExceptionCode.CORRUPT, "the HTML cannot be parsed")
 

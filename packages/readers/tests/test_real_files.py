@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from as_found import children_of, text_of
+from as_found import Found, children_of, text_of
 
 from core.records import Limits
 from readers.base import MemorySource, Text
@@ -84,14 +84,9 @@ def test_images(name: str, size: tuple[int, int], pages: int | None) -> None:
 
 def members(name: str) -> tuple[list[tuple[bytes, int]], ExceptionCode | None]:
     """Names and lengths of an archive's members, links and failed ones as -1, and how it ended."""
-    source = MemorySource(name.encode(), (INGEST / name).read_bytes())
-    found: list[tuple[bytes, int]] = []
-    try:
-        for child in handler_for(identify(source)).children(source, Limits()):
-            found.append((child.name, -1 if child.error else len(child.data or b"")))
-    except DocumentError as error:
-        return found, error.code
-    return found, None
+    data = (INGEST / name).read_bytes()
+    found = Found(handler_for(identify(MemorySource(name.encode(), data))), data, name.encode())
+    return [(child.name, -1 if child.error else len(child.data or b"")) for child in found.children], found.code
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import uuid
-import zipfile
 from collections.abc import Callable, Mapping
 from email.message import EmailMessage
 from functools import partial
@@ -15,6 +13,7 @@ from typing import Any
 import pytest
 from produced import csv_rows, filer, handle, produce
 from taskbench import TaskBench
+from unpacking import make_zip
 
 from controller.custody import actions_of
 from controller.databases import JobHandle, alone
@@ -53,14 +52,6 @@ def mail(subject: str, parts: Parts) -> EmailMessage:
         else:
             made.add_attachment(part, maintype="application", subtype="zip", filename=name)
     return made
-
-
-def zipped(name: str, text: str) -> bytes:
-    """An archive of one file."""
-    into = io.BytesIO()
-    with zipfile.ZipFile(into, "w") as archive:
-        archive.writestr(name, text)
-    return into.getvalue()
 
 
 class Found:
@@ -304,7 +295,7 @@ def test_copies_whose_original_is_withheld_since_pages_were_made_are_told(discov
 
 
 def test_a_container_that_is_chosen_is_told(discovered: Discovered) -> None:
-    found = discovered({"m.eml": mail("one", {"pack.zip": zipped("e.txt", "figs here")}), "own.txt": "own"})
+    found = discovered({"m.eml": mail("one", {"pack.zip": make_zip({"e.txt": b"figs here"})}), "own.txt": "own"})
     found.tag("hot", "m.eml", "pack.zip")
     with pytest.raises(UsageError, match="only 1 containers are chosen; choose their content"):
         found.create(tag="hot", families=False)
@@ -317,7 +308,7 @@ def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
     """Taken, or left out for one reason that is counted: withheld, a system file, a copy, a container. It stands in the job, in
     its figures, in its chain of custody and in what is said of it; of an older job nothing is."""
     files = _copies() | {
-        "m.eml": mail("one", {"pack.zip": zipped("e.txt", "figs here"), "priv.txt": "counsel"}),
+        "m.eml": mail("one", {"pack.zip": make_zip({"e.txt": b"figs here"}), "priv.txt": "counsel"}),
         "sys.dll": "code",
         "sys2.dll": "other code",
     }
@@ -362,7 +353,7 @@ def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
 def test_a_file_is_called_as_whoever_wrote_it_called_it(discovered: Discovered) -> None:
     """Not as its path, in which a number tells two of one name apart, and not cut where it has a slash; of what an archive holds
     by a path it is that path's last part."""
-    message = mail("one", {"report.txt": "first", "pack.zip": zipped("in/one.txt", "figs")})
+    message = mail("one", {"report.txt": "first", "pack.zip": make_zip({"in/one.txt": b"figs"})})
     for name, text in (("report.txt", "second"), ("2024/05 plan.txt", "third")):
         message.add_attachment(text, filename=name)
     found = discovered({"m.eml": message})
@@ -434,7 +425,7 @@ def test_without_families_nothing_hangs_on_a_sibling_and_no_native_holds_what_wa
     something that is not taken is attached to nothing and begins a range of its own, with what is attached to it."""
     inner = mail("inner", {"deep.txt": "deep plums"})
     found = discovered({
-        "m1.eml": mail("outer", {"a.txt": "figs", "b.txt": "more figs", "c.eml": inner, "d.zip": zipped("e.txt", "figs here")}),
+        "m1.eml": mail("outer", {"a.txt": "figs", "b.txt": "more figs", "c.eml": inner, "d.zip": make_zip({"e.txt": b"figs here"})}),
         "m2.eml": mail("figs", {"left.txt": "nothing of that kind"}),
         "m3.eml": mail("figs and plums", {"taken.txt": "figs"}),
     })  # fmt: skip

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from archive_files import Files, cabinet, cpio, disc, rar, sevenzipped, tarred, zipped
+from archive_files import Files, cabinet, cpio, disc, rar, sevenzipped, tarred, zip_entry, zip_member, zip_whole, zipped
+from as_found import Found
 from bad_files import docx
 from old_office import begin, biff, word, workbook
 from unpacking import unpack
@@ -20,7 +21,6 @@ from core.records import Limits
 from dataset_gen.formats import msg, tnef
 from dataset_gen.formats.mapi_mail import message_of
 from readers.base import MemorySource
-from readers.errors import DocumentError
 from readers.identification.identify import identify
 from readers.mail.eml import EmlHandler
 from readers.mail_form import MailAttachment, MailForm
@@ -79,11 +79,7 @@ def test_bytes_after_the_end_of_a_document(name: bytes) -> None:
     for behind, expected in ((b"", False), (TRAILING, True)):
         source = MemorySource(name, DOCUMENTS[name] + behind)
         handler = handler_for(identify(source, None))
-        errors = [handler.text(source, Limits()).error]
-        try:
-            list(handler.children(source, Limits()))
-        except DocumentError as error:
-            errors.append(error)
+        errors = [handler.text(source, Limits()).error, Found(handler, source.data, name).error]
         assert any(errors) == expected
 
 
@@ -110,8 +106,7 @@ def test_bytes_between_and_before_members_of_a_zip_archive() -> None:
         b"PK\x01\x02" + entry for entry in archive[directory : archive.index(b"PK\x05\x06")].split(b"PK\x01\x02")[1:]
     ]
     left = entries[0] + entries[2]
-    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 2, 2, len(left), directory, 0)
-    found = paths(archive[:directory] + left + end)
+    found = paths(zip_whole(archive[:directory], left, 2))
     assert ("bytes between members", "gone.txt") in found
     assert found[()] == ["corrupt"]
     before = paths(TRAILING * 3 + zipped(ONE), b"x.zip")
@@ -122,13 +117,9 @@ def test_bytes_in_a_member_behind_its_data() -> None:
     """The announced length has them, the compressed data ends before; a large member is read as a stream."""
     for content in (b"word " * 99, bytes(9_000_000)):
         packed = zlib.compress(content, 1)[2:-4]
-        entry = struct.pack(
-            "<HHHHHIII", 20, 0, 8, 0, 33, zlib.crc32(content), len(packed) + len(TRAILING), len(content)
-        )
-        local = b"PK\3\4" + entry + struct.pack("<HH", 1, 0) + b"a" + packed
-        central = b"PK\1\2" + struct.pack("<H", 20) + entry + struct.pack("<HHHHHII", 1, 0, 0, 0, 0, 0, 0) + b"a"
-        end = struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 1, 1, len(central), len(local + TRAILING), 0)
-        found = paths(local + TRAILING + central + end)
+        crc, length = zlib.crc32(content), len(packed) + len(TRAILING)
+        local = zip_member(b"a", packed + TRAILING, 0, 8, crc, len(content))
+        found = paths(zip_whole(local, zip_entry(b"a", 0, length, len(content), 8, crc), 1))
         assert found == {(): ["corrupt"], ("a",): [], ("bytes between members",): []}
 
 

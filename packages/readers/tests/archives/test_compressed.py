@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import pytest
 from archive_files import tarred
+from as_found import Found
 
-from core.records import Limits
 from readers.archives.compressed import StreamReader, bare_name
 from readers.base import MemorySource
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import ExceptionCode
 from readers.identification.identify import identify
 from readers.registry import handler_for
 from traces.blocks import zstd
@@ -34,18 +34,8 @@ EACH = pytest.mark.parametrize("ending", PROGRAMS)
 
 def found(data: bytes, name: bytes) -> tuple[list[tuple[bytes, bytes]], ExceptionCode | None]:
     """Names and bytes of the children, and how it ended."""
-    source = MemorySource(name, data)
-    out: list[tuple[bytes, bytes]] = []
-    try:
-        for child in handler_for(identify(source)).children(source, Limits()):
-            body = child.data or b""
-            out.append((child.name, body))
-            while child.stream is not None and (piece := child.stream.read(70_000)):
-                body += piece
-                out[-1] = (child.name, body)
-    except DocumentError as error:
-        return out, error.code
-    return out, None
+    came = Found(handler_for(identify(MemorySource(name, data))), data, name)
+    return [(child.name, body) for child, body in zip(came.children, came.bodies, strict=True)], came.code
 
 
 @EACH

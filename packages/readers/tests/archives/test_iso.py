@@ -9,6 +9,7 @@ import pycdlib
 import pytest
 from archive_files import disc as image_of
 from archive_files import written
+from as_found import Found
 
 from core.records import Limits
 from readers.archives.iso import MEDIA_TYPE, IsoHandler
@@ -28,10 +29,10 @@ def disc(files: dict[str, bytes], *, rock_ridge: bool = True, **how: bool) -> by
 
 def children(data: bytes) -> list[tuple[Child, bytes]]:
     """Children with their bytes."""
-    found = []
-    for child in ISO.children(MemorySource(b"x.iso", data), Limits()):
-        found.append((child, child.stream.read() if child.stream else child.data or b""))
-    return found
+    found = Found(ISO, data, b"x.iso")
+    if found.error:
+        raise found.error
+    return list(zip(found.children, found.bodies, strict=True))
 
 
 @pytest.mark.parametrize(("joliet", "rock_ridge"), [(True, False), (False, True), (True, True)])

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import locale
-import os
 import random
-import shutil
-import struct
 import subprocess
-import zlib
+from functools import partial
 from pathlib import Path
 
 import pytest
+from archive_files import cabinet as cabinet_of
+from outlook_forms import program
 from unpacking import unpack
 
 from core.errors import SourceFileError
@@ -24,18 +23,14 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 
 FILES = {"a.txt": b"some words\n" * 200, "noise.bin": random.Random(3).randbytes(70_000), "größe.csv": b"a;b\n" * 9000}
+cabinet = partial(cabinet_of, packed=True)
 _PACKAGES = {"bsdtar": "libarchive-tools", "cpio": "cpio", "ar": "binutils", "gcab": "gcab"}
 
 
-def run(program: str, *arguments: str, at: Path, text: bytes = b"") -> bytes:
-    """What the program prints; skips where it is not installed, CI must have it."""
-    if shutil.which(program) is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"there is no {program}: .ci/run is to install Debian's package {_PACKAGES[program]}")
-        pytest.skip(f"there is no {program} here; Debian's package {_PACKAGES[program]} has it")
-    return subprocess.run(
-        [program, *arguments], cwd=at, input=text, capture_output=True, check=True, timeout=300
-    ).stdout
+def run(name: str, *arguments: str, at: Path, text: bytes = b"") -> bytes:
+    """Return what the program prints."""
+    command = [program(name, _PACKAGES[name]), *arguments]
+    return subprocess.run(command, cwd=at, input=text, capture_output=True, check=True, timeout=300).stdout
 
 
 @pytest.fixture
@@ -92,48 +87,6 @@ def test_cab(folder: Path, compressed: bool) -> None:
     assert identify(MemorySource(b"x", data)) == "application/vnd.ms-cab-compressed"
     assert members(data) == FILES
     assert CabHandler().announced(MemorySource(b"x", data)) == len(FILES)
-
-
-def checksum(data: bytes, seed: int) -> int:
-    """[MS-CAB] 3.1: the words, and what is left of them turned round."""
-    rest = len(data) % 4
-    for (word,) in struct.iter_unpack("<L", data[: len(data) - rest]):
-        seed ^= word
-    return seed ^ int.from_bytes(data[len(data) - rest :], "big")
-
-
-def cabinet(files: dict[str, bytes], *, flags: int = 0, folder: int = 0) -> bytes:
-    """[MS-CAB] 2: one folder under MSZIP; each block continues the dictionary of the one before."""
-    whole, blocks, before = b"".join(files.values()), [], b""
-    for at in range(0, len(whole), 32768):
-        piece = whole[at : at + 32768]
-        packer = (
-            zlib.compressobj(9, zlib.DEFLATED, -15, zdict=before) if before else zlib.compressobj(9, zlib.DEFLATED, -15)
-        )
-        packed = b"CK" + packer.compress(piece) + packer.flush()
-        sizes = struct.pack("<HH", len(packed), len(piece))
-        blocks.append(struct.pack("<L", checksum(sizes, checksum(packed, 0))) + sizes + packed)
-        before = piece
-    entries, offset = b"", 0
-    for name, data in files.items():
-        entries += struct.pack("<LLHHHH", len(data), offset, folder, 0, 0, 0xA0) + name.encode() + b"\0"
-        offset += len(data)
-    chained = b"x\0y\0" if flags else b""
-    start = 36 + len(chained) + 8 + len(entries)
-    header = struct.pack(
-        "<4s4xL4xL4xBBHHHHH",
-        b"MSCF",
-        start + len(b"".join(blocks)),
-        start - len(entries),
-        3,
-        1,
-        1,
-        len(files),
-        flags,
-        7,
-        0,
-    )
-    return header + chained + struct.pack("<LHH", start, len(blocks), 1) + entries + b"".join(blocks)
 
 
 def test_cabinet_over_many_blocks() -> None:

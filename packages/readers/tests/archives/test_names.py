@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import tarfile
-import zipfile
 
 import pytest
-from archive_files import cpio, tarred, zipped
+from archive_files import cpio, tarred
+from bad_files import raw_zip
 from effort import takes_at_most
 from unpacking import unpack
 
@@ -19,6 +19,11 @@ from readers.registry import handler_for
 RUSSIAN = ["Отчёт за третий квартал.doc", "Договор поставки оборудования.pdf", "plain.txt", "Счёт-фактура.xls"]
 JAPANESE = ["会議の議事録と資料.txt", "契約書の写し.pdf"]
 GREEK = ["Οικονομική κατάσταση της εταιρείας.doc"]
+
+
+def _zip(*names: bytes) -> bytes:
+    """A zip archive whose names are these bytes, without the flag that they are UTF-8."""
+    return raw_zip([(name, b"word\n") for name in names])
 
 
 def _shown(media_type: str, data: bytes) -> list[str]:
@@ -42,22 +47,13 @@ def test_names_are_shown_as_they_were_written(names: list[str], charset: str) ->
     assert [child.name for child in found] == [name.encode(charset) for name in names]
 
 
-def test_what_nothing_is_sure_of_is_a_guess_and_says_so() -> None:
+def test_an_unsure_charset_is_noted_as_a_guess() -> None:
     children = [Child(name=b"\xe4\xc3", kind=None, ordinal=0), Child(name=b"\xe4", kind=None, ordinal=1, shown="known")]  # type: ignore[arg-type]
     guessed, known = shown(children)
     assert guessed.shown is not None
     assert len(guessed.shown) == 2
     assert "name_charset" in guessed.notes
     assert (known.shown, known.notes) == ("known", {})
-
-
-def _zip(names: list[str], charset: str) -> bytes:
-    """Names that say no charset: put in place of others of their length."""
-    written = {"QRST"[at] * len(raw): raw for at, raw in enumerate(name.encode(charset) for name in names)}
-    data = zipped(dict.fromkeys(written, b"data"))
-    for name, raw in written.items():
-        data = data.replace(name.encode(), raw)
-    return data
 
 
 @pytest.mark.parametrize(
@@ -72,25 +68,28 @@ def _zip(names: list[str], charset: str) -> bytes:
         ("plain.txt", "ascii", None),
     ],
 )
-def test_the_one_name_of_a_zip_is_guessed_and_says_so(name: str, charset: str, guessed: str | None) -> None:
+def test_the_charset_of_a_single_name_of_a_zip_is_noted_as_a_guess(
+    name: str, charset: str, guessed: str | None
+) -> None:
     """Its bytes stay; where code page 437 gives letters these are shown."""
-    (child,) = handler_for("application/zip").children(MemorySource(b"x", _zip([name], charset)), Limits())
+    (child,) = handler_for("application/zip").children(MemorySource(b"x", _zip(name.encode(charset))), Limits())
     assert child.name == name.encode(charset)
     assert (child.shown or child.name.decode()) == name
     assert child.notes == ({"name_charset": guessed} if guessed else {})
 
 
 def test_names_of_a_zip_that_are_sure_together_are_no_guess() -> None:
-    found = list(handler_for("application/zip").children(MemorySource(b"x", _zip(RUSSIAN, "cp866")), Limits()))
+    found = list(
+        handler_for("application/zip").children(
+            MemorySource(b"x", _zip(*(name.encode("cp866") for name in RUSSIAN))), Limits()
+        )
+    )
     assert [child.shown or child.name.decode() for child in found] == RUSSIAN
     assert [child.notes for child in found] == [{}] * len(RUSSIAN)
 
 
 def test_a_name_that_the_charset_of_the_others_cannot_be_is_read_alone() -> None:
-    data = _zip(
-        ["Договор поставки.doc".encode("cp866").decode("cp437"), "Приложение.doc".encode("cp1251").decode("cp437")],
-        "cp437",
-    )
+    data = _zip("Договор поставки.doc".encode("cp866"), "Приложение.doc".encode("cp1251"))
     found = list(handler_for("application/zip").children(MemorySource(b"x", data), Limits()))
     assert [child.shown for child in found] == ["Договор поставки.doc", "Приложение.doc"]
     assert all("name_charset" in child.notes for child in found)
@@ -136,19 +135,11 @@ OTHERS = {
 }
 
 
-def _archive(*names: bytes) -> bytes:
-    """A zip archive whose names are these bytes, without the flag that they are UTF-8."""
-    data = zipped([(str(number).zfill(len(name)), b"word\n") for number, name in enumerate(names)], zipfile.ZIP_STORED)
-    for number, name in enumerate(names):
-        data = data.replace(str(number).zfill(len(name)).encode(), name)
-    return data
-
-
 @pytest.mark.parametrize("codec", TOLD)
-def test_charsets_that_letters_tell(codec: str) -> None:
+def test_charsets_are_recognised_by_their_letters(codec: str) -> None:
     for name in TOLD[codec]:
         assert by_letters(name.encode(codec)) == codec
-        found = unpack(b"x.zip", _archive(name.encode(codec)))
+        found = unpack(b"x.zip", _zip(name.encode(codec)))
         assert ("x.zip", name) in found.by_path
 
 
@@ -158,9 +149,9 @@ def test_names_that_only_look_like_those(codec: str) -> None:
         assert by_letters(name.encode(codec)) == ""
 
 
-def test_names_of_several_charsets_in_an_archive() -> None:
+def test_names_of_several_charsets_in_an_zip() -> None:
     names = {codec: TOLD[codec][0] for codec in TOLD}
-    found = unpack(b"x.zip", _archive(*(name.encode(codec) for codec, name in names.items())))
+    found = unpack(b"x.zip", _zip(*(name.encode(codec) for codec, name in names.items())))
     assert {path[-1] for path in found.by_path} == {"x.zip", *names.values()}
 
 
@@ -168,13 +159,13 @@ def test_names_of_several_charsets_in_an_archive() -> None:
     "names", [["見積書.xls", "請求書.pdf", "議事録.doc"], ["田中太郎.vcf"], ["テスト.txt", "議事録.doc"]]
 )
 def test_names_without_syllables_follow_the_others(names: list[str]) -> None:
-    found = unpack(b"x.zip", _archive(*(name.encode("cp932") for name in names)))
+    found = unpack(b"x.zip", _zip(*(name.encode("cp932") for name in names)))
     assert {path[-1] for path in found.by_path} == {"x.zip", *names}
 
 
 def test_letters_of_dos_next_to_japanese_names() -> None:
     names = {"Übersicht.txt": "cp850", "テスト.txt": "cp932", "größe.doc": "cp850"}
-    found = unpack(b"x.zip", _archive(*(name.encode(codec) for name, codec in names.items())))
+    found = unpack(b"x.zip", _zip(*(name.encode(codec) for name, codec in names.items())))
     assert {path[-1] for path in found.by_path} == {"x.zip", *names}
 
 

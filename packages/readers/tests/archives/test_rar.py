@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import struct
 import zlib
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from archive_files import RAR_OF_WINRAR
 from archive_files import rar5_block as block
 from archive_files import rar5_number as number
+from as_found import Found
 from unpacking import unpack
 
 from core.records import Limits
@@ -109,11 +109,11 @@ def test_a_damaged_header_ends_it() -> None:
 
 def test_one_part_of_a_split_archive_says_so() -> None:
     data = archive(member("whole.txt", GOOD), member("cut.txt", MORE, flags=0x10), flags=1)
-    with contextlib.suppress(DocumentError):
-        children = []
-        for child in RAR.children(MemorySource(b"a.part1.rar", data), Limits()):
-            children.append((child.name, child.error.code if child.error else None))
-    assert children == [(b"whole.txt", None), (b"cut.txt", ExceptionCode.UNSUPPORTED)]
+    children = Found(RAR, data, b"a.part1.rar").children
+    assert [(child.name, child.error and child.error.code) for child in children] == [
+        (b"whole.txt", None),
+        (b"cut.txt", ExceptionCode.UNSUPPORTED),
+    ]
     found = unpack(b"a.part1.rar", data)
     assert found.count("a.part1.rar") == (None, 1, 2, True)
     assert any("join the parts" in e.detail for e in found.out.exceptions)

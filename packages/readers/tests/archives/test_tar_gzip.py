@@ -9,13 +9,14 @@ import tarfile
 
 import pytest
 from archive_files import tarred
+from as_found import Found
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
 from readers.archives.compressed import GzipHandler
 from readers.archives.tar.handler import TarHandler
-from readers.base import LeafHandler, MemorySource
+from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import TextState
 
@@ -23,35 +24,6 @@ LIMITS = Limits()
 TAR, GZIP = TarHandler(), GzipHandler()
 FORMATS = (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT)
 NOISE = random.Random(5).randbytes(200_000)
-
-
-class Found:
-    """What came out of an archive."""
-
-    def __init__(self, handler: LeafHandler, data: bytes, name: bytes = b"x") -> None:
-        self.members: list[tuple[int, bytes, bytes]] = []
-        self.marked: list[tuple[int, ExceptionCode, bool]] = []
-        self.error: DocumentError | None = None
-        self.stream_error: DocumentError | None = None
-        try:
-            for child in handler.children(MemorySource(name, data), LIMITS):
-                if child.error is not None:
-                    self.marked.append((child.ordinal, child.error.code, child.emit))
-                    continue
-                self.members.append((child.ordinal, child.name, child.data if child.data is not None else b""))
-                if child.stream is not None:
-                    self._drain(child.stream)
-        except DocumentError as error:
-            self.error = error
-
-    def _drain(self, stream: object) -> None:
-        body = b""
-        try:
-            while piece := stream.read(100_000):  # type: ignore[attr-defined]
-                body += piece
-        except DocumentError as error:
-            self.stream_error = error
-        self.members[-1] = (*self.members[-1][:2], body)
 
 
 def special() -> bytes:
@@ -91,7 +63,7 @@ def test_names_come_as_raw_bytes() -> None:
 
 def test_links_and_special_files_are_marked() -> None:
     found = Found(TAR, special())
-    assert found.marked == [
+    assert found.failed == [
         (1, ExceptionCode.SYMLINK, True),
         (2, ExceptionCode.SYMLINK, True),
         (3, ExceptionCode.SPECIAL_FILE, True),
@@ -124,7 +96,7 @@ def test_a_cut_tar_keeps_complete_members(packed: bool) -> None:
     data = tarred(members)
     cut = data[: 512 * 11 * 12 + 700]
     found = Found(GZIP, gzip.compress(data)[:60_000]) if packed else Found(TAR, cut)
-    assert (found.error and found.error.code) is ExceptionCode.TRUNCATED
+    assert found.code is ExceptionCode.TRUNCATED
     assert 5 < len(found.members) < 20
     assert found.members == [(i, name.encode(), body) for i, (name, body) in enumerate(members[: len(found.members)])]
 
@@ -134,7 +106,7 @@ def test_a_tar_cut_between_two_members_is_cut() -> None:
     for end in (1024, 2048, 3072):
         found = Found(TAR, data[:end])
         assert len(found.members) == end // 1024
-        assert (found.error and found.error.code) is ExceptionCode.TRUNCATED
+        assert found.code is ExceptionCode.TRUNCATED
 
 
 def test_a_damaged_header_costs_its_member() -> None:
@@ -143,9 +115,8 @@ def test_a_damaged_header_costs_its_member() -> None:
     data[1024 + 3] ^= 0xFF
     found = Found(TAR, bytes(data))
     assert [name for _, name, _ in found.members] == [b"a", b"c"]
-    assert found.error is not None
-    assert found.error.code is ExceptionCode.CORRUPT
-    assert "513 bytes were not read" in found.error.detail  # a block, and the one that is not zero of the next
+    assert found.code is ExceptionCode.CORRUPT
+    assert "513 bytes were not read" in str(found.error)  # a block, and the one that is not zero of the next
 
 
 def test_one_compressed_file() -> None:
@@ -162,11 +133,11 @@ def test_one_compressed_file() -> None:
 
 
 def test_damage_is_corrupt() -> None:
-    """A broken stream is told from truncation; a file of nothing but a header is truncated."""
+    """A broken stream is distinguished from truncation; a file of nothing but a header is truncated."""
     broken = Found(GZIP, b"\x1f\x8b\x08\0\0\0\0\0\0\0\xff\xff\xff\xff\xff")
-    assert (broken.error and broken.error.code) is ExceptionCode.CORRUPT
+    assert broken.code is ExceptionCode.CORRUPT
     short = Found(GZIP, b"\x1f\x8b\x08\0")
-    assert (short.error and short.error.code) is ExceptionCode.TRUNCATED
+    assert short.code is ExceptionCode.TRUNCATED
 
 
 NAMES = st.text(
@@ -182,7 +153,7 @@ def test_what_the_standard_library_writes_is_read_back(members: list[tuple[str, 
     assert Found(TAR, data).members == expected
 
 
-def test_what_nobody_wants_is_decompressed_up_to_a_bound() -> None:
+def test_an_unread_member_is_decompressed_up_to_a_bound() -> None:
     data = gzip.compress(tarred([("bomb", bytes(30_000_000)), ("behind", b"words")]), 9)
     left = GZIP.children(MemorySource(b"a.tgz", data), Limits(expansion_floor=1_000_000))
     assert next(left).name == b"bomb"  # and nobody reads it

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import io
+import itertools
 import lzma
 import random
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import BinaryIO
 
 import inflate64
 import py7zr
 import pytest
+from archive_files import sevenzipped, zip_entry, zip_member, zip_whole
 from archive_files import zipped as archive
+from as_found import Found
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unpacking import make_zip, unpack
@@ -33,25 +37,7 @@ HANDLER = ZipHandler()
 LIMITS = Limits()
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 NOISE = random.Random(3).randbytes(3000)
-
-
-class Found:
-    """What came out of an archive."""
-
-    def __init__(self, data: bytes, part: Part | None = None, limits: Limits = LIMITS) -> None:
-        self.members: list[tuple[int, bytes, bytes]] = []
-        self.failed: list[tuple[int, ExceptionCode]] = []
-        self.error: DocumentError | None = None
-        try:
-            for child in HANDLER.children(MemorySource(b"x.zip", data), limits, part):
-                if child.error is not None:
-                    assert not child.emit
-                    self.failed.append((child.ordinal, child.error.code))
-                    continue
-                body = child.data if child.data is not None else child.stream.read()  # type: ignore[union-attr]
-                self.members.append((child.ordinal, child.name, body))
-        except DocumentError as error:
-            self.error = error
+found_in = partial(Found, HANDLER)
 
 
 class Unseekable(io.RawIOBase):
@@ -72,7 +58,7 @@ class Unseekable(io.RawIOBase):
 @pytest.mark.parametrize("method", METHODS)
 def test_members_with_their_index_and_bytes(method: int) -> None:
     data = archive({"a.txt": b"alpha" * 100, "folder/": b"", "folder/noise": NOISE, "empty": b""}, method)
-    found = Found(data)
+    found = found_in(data)
     assert found.members == [(0, b"a.txt", b"alpha" * 100), (2, b"folder/noise", NOISE), (3, b"empty", b"")]
     assert HANDLER.announced(MemorySource(b"", data)) == 3
     assert HANDLER.text(MemorySource(b"", data), LIMITS).state is TextState.EMPTY
@@ -85,10 +71,10 @@ def test_large_members_are_streams() -> None:
     (child,) = HANDLER.children(MemorySource(b"", data), LIMITS)
     assert child.data is None
     assert child.size_hint == len(body)
-    assert Found(data).members == [(0, b"big", body)]
+    assert found_in(data).members == [(0, b"big", body)]
     damaged = bytearray(data)
     damaged[9_000_000] ^= 1
-    assert Found(bytes(damaged)).error is not None
+    assert found_in(bytes(damaged)).error is not None
 
 
 @pytest.mark.parametrize(
@@ -108,34 +94,34 @@ def test_names_come_as_raw_bytes(name: bytes) -> None:
     plain = archive({"P" * max(1, len(name)): b"data"}, zipfile.ZIP_STORED)
     data = plain.replace(b"P" * len(name), name) if name else plain
     if name:
-        assert Found(data).members == [(0, name, b"data")]
+        assert found_in(data).members == [(0, name, b"data")]
 
 
-def test_encrypted_members_fail_and_the_others_go_on() -> None:
+def test_encrypted_members_fail_and_the_others_come_out() -> None:
     data = bytearray(archive({"a": b"one", "b": b"two"}, zipfile.ZIP_STORED))
     central = data.index(b"PK\x01\x02")
     data[central + 8] |= 1
-    found = Found(bytes(data))
-    assert found.failed == [(0, ExceptionCode.ENCRYPTED)]
+    found = found_in(bytes(data))
+    assert found.failed == [(0, ExceptionCode.ENCRYPTED, False)]
     assert found.members == [(1, b"b", b"two")]
 
 
-def test_damaged_members_fail_and_the_others_go_on() -> None:
+def test_damaged_members_fail_and_the_others_come_out() -> None:
     data = bytearray(archive({"crc": b"one" * 50, "deflate": NOISE, "size": b"three" * 50, "fine": b"four"}))
     at = [i for i in range(len(data)) if data.startswith(b"PK\x01\x02", i)]
     data[at[0] + 16] ^= 1
     local = data.index(b"deflate") + 7
     data[local : local + 4] = b"\xff\xff\xff\xff"
     struct.pack_into("<L", data, at[2] + 24, 10)
-    found = Found(bytes(data))
-    assert found.failed == [(i, ExceptionCode.CORRUPT) for i in range(3)]
+    found = found_in(bytes(data))
+    assert found.failed == [(i, ExceptionCode.CORRUPT, False) for i in range(3)]
     assert found.members == [(3, b"fine", b"four")]
 
 
 def test_unknown_methods_are_unsupported() -> None:
     data = bytearray(archive({"a": b"one"}))
     struct.pack_into("<H", data, data.index(b"PK\x01\x02") + 10, 98)
-    assert Found(bytes(data)).failed == [(0, ExceptionCode.UNSUPPORTED)]
+    assert found_in(bytes(data)).failed == [(0, ExceptionCode.UNSUPPORTED, False)]
 
 
 def deflate64(data: bytes) -> bytes:
@@ -151,9 +137,9 @@ def test_methods_that_pythons_writer_does_not_know(method: int, pack: Callable[[
     data = bytearray(archive({"a": packed}, zipfile.ZIP_STORED))
     for at in (data.index(b"PK\x03\x04") + 8, data.rindex(b"PK\x01\x02") + 10):
         struct.pack_into("<H4xLLL", data, at, method, zlib.crc32(body), len(packed), len(body))
-    assert Found(bytes(data)).members == [(0, b"a", body)]
+    assert found_in(bytes(data)).members == [(0, b"a", body)]
     data[len(packed) // 2] ^= 0x55
-    assert Found(bytes(data)).failed == [(0, ExceptionCode.CORRUPT)]
+    assert found_in(bytes(data)).failed == [(0, ExceptionCode.CORRUPT, False)]
 
 
 def test_links_have_no_bytes_and_an_exception() -> None:
@@ -177,30 +163,30 @@ def test_links_have_no_bytes_and_an_exception() -> None:
 def test_split_archives_are_unsupported() -> None:
     data = bytearray(archive({"a": b"one"}))
     struct.pack_into("<HH", data, data.index(b"PK\x05\x06") + 4, 3, 3)
-    found = Found(bytes(data))
-    assert (found.error and found.error.code) is ExceptionCode.UNSUPPORTED
+    found = found_in(bytes(data))
+    assert found.code is ExceptionCode.UNSUPPORTED
 
 
 def test_the_first_volume_of_a_split_archive_gives_its_members() -> None:
     data = b"PK\x07\x08" + archive({"a": b"one" * 50, "b": NOISE})[:1500]
-    found = Found(data)
+    found = found_in(data)
     assert found.members == [(0, b"a", b"one" * 50)]
-    assert (found.error and found.error.code) is ExceptionCode.UNSUPPORTED
+    assert found.code is ExceptionCode.UNSUPPORTED
 
 
 def test_zip64_and_a_program_in_front() -> None:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file, file.open("wide", "w", force_zip64=True) as member:
         member.write(NOISE)
-    assert Found(out.getvalue()).members == [(0, b"wide", NOISE)]
-    assert Found(b"MZ program" * 100 + archive({"a": b"one"})).members == [(0, b"a", b"one")]
+    assert found_in(out.getvalue()).members == [(0, b"wide", NOISE)]
+    assert found_in(b"MZ program" * 100 + archive({"a": b"one"})).members == [(0, b"a", b"one")]
     wide = bytearray(archive({"a": b"one"}))
     end = wide.index(b"PK\x05\x06")
     entries, length, offset = struct.unpack_from("<HLL", wide, end + 10)
     record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, entries, entries, length, offset)
     locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1)
     tail = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
-    assert Found(bytes(wide[:end]) + record + locator + tail).members == [(0, b"a", b"one")]
+    assert found_in(bytes(wide[:end]) + record + locator + tail).members == [(0, b"a", b"one")]
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -215,12 +201,10 @@ def test_a_cut_archive_gives_its_complete_members(streamed: bool) -> None:
         data = bytes(raw.data)
     else:
         data = archive(members)
-    assert Found(data).error is None
+    assert found_in(data).error is None
     cut = data[: data.index(b"4.bin") + 100]
-    found = Found(cut)
-    assert found.error is not None
-    assert found.error.code is ExceptionCode.TRUNCATED
-    assert found.error.missing is None
+    found = found_in(cut)
+    assert (found.code, found.error and found.error.missing) == (ExceptionCode.TRUNCATED, None)
     assert [(i, n.decode(), b) for i, n, b in found.members] == [
         (i, name, body) for i, (name, body) in enumerate(members.items()) if i < 4
     ]
@@ -231,9 +215,9 @@ def test_a_cut_archive_gives_its_complete_members(streamed: bool) -> None:
 def test_an_archive_inside_a_cut_archive_is_not_taken_for_it() -> None:
     inner = archive({"inner": b"x" * 50})
     data = archive({"inner.zip": inner, "cut": NOISE}, zipfile.ZIP_STORED)
-    found = Found(data[: data.index(b"cut") + 500])
+    found = found_in(data[: data.index(b"cut") + 500])
     assert found.members == [(0, b"inner.zip", inner)]
-    assert (found.error and found.error.code) is ExceptionCode.TRUNCATED
+    assert found.code is ExceptionCode.TRUNCATED
 
 
 def test_a_broken_directory_gives_what_it_lists() -> None:
@@ -241,10 +225,9 @@ def test_a_broken_directory_gives_what_it_lists() -> None:
     data = bytearray(archive({str(i): b"x" for i in range(10)}))
     at = [i for i in range(len(data)) if data.startswith(b"PK\x01\x02", i)]
     data[at[6]] = 0
-    found = Found(bytes(data))
+    found = found_in(bytes(data))
     assert len(found.members) == 6
-    assert found.error is not None
-    assert (found.error.code, found.error.missing) == (ExceptionCode.CORRUPT, 4)
+    assert (found.code, found.error and found.error.missing) == (ExceptionCode.CORRUPT, 4)
     assert HANDLER.announced(MemorySource(b"", bytes(data))) == 10
 
 
@@ -254,8 +237,8 @@ def test_a_streamed_bomb_is_bounded() -> None:
         for _ in range(40):
             member.write(bytes(1 << 20))
     cut = bytes(raw.data)[:-40]
-    found = Found(cut, limits=Limits(expansion_floor=1_000_000))
-    assert (found.error and found.error.code) is ExceptionCode.EXPANSION_LIMIT
+    found = found_in(cut, limits=Limits(expansion_floor=1_000_000))
+    assert found.code is ExceptionCode.EXPANSION_LIMIT
 
 
 def test_overlapping_members_fail() -> None:
@@ -264,9 +247,9 @@ def test_overlapping_members_fail() -> None:
     for i in range(len(data)):
         if data.startswith(b"PK\x01\x02", i):
             struct.pack_into("<L", data, i + 42, 0)
-    found = Found(bytes(data))
+    found = found_in(bytes(data))
     assert len(found.members) == 1
-    assert found.failed == [(i, ExceptionCode.CORRUPT) for i in range(1, 50)]
+    assert found.failed == [(i, ExceptionCode.CORRUPT, False) for i in range(1, 50)]
 
 
 @pytest.mark.parametrize("target", [1, 2000, 10_000, 1 << 40])
@@ -275,8 +258,8 @@ def test_ranges_give_every_member_once(target: int) -> None:
     at = [i for i in range(len(data)) if data.startswith(b"PK\x01\x02", i)]
     data[at[13] + 16] ^= 1
     parts = HANDLER.parts(MemorySource(b"", bytes(data)), target)
-    whole = Found(bytes(data))
-    several = [Found(bytes(data), part) for part in parts] or [whole]
+    whole = found_in(bytes(data))
+    several = [found_in(bytes(data), part=part) for part in parts] or [whole]
     assert [member for found in several for member in found.members] == whole.members
     assert [failure for found in several for failure in found.failed] == whole.failed
     if parts:
@@ -286,10 +269,10 @@ def test_ranges_give_every_member_once(target: int) -> None:
 def test_a_member_beyond_the_end_is_corrupt() -> None:
     data = bytearray(archive({"a": b"one", "b": b"two"}))
     struct.pack_into("<L", data, data.rindex(b"PK\x01\x02") + 42, 0x7FFFFFFF)
-    found = Found(bytes(data))
+    found = found_in(bytes(data))
     assert found.members[0] == (0, b"a", b"one")
     assert found.members[1][1] == b"bytes between members"  # that of the member is there
-    assert found.failed == [(1, ExceptionCode.CORRUPT)]
+    assert found.failed == [(1, ExceptionCode.CORRUPT, False)]
 
 
 @settings(max_examples=40)
@@ -303,7 +286,7 @@ def test_any_cut_keeps_complete_members(members: dict[str, bytes], method: int, 
     data = archive(members, method)
     cut = at % (len(data) + 1)
     files = [(i, n, b) for i, (n, b) in enumerate(members.items()) if b or not n.endswith("/")]
-    found = Found(data[:cut])
+    found = found_in(data[:cut])
     complete = []
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         for info, (i, name, body) in zip(
@@ -338,7 +321,7 @@ def test_announced_sizes_make_no_ranges(shared: bool) -> None:
 
 
 def test_the_directory_is_read_a_few_times_however_many_ranges() -> None:
-    """All ranges together read little more of the archive than one reading of it, beside a tail and a chunk each."""
+    """All ranges together read little more of the archive than one reading of it, plus a tail and a chunk each."""
     data = announcing_zip(40_000, 1_000_000, shared=False)
     parts, source = _parts(data, 1_000_000)
     assert len(parts) >= 10
@@ -372,13 +355,6 @@ NOISE_SPLIT_PART = random.Random(8).randbytes(60_000)
 ZIPPED = archive({"a.txt": b"small", "b.bin": NOISE_SPLIT_PART}, zipfile.ZIP_STORED)
 
 
-def sevenz() -> bytes:
-    out = io.BytesIO()
-    with py7zr.SevenZipFile(out, "w", filters=[{"id": py7zr.FILTER_COPY}]) as archive:
-        archive.writef(io.BytesIO(NOISE_SPLIT_PART), "b.bin")
-    return out.getvalue()
-
-
 def read(source: MemorySource) -> None:
     """Its text, then its children."""
     handler = handler_for(identify(source))
@@ -386,7 +362,11 @@ def read(source: MemorySource) -> None:
     list(handler.children(source, Limits()))
 
 
-@pytest.mark.parametrize(("name", "whole"), [("x.zip", ZIPPED), ("x.7z", sevenz())], ids=["zip", "7z"])
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [("x.zip", ZIPPED), ("x.7z", sevenzipped([("b.bin", NOISE_SPLIT_PART)], [{"id": py7zr.FILTER_COPY}]))],
+    ids=["zip", "7z"],
+)
 def test_pieces_as_7_zip_cuts_them(name: str, whole: bytes) -> None:
     pieces = [whole[:25_000], whole[25_000:50_000], whole[50_000:]]
     first = unpack(f"{name}.001".encode(), pieces[0])
@@ -420,38 +400,14 @@ def test_the_name_alone_makes_no_part() -> None:
     assert identify(MemorySource(b"noise.zip", NOISE_SPLIT_PART)) == "application/octet-stream"
 
 
-_LOCAL = struct.Struct("<4s5H3L2H")
-_CENTRAL = struct.Struct("<4s6H3L5H2L")
-_END = struct.Struct("<4s4H2LH")
-
-
-def announcing_zip(entries: int, announced: int, *, shared: bool, padding: int = 0, name: bytes = b"m%07d") -> bytes:
+def announcing_zip(entries: int, announced: int, *, shared: bool, name: bytes = b"m%07d") -> bytes:
     """A zip whose directory announces `announced` bytes for each of its entries. `shared`: all of them are the same
-    bytes of the archive; else each has a tiny member of its own. `padding`: bytes in front of the directory."""
-    out = io.BytesIO()
-    data = zlib.compressobj(9, zlib.DEFLATED, -15)
-    packed = data.compress(b"x") + data.flush()
-    offsets = []
-    for n in range(entries):
-        if not n or not shared:
-            offsets.append(out.tell())
-            called = name % n
-            out.write(
-                _LOCAL.pack(b"PK\x03\x04", 20, 0, 8, 0, 0, zlib.crc32(b"x"), len(packed), announced, len(called), 0)
-            )
-            out.write(called + packed)
-        else:
-            offsets.append(offsets[0])
-    out.write(bytes(padding))
-    at = out.tell()
-    for n, offset in enumerate(offsets):
-        called = name % n
-        fields = (zlib.crc32(b"x"), len(packed), announced, len(called), 0, 0, 0, 0, 0, offset)
-        out.write(_CENTRAL.pack(b"PK\x01\x02", 20, 20, 0, 8, 0, 0, *fields) + called)
-    length = out.tell() - at
-    few = min(entries, 0xFFFF)
-    out.write(_END.pack(b"PK\x05\x06", 0, 0, few, few, length, at, 0))
-    return out.getvalue()
+    bytes of the archive; else each has a tiny member of its own."""
+    packed, crc = zlib.compress(b"x", 9)[2:-4], zlib.crc32(b"x")
+    members = [zip_member(name % n, packed, 0, 8, crc, announced) for n in range(1 if shared else entries)]
+    places = [0] * entries if shared else itertools.accumulate(map(len, members[:-1]), initial=0)
+    directory = (zip_entry(name % n, at, len(packed), announced, 8, crc) for n, at in enumerate(places))
+    return zip_whole(b"".join(members), b"".join(directory), entries)
 
 
 class CountingSource:

@@ -10,6 +10,7 @@ import zlib
 
 import pypdfium2 as pdfium
 import pytest
+from as_found import read_by
 from ocr_pictures import mixed_pdf
 from pdf_file import CATALOGUE, CONTENT, HELVETICA, one_page, page, pdf, showing, stream
 from reportlab.lib.pdfencrypt import StandardEncryption
@@ -18,7 +19,7 @@ from unpacking import unpack
 
 from core.records import Limits
 from readers import xmp
-from readers.base import MemorySource, Text
+from readers.base import MemorySource
 from readers.documents.pdf import metadata as pdf_metadata
 from readers.documents.pdf.handler import PdfHandler
 from readers.documents.pdf.metadata import _texts
@@ -28,6 +29,7 @@ from readers.records import Kind, TextState
 
 LIMITS = Limits()
 HANDLER = PdfHandler()
+read, children = read_by(HANDLER)
 
 
 def make(*pages: str, password: str | None = None) -> bytes:
@@ -56,11 +58,6 @@ def text_drawn(paper: canvas.Canvas) -> str:
     return read(paper.getpdfdata()).text
 
 
-def read(data: bytes, limits: Limits = LIMITS) -> Text:
-    """Text of the PDF in these bytes."""
-    return HANDLER.text(MemorySource(b"x.pdf", data), limits)
-
-
 def test_text_pages_and_metadata() -> None:
     out = read(make("first page", "second page"))
     assert out.text.splitlines() == ["first page", "second page"]
@@ -76,7 +73,7 @@ def test_a_word_hyphenated_at_a_lines_end_keeps_a_soft_hyphen(paper: canvas.Canv
     assert text_drawn(paper).split() == ["the", "inter\xadnational", "and", "well\xadknown", "agreement"]
 
 
-def test_words_that_stand_close_are_words(paper: canvas.Canvas) -> None:
+def test_words_with_narrow_gaps_are_words(paper: canvas.Canvas) -> None:
     """PDFium leaves out the blank where the gap is narrow, and a search for any of the words found nothing; long words, and
     letters that are a little apart, stay whole."""
     said = "a large spectrum of experience in the financial industry and fast learner with attention to every detail"
@@ -103,7 +100,7 @@ def test_words_that_stick_are_found_both_ways(paper: canvas.Canvas) -> None:
     assert {"never\xadcrash;all", "Sale"} <= set(text_drawn(paper).split())
 
 
-def test_a_page_that_stands_upside_down(paper: canvas.Canvas) -> None:
+def test_a_page_that_is_upside_down(paper: canvas.Canvas) -> None:
     lines = (
         "American artists and thinkers spoke of cultural ideals",
         "in museums and partnerships of the whole world today",
@@ -118,7 +115,7 @@ def test_a_page_that_stands_upside_down(paper: canvas.Canvas) -> None:
     assert text_drawn(paper).splitlines() == list(lines)
 
 
-def test_text_without_letters_is_told() -> None:
+def test_text_without_letters_is_reported() -> None:
     """Of a font that numbers its letters as it likes PDFium gives none: a page of them had few words, and the state `ok`."""
     drawn = b"BT /G 9 Tf 9 9 Td (seen) Tj ET BT /F 9 Tf "
     drawn += b"".join(b"9 %d Td <%04X> Tj " % (k % 7, 0x2000 + k) for k in range(99)) + b"ET"
@@ -150,14 +147,14 @@ def test_pages_without_text_are_named() -> None:
 
 
 def test_form_fields_are_text(paper: canvas.Canvas) -> None:
-    """What somebody filled in is found, though it is no page content."""
+    """What was filled in is found, though it is no page content."""
     paper.drawString(72, 700, "page")
     paper.acroForm.textfield(name="f", value="filled in", x=100, y=100)
     assert "filled in" in text_drawn(paper)
 
 
 def test_names_and_values_of_form_fields() -> None:
-    """A value may stand in a field above the widget; a box says what it means where it is ticked; what a button is set to
+    """A value may be in a field above the widget; a box says what it means where it is ticked; what a button is set to
     is no text, nor is a name that a program counted."""
     box = b"<</Type/Annot/Subtype/Widget/FT/Btn/T(%b)/TU(Was it paid?)/V/%b/AS/%b/AP<</N<</cash 9 0 R/Off 9 0 R>>>>"
     data = one_page(
@@ -175,7 +172,7 @@ def test_names_and_values_of_form_fields() -> None:
 
 
 @pytest.mark.parametrize("kind", [b"RichMedia", b"Screen", b"Movie", b"Sound", b"3D"])
-def test_what_plays_on_a_page_is_told(kind: bytes) -> None:
+def test_media_on_a_page_are_reported(kind: bytes) -> None:
     """Flash may say anything; `ok` would say that all was read. The file in it need not say that it is one."""
     film = b"<</Type/Annot/Subtype/%b/Contents(a film)/Rect[10 10 100 30]>>" % kind
     out = read(one_page(film, entries=b"/Annots[4 0 R]"))
@@ -183,7 +180,7 @@ def test_what_plays_on_a_page_is_told(kind: bytes) -> None:
     assert (out.error and out.error.code) is ExceptionCode.UNSUPPORTED
 
 
-def test_a_page_that_breaks_off_is_told() -> None:
+def test_a_page_that_breaks_off_is_reported() -> None:
     drawn = (
         b"BT /F 9 Tf "
         + b"".join(b"9 %d Td (word%d and more) Tj " % (9 * (k % 7), k * 7919 % 10007) for k in range(400))
@@ -223,7 +220,7 @@ def test_unreadable_pages_are_counted_and_the_others_read() -> None:
     assert (out.error.code, out.error.detail) == (ExceptionCode.CORRUPT, "1 of 3 pages cannot be read")
 
 
-def test_where_no_page_can_be_read_nobody_says_that_there_is_no_text_layer() -> None:
+def test_a_document_without_a_readable_page_is_not_labelled_as_without_text_layer() -> None:
     """It is not what OCR is for, and its text is lost: the state follows from the exception. One page that can be read, and
     is empty, has no text layer."""
     for kids, state in ((b"8 0 R 9 0 R", None), (b"3 0 R 9 0 R", TextState.NO_TEXT_LAYER)):
@@ -239,7 +236,7 @@ def test_attachments_are_children() -> None:
     buffer = io.BytesIO()
     document.save(buffer)
     document.close()
-    found = list(HANDLER.children(MemorySource(b"x.pdf", buffer.getvalue()), LIMITS))
+    found = children(buffer.getvalue())
     assert [(c.name.decode(), c.data, c.kind) for c in found] == [
         ("one.txt", b"content 1", Kind.EMBEDDED_OBJECT),
         ("zwei ü.bin", bytes(range(256)), Kind.EMBEDDED_OBJECT),
@@ -339,7 +336,7 @@ def signed(*texts: bytes, stamp: bytes = b"") -> bytes:
     return data
 
 
-def test_what_a_signature_says_and_shows() -> None:
+def test_words_of_a_signature_and_of_its_field() -> None:
     """Who signed, where and why, in any of the ways a string can be written; what its field shows on the page."""
     texts = (
         b"/Reason(I agree)/Name(A. \\(Mar\\355a\\) N(o)wak)",
@@ -377,7 +374,7 @@ def test_outline_links_and_who_commented() -> None:
     assert lines == ["mailto:ann@example.org", "why?", "Ann Clerk", "Note", "why?", "Part one", "\u00dcber", "Part two"]
 
 
-def test_letters_that_stand_alone_are_no_words() -> None:
+def test_single_letters_are_no_words() -> None:
     apart = read(make(*[" ".join("lettersapart") for _ in range(10)], "and some words"))
     assert apart.error is not None
     assert apart.error.code is ExceptionCode.UNSUPPORTED
@@ -406,7 +403,7 @@ def with_xmp(*packets: bytes, named: int = 0, packed: bool = False, title: bytes
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_what_only_xmp_says_is_metadata(packed: bool) -> None:
+def test_properties_of_xmp_alone_are_metadata(packed: bool) -> None:
     found = read(with_xmp(OTHER, PACKET, named=1, packed=packed)).metadata
     assert found == {"title": "Budget of 2019", "author": "Ann Lee, Bo", "keywords": "money"}
     assert read(with_xmp(PACKET, packed=packed, named=-1)).metadata == found
@@ -525,7 +522,7 @@ def test_bombs_are_not_inflated() -> None:
 
 
 def annotated(subtype: bytes) -> bytes:
-    """A PDF 1.5 whose annotation, with a file, lies in an object stream."""
+    """A PDF 1.5 whose annotation, with a file, is in an object stream."""
     packed = [
         b"<</Type/Annot/Subtype" + subtype + b"/Rect[0 0 9 9]/FS 6 0 R>>",
         b"<</Type/Filespec/F(note.txt)/EF<</F 4 0 R>>>>",
@@ -557,13 +554,13 @@ def annotated(subtype: bytes) -> bytes:
 
 
 def test_files_attached_to_a_page() -> None:
-    found = list(HANDLER.children(MemorySource(b"x.pdf", annotated(NAME)), LIMITS))
+    found = children(annotated(NAME))
     assert [(child.name, child.data) for child in found] == [(b"note.txt", b"bytes")]
 
 
 def test_an_annotation_of_another_kind_attaches_nothing() -> None:
     with pytest.raises(DocumentError, match="1 embedded file") as raised:
-        list(HANDLER.children(MemorySource(b"x.pdf", annotated(b"/Text")), LIMITS))
+        children(annotated(b"/Text"))
     assert raised.value.missing == 1
 
 
@@ -579,7 +576,7 @@ def test_a_text_is_kept_for_what_is_wanted_and_near() -> None:
     assert [len(pieces) for _, pieces in told] == [1_000] * 8
 
 
-def test_what_is_said_of_a_property() -> None:
+def test_values_of_a_property() -> None:
     packet = (
         b"<r a:title='one' xmlns:a='b'><a:title>two<!-- no --> three<i>four</i></a:title><author>five</author>six</r>"
     )

@@ -8,13 +8,14 @@ import struct
 from pathlib import Path
 
 import pytest
+from as_found import read_by
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
 from dataset_gen.formats import ole_package
 from dataset_gen.formats.mapi_mail import compress
-from readers.base import Child, MemorySource
+from readers.base import MemorySource
 from readers.documents.rtf.compressed import decompress
 from readers.documents.rtf.handler import RtfHandler, read_rtf
 from readers.documents.rtf.words import group_end
@@ -22,10 +23,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 
 RTF = RtfHandler()
-
-
-def children(data: bytes) -> list[Child]:
-    return list(RTF.children(MemorySource(b"a.rtf", data), Limits()))
+text_of, children = read_by(RTF)
 
 
 def read(body: str, head: str = r"\ansi\ansicpg1252\uc1") -> str:
@@ -153,7 +151,7 @@ def test_what_the_default_font_does_not_change() -> None:
     the first one."""
     greek = r"{\fonttbl{\f0\fcharset161 A;}{\f1\fcharset2 Symbol;}}"
     data = rf"{{\rtf1\ansi\ansicpg1252\deff0{greek}{{\info{{\title \'e9t\'e9}}}}\pard\plain \'e1}}".encode()
-    out = RTF.text(MemorySource(b"x.rtf", data), Limits())
+    out = text_of(data)
     assert (out.text, out.metadata["title"]) == ("α", "été")
     assert read(greek + r"\plain \'e1", r"\ansi\deff1") == "á"
     assert read(greek + r"{\f1 \'e1\plain \'e1}", r"\ansi") == "áα"
@@ -254,7 +252,7 @@ def test_where_a_group_ends(pieces: list[bytes]) -> None:
 
 def test_very_many_pictures() -> None:
     body = "".join(rf"text {{\pict\pngblip {number:08x}}}\par" for number in range(5_000))
-    found = list(RtfHandler().children(MemorySource(b"x.rtf", rf"{{\rtf1 {body}}}".encode()), Limits()))
+    found = children(rf"{{\rtf1 {body}}}".encode())
     assert [child.data for child in found] == [struct.pack(">I", number) for number in range(5_000)]
 
 
@@ -263,7 +261,7 @@ def test_metadata() -> None:
         rb"{\rtf1\ansi{\info{\upr{\title ?}{\*\ud{\title \u937?mega}}}{\author A. Writer}{\operator B}{\*\company C}"
         rb"{\creatim\yr2020\mo3\dy6\hr9\min5}{\revtim\yr0}}body}"
     )
-    out = RTF.text(MemorySource(b"", data), Limits())
+    out = text_of(data)
     assert out.text == "body"
     assert out.metadata == {
         "title": "Ωmega",
@@ -345,9 +343,9 @@ def test_object_that_is_a_compound_file() -> None:
 
 
 def test_damage() -> None:
-    cut = RTF.text(MemorySource(b"", rb"{\rtf1 some {\b text"), Limits())
+    cut = text_of(rb"{\rtf1 some {\b text")
     assert (cut.text, cut.error and cut.error.code) == ("some text", ExceptionCode.TRUNCATED)
-    deep = RTF.text(MemorySource(b"", b"{\\rtf1 x" + b"{" * 100_000), Limits())
+    deep = text_of(b"{\\rtf1 x" + b"{" * 100_000)
     assert (deep.error and deep.error.code) is ExceptionCode.CORRUPT
     assert read_rtf(b"{\\rtf1 " + b"long " * 1000, 12).text == "long long lo"
 
@@ -369,7 +367,7 @@ def test_any_tokens_give_text(tokens: list[bytes]) -> None:
 )
 def test_real_files(name: str, fragment: str, real_files: Path) -> None:
     """Bodies of mail as Outlook wrote them."""
-    out = RTF.text(MemorySource(b"", (real_files / "mimekit/tnef" / name / "message.rtf").read_bytes()), Limits())
+    out = text_of((real_files / "mimekit/tnef" / name / "message.rtf").read_bytes())
     assert fragment in out.text
     assert "HYPERLINK" not in out.text
     assert out.error is None
@@ -416,7 +414,7 @@ def test_limits_and_damage() -> None:
             decompress(broken, 100)
 
 
-def test_what_is_cut_off_is_said() -> None:
+def test_a_cut_is_reported() -> None:
     """Fewer bytes than the header counts; an end that the mark at it tells is none, whatever the header counts."""
     data = compress(b"{\\rtf1 " + b"word " * 1000 + b"}")
     for there in range(16, len(data) - 4):

@@ -8,6 +8,7 @@ import struct
 import zlib
 
 import pytest
+from as_found import read_by
 from PIL import Image, PngImagePlugin, TiffImagePlugin, features
 
 from core.records import Limits
@@ -18,6 +19,8 @@ from readers.images.bitmaps import with_header
 from readers.images.handler import ImageHandler
 from readers.records import TextState
 
+read, _ = read_by(ImageHandler())
+
 
 def make(form: str, *, frames: int = 1, size: tuple[int, int] = (123, 45)) -> bytes:
     """A picture in this format, written by an independent library."""
@@ -25,11 +28,6 @@ def make(form: str, *, frames: int = 1, size: tuple[int, int] = (123, 45)) -> by
     out = io.BytesIO()
     pictures[0].save(out, form, **({"save_all": True, "append_images": pictures[1:]} if frames > 1 else {}))
     return out.getvalue()
-
-
-def read(data: bytes) -> Text:
-    """What the handler says about these bytes."""
-    return ImageHandler().text(MemorySource(b"x", data), Limits())
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "GIF", "TIFF", "BMP", "WEBP"])
@@ -174,7 +172,7 @@ def with_segments(*segments: tuple[int, bytes]) -> bytes:
 
 def read_of_captions(data: bytes, limits: Limits | None = None) -> Text:
     """What the handler says of the picture; it never calls a caption the picture's own text."""
-    out = ImageHandler().text(MemorySource(b"x", data), limits or Limits())
+    out = read(data, limits or Limits())
     assert out.state is TextState.NO_TEXT_LAYER
     return out
 
@@ -238,7 +236,7 @@ def test_text_chunks_and_comments() -> None:
     assert read_of_captions(picture("JPEG", comment=b"scanned by the notary")).text == "scanned by the notary\n"
 
 
-def test_exif_says_it_too() -> None:
+def test_a_description_in_exif_is_a_caption() -> None:
     tags = Image.Exif()
     tags[0x010E] = "Gate seven"
     assert read_of_captions(picture("JPEG", exif=tags.tobytes())).text == "Gate seven\n"

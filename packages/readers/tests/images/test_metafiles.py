@@ -109,7 +109,7 @@ def test_nothing_written_is_a_picture() -> None:
         (b"\xd7\xcd\xc6\x9a" + bytes(60), None, ExceptionCode.CORRUPT),
     ],
 )
-def test_what_is_missing_is_told(data: bytes, kept: str | None, code: ExceptionCode) -> None:
+def test_missing_parts_are_reported(data: bytes, kept: str | None, code: ExceptionCode) -> None:
     """What there is stays, and says why it is not all; with nothing, that is the answer."""
     if kept is None:
         with pytest.raises(DocumentError) as failed:
@@ -121,15 +121,10 @@ def test_what_is_missing_is_told(data: bytes, kept: str | None, code: ExceptionC
 
 
 def test_many_texts_at_one_place_are_no_bomb() -> None:
-    """A record of a thousand texts that all lie at the same place gives no more than it has."""
+    """A record of a thousand texts that are all at the same place gives no more than it has."""
     one = struct.pack("<iiIII4iI", 0, 0, 20_000, 40, 0, 0, 0, 0, 0, 0)
     record = emr(96, bytes(16) + struct.pack("<IffI", 1, 1, 1, 1000) + one * 1000)
     assert len(text_of(emf(record)).text) < 2 * len(record)
-
-
-def test_the_limit_of_characters() -> None:
-    out = text_of(emf(wide("abcdef")), Limits(text_characters=3))
-    assert (out.text, out.state) == ("abc", TextState.TRUNCATED_BY_LIMIT)
 
 
 def test_other_forms_of_a_picture_are_children() -> None:

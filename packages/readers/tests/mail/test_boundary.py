@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 
 import pytest
+from as_found import Found
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
 from readers.base import MemorySource
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import ExceptionCode
 from readers.identification.identify import identify
 from readers.mail.eml import EmlHandler
 from readers.mail.parts import MAX_DEPTH
@@ -25,17 +26,10 @@ BODY = (
 
 def read(data: bytes) -> tuple[str, list[tuple[bytes, bytes | None]], list[ExceptionCode]]:
     """Text, children, and what was reported."""
-    source = MemorySource(b"m.eml", data)
-    text = HANDLER.text(source, Limits())
-    codes = [text.error.code] if text.error else []
-    children = []
-    try:
-        for child in HANDLER.children(source, Limits()):
-            children.append((child.name, child.data))
-            codes += [child.error.code] if child.error else []
-    except DocumentError as error:
-        codes.append(error.code)
-    return text.text.strip(), children, codes
+    text, found = HANDLER.text(MemorySource(b"m.eml", data), Limits()), Found(HANDLER, data)
+    errors = [text.error, *(child.error for child in found.children), found.error]
+    children = [(child.name, child.data) for child in found.children]
+    return text.text.strip(), children, [error.code for error in errors if error]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from email.utils import mktime_tz, parsedate_tz
 
 import pytest
+from as_found import read_by
 from effort import takes_at_most
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.records import JobOptions, Limits
+from core.records import Limits
 from readers.base import Child, MemorySource, Text
 from readers.errors import ExceptionCode
 from readers.mail.eml import EmlHandler
@@ -186,6 +187,7 @@ def test_fields_that_most_messages_lack_are_metadata() -> None:
 
 
 HANDLER = EmlHandler()
+text_of, children_of = read_by(HANDLER)
 BODY = (
     b"--BB\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n%b\n"
     b"--BB\nContent-Type: application/octet-stream; name=z.txt\nContent-Transfer-Encoding: base64\n\n%b\n--BB--\n"
@@ -194,8 +196,7 @@ MULTIPART = b'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="BB"\n'
 
 
 def _read(data: bytes) -> tuple[Text, list[Child]]:
-    source = MemorySource(b"m.eml", data)
-    return HANDLER.text(source, Limits()), list(HANDLER.children(source, Limits()))
+    return text_of(data), children_of(data)
 
 
 @pytest.mark.parametrize(
@@ -280,8 +281,7 @@ def test_a_header_of_odd_lines_is_bounded() -> None:
 
 def _said(data: str) -> str:
     """Text and metadata."""
-    handler, limits = EmlHandler(), JobOptions().limits
-    text = handler.text(MemorySource(b"m.eml", data.encode()), limits)
+    text = text_of(data.encode())
     return f"{text.text}\n{text.metadata}"
 
 

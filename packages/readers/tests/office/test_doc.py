@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 import olefile
 import pytest
+from as_found import read_by
 from hypothesis import given
 from hypothesis import strategies as st
 from old_office import holding, packager, persist, powerpoint, record, word, word_6, word_6_in_fonts
 
 from core.records import Limits
-from readers.base import Child, MemorySource, Text
+from readers.base import MemorySource
 from readers.cfb import Storage, write
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
@@ -21,19 +22,12 @@ from readers.office import art
 from readers.office.doc.handler import DocHandler, addresses, chosen
 from readers.office.doc.numbering import Numbering, _paragraphs
 from readers.office.ppt.handler import PptHandler
-from readers.records import Kind, TextState
+from readers.records import Kind
 
 HANDLER = DocHandler()
+read, children = read_by(HANDLER)
 # A pixel, without the header of a file
 BITMAP = struct.pack("<IiiHHIIiiII", 40, 1, 1, 1, 24, 0, 4, 0, 0, 0, 0) + b"\1\2\3\0"
-
-
-def read(data: bytes, limits: Limits | None = None) -> Text:
-    return HANDLER.text(MemorySource(b"x.doc", data), limits or Limits())
-
-
-def children(data: bytes) -> list[Child]:
-    return list(HANDLER.children(MemorySource(b"x.doc", data), Limits()))
 
 
 def test_pieces_in_two_encodings_are_one_text() -> None:
@@ -98,7 +92,7 @@ def test_word_6_with_damaged_fonts(place: int) -> None:
     assert read(data).text == "Contract\n"
 
 
-def test_a_password_is_said() -> None:
+def test_a_password_is_reported() -> None:
     with pytest.raises(DocumentError, match=r"^encrypted:"):
         read(word(["x" * 50 + "\r"], flags=0x100))
 
@@ -121,7 +115,7 @@ def test_a_piece_beyond_the_file_leaves_what_is_there() -> None:
     ],
     ids=["fewer than counted", "backwards", "old"],
 )  # fmt: skip
-def test_pieces_that_do_not_add_up_are_told(data: bytes, code: ExceptionCode, said: str) -> None:
+def test_pieces_that_do_not_add_up_are_reported(data: bytes, code: ExceptionCode, said: str) -> None:
     out = read(data)
     assert out.error is not None
     assert out.error.code is code
@@ -159,7 +153,7 @@ def _first_piece_outside(data: bytes) -> bytes:
     ],
     ids=["overstated", "elsewhere", "other stream", "a piece outside", "none", "none, UTF-16", "first block"],
 )
-def test_damaged_piece_tables_leave_what_can_be_had(data: bytes, kept: list[str]) -> None:
+def test_text_of_damaged_piece_tables(data: bytes, kept: list[str]) -> None:
     """Pieces behind a lost one, a table that is found by what it says, and without any the text that the first block
     tells of; an exception in each case."""
     out = read(data)
@@ -192,11 +186,6 @@ def test_pieces_of_word_95(codec: str, width: int) -> None:
 
 def test_a_count_that_means_nothing() -> None:
     assert read(word(["all of it\r"], counts=[10, 0, 0, 99])).error is None
-
-
-def test_the_limit_of_characters() -> None:
-    out = read(word(["x" * 500 + "\r"]), Limits(text_characters=100))
-    assert (len(out.text), out.state) == (100, TextState.TRUNCATED_BY_LIMIT)
 
 
 def test_pieces_that_overlap_are_no_bomb() -> None:
@@ -356,7 +345,7 @@ def test_everything_comes_behind_the_text() -> None:
         drawings=shape("Watermark", 0x80C0) + shape("Map of the Quarterdeck"),
         owners=owners,
     )
-    out = DocHandler().text(MemorySource(b"x.doc", made), Limits())
+    out = read(made)
     said = ["Watermark", "Guilty", "Map of the Quarterdeck", "A ship in the harbour", "Miller", "Ann"]
     assert out.text.splitlines() == ["Verdict:  click", *said, "http://evidence.example/ a"]
     assert out.error is None
@@ -388,7 +377,7 @@ def test_descriptions_of_shapes() -> None:
         list(art.descriptions(data[:cut]))
 
 
-def test_slides_tell_what_shapes_show() -> None:
+def test_descriptions_of_shapes_on_slides_are_text() -> None:
     drawn = holding(0x3EE, holding(0x40C, holding(0xF002, holding(0xF004, shape("A ship in the harbour")))))
     made = powerpoint({1: holding(0x3E8, holding(0xFF0, persist(2))), 2: drawn})
     out = PptHandler().text(MemorySource(b"x.ppt", made), Limits())
@@ -477,7 +466,7 @@ def document(
 
 def lines(data: bytes) -> list[str]:
     """What the document says."""
-    out = DocHandler().text(MemorySource(b"x", data), Limits())
+    out = read(data)
     assert out.error is None
     return out.text.splitlines()
 

@@ -105,18 +105,10 @@ def test_sections_as_servers_package_them() -> None:
     assert out.store.kept[out.by_path["a.one", "größe.docx"].id] == b"PK and more"
 
 
-def test_damaged_packages_raise_document_errors_only() -> None:
+def test_a_package_that_is_cut_keeps_its_text() -> None:
     data = packaged([(1, {TEXT: utf16("first")}), (2, {TEXT: utf16("second")})], files={"a.bin": b"bytes"})
     cut = ONENOTE.text(MemorySource(b"x.one", data[:-4]), Limits())
     assert (cut.text, cut.error.code if cut.error else None) == ("first\nsecond\n", ExceptionCode.TRUNCATED)
-    rng = random.Random(6)
-    for _ in range(300):
-        changed = bytearray(data)
-        for _ in range(rng.choice((1, 2, 6))):
-            changed[rng.randrange(64, len(data))] = rng.randrange(256)
-        unpack(b"a.one", bytes(changed))
-        with contextlib.suppress(DocumentError):
-            text_of(bytes(changed))
 
 
 @pytest.mark.parametrize("length", [20, 1023, 1100])

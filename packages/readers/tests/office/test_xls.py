@@ -1,4 +1,4 @@
-"""Workbooks: strings over several records, every kind of cell, what lies beside cells, passwords, bounds."""
+"""Workbooks: strings over several records, every kind of cell, text outside of cells, passwords, bounds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import xlrd
+from as_found import read_by
 from hypothesis import given
 from hypothesis import strategies as st
 from old_office import END, begin, biff, holding, packager, record, sheet, wide, workbook
@@ -75,7 +76,7 @@ def test_every_kind_of_cell() -> None:
     ]
 
 
-def test_the_same_number_again_is_shown_as_its_cell_says() -> None:
+def test_the_same_number_again_is_shown_in_the_format_of_its_cell() -> None:
     """In another format, as a double or packed, after formats that come late, and thousands of others between; what goes on behind such a
     record is none of it, and one that is cut short is said."""
     styles = [(0xE0, struct.pack("<HH16x", 0, number)) for number in (0, 14, 10)]
@@ -101,7 +102,7 @@ def test_the_same_number_again_is_shown_as_its_cell_says() -> None:
     assert cut.text.splitlines()[:2] == lines[:2]
 
 
-def test_how_a_string_is_read_and_what_stands_beside_a_number() -> None:
+def test_readings_of_strings_and_words_next_to_numbers() -> None:
     reading = "トウキョウ"
     words = struct.pack("<HH", 0, len(reading)) + struct.pack("<H", len(reading)) + reading.encode("utf-16-le")
     extended = struct.pack("<HHHH", 1, len(words) + 4, 0, 0) + words
@@ -119,7 +120,7 @@ def test_how_a_string_is_read_and_what_stands_beside_a_number() -> None:
     assert out.text == "東京 トウキョウ\tnext\t5 pieces\n"
 
 
-def test_beside_the_cells() -> None:
+def test_headers_notes_boxes_and_charts() -> None:
     note = (0x1C, struct.pack("<HHHH", 0, 0, 0, 1) + wide("Ann"))
     box = [(0x1B6, struct.pack("<10xH6x", 6)), (0x3C, b"\0remark"), (0x3C, bytes(16))]
     header = (0x14, wide('&L&"Arial,Bold"&12Draft&CPage &P'))
@@ -203,7 +204,7 @@ def test_boxes_of_excel_5(name: bytes) -> None:
     assert out.error is None
 
 
-def test_a_password_is_said() -> None:
+def test_a_password_is_reported() -> None:
     with pytest.raises(DocumentError, match=r"^encrypted:"):
         read(biff(begin(5), (0x2F, bytes(6)), END))
 
@@ -240,7 +241,7 @@ def test_embedded_objects() -> None:
     ]
 
 
-def test_pictures_that_go_on_in_a_second_record_and_metafiles() -> None:
+def test_pictures_that_continue_in_a_second_record_and_metafiles() -> None:
     png, emf = b"\x89PNG" + bytes(range(256)) * 40, b"\1\0\0\0" + b"line" * 500
     pieces = record(0xF01E, bytes(17) + png, 0x6E0)
     for size, packed in ((len(emf), zlib.compress(emf)), (10**9, zlib.compress(emf)), (len(emf), b"damaged")):
@@ -268,12 +269,8 @@ def test_a_real_workbook_as_xlrd_reads_it() -> None:
     assert {value for value in cells if "\n" not in value} <= found | {""}
 
 
-HANDLER_OLD_EXCEL = OldXlsHandler()
+read_of_old_excel, _ = read_by(OldXlsHandler())
 Record = tuple[int, bytes]
-
-
-def read_of_old_excel(stream: bytes) -> Text:
-    return HANDLER_OLD_EXCEL.text(MemorySource(b"x.xls", stream), Limits())
 
 
 def start(version: int, kind: int = 0x10) -> Record:
@@ -366,7 +363,7 @@ def test_they_are_known_by_their_bytes(version: int) -> None:
     assert identify(MemorySource(b"x", biff(start(version), END))) == f"application/vnd.ms-excel.sheet.{version}"
 
 
-def test_a_password_is_said_of_old_excel() -> None:
+def test_a_password_of_old_excel_is_reported() -> None:
     with pytest.raises(DocumentError, match=r"^encrypted:"):
         read_of_old_excel(biff(start(4), (0x2F, bytes(4)), END))
 
@@ -421,16 +418,17 @@ def shown(code: str, value: str, number: str = "164") -> str:
         ("[h]:mm", "1.5", "36:00:00"),
         ("[mm]:ss", "1.5", "2160:00"),
         ("[h]:mm", "0.5", "12:00:00"),
-    ],
-)
-def test_numbers_are_found_as_they_are_shown(code: str, value: str, text: str) -> None:
-    """Sections, conditions, places, thousands, scales, percentages, literals of either form (ECMA-376 part 1, 18.8.31)."""
-    assert shown(code, value) == text
-
-
-@pytest.mark.parametrize(
-    ("code", "value", "text"),
-    [
+        ('0 "dollars and" .00 "cents"', "12.5", "12.5 12 dollars and .50 cents"),
+        ('General" units"', "3", "3 units"),
+        ("#,##0 [$USD-409]", "7", "7 USD"),
+        ("0.0\\k\\g", "1.5", "1.5 kg 1.5kg"),
+        ('"profit" 0;"loss" 0;"neither"', "-4", "-4 loss 4"),
+        ('"profit" 0;"loss" 0;"neither"', "0", "0 neither"),
+        ('"profit" 0;"loss" 0', "0", "0 profit 0"),
+        ('0% "of all"', "0.25", "25% of all"),
+        ('"paid on" yyyy', "38819", "2006-04-12 paid on"),
+        ('[$€-407]0_x*y"-"', "2", "2"),
+        # A format that adds no word: signs, brackets, colours; and one that cannot be rendered, or would have no end
         ("General", "1234.5", "1234.5"),
         ("[Red]General", "5", "5"),
         ("@", "5", "5"),
@@ -452,8 +450,8 @@ def test_numbers_are_found_as_they_are_shown(code: str, value: str, text: str) -
         ("0" + "%" * 99, "1", f"{100:d}%"),
     ],
 )
-def test_where_nothing_is_gained_the_plain_value_stands_alone(code: str, value: str, text: str) -> None:
-    """No other words: signs, brackets, colours; and what cannot be rendered, or would be of no end."""
+def test_numbers_are_found_as_they_are_shown(code: str, value: str, text: str) -> None:
+    """Sections, conditions, places, thousands, scales, percentages, literals of either form (ECMA-376 part 1, 18.8.31)."""
     assert shown(code, value) == text
 
 
@@ -471,7 +469,7 @@ def test_where_nothing_is_gained_the_plain_value_stands_alone(code: str, value: 
         ("0", "1234567.25", "1234567.25"),
     ],
 )
-def test_formats_that_a_workbook_need_not_tell(number: str, value: str, text: str) -> None:
+def test_formats_that_a_workbook_need_not_declare(number: str, value: str, text: str) -> None:
     assert shown("", value, number) == text
 
 

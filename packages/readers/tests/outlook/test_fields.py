@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
+from outlook_forms import mail_store
 
 from core.records import Limits
 from dataset_gen.formats import msg, tnef
@@ -24,7 +24,6 @@ from dataset_gen.formats.mapi_mail import (
     guid,
     message_of,
 )
-from dataset_gen.formats.pst.writer import PstWriter
 from readers.base import MemorySource
 from readers.keys import misfits
 from readers.mail.eml import EmlHandler
@@ -63,11 +62,8 @@ SAYS = (
 def read(kind: str, form: MailForm, details: Details) -> tuple[str, dict[str, Any]]:
     """Text and metadata of an item of a class, read from one of the formats."""
     if kind == "pst":
-        file = io.BytesIO()
-        writer = PstWriter(file)
-        writer.add(("Inbox",), form, details)
-        writer.finish()
-        (child,) = pst.PstHandler().children(MemorySource(b"m.pst", file.getvalue()), Limits())
+        data = mail_store((("Inbox",), form), details=details)
+        (child,) = pst.PstHandler().children(MemorySource(b"m.pst", data), Limits())
         assert child.data is not None
         return EmlHandler().text(MemorySource(b"m", child.data), Limits()).text, child.notes
     write, handler = {"msg": (msg.write_item, MsgHandler()), "tnef": (tnef.write, TnefHandler())}[kind]
@@ -77,7 +73,7 @@ def read(kind: str, form: MailForm, details: Details) -> tuple[str, dict[str, An
 
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("note", [None, "Met at the fair.\n"])
-def test_what_a_contact_says_stands_before_its_note(kind: str, note: str | None) -> None:
+def test_fields_of_a_contact_precede_its_note(kind: str, note: str | None) -> None:
     details = Details(message_class="IPM.Contact", properties=CONTACT, named=NAMED)
     text, metadata = read(kind, MailForm(subject="Jane Zimmerli", plain=note), details)
     assert "task_state" not in metadata
@@ -85,7 +81,7 @@ def test_what_a_contact_says_stands_before_its_note(kind: str, note: str | None)
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_appointments_and_meetings_tell_place_and_time(kind: str) -> None:
+def test_appointments_and_meetings_have_place_and_time(kind: str) -> None:
     """As metadata: the message's bytes, and so its hash, are as they would be without."""
     form = MailForm(subject="Budget", plain="Agenda follows.\n")
     times: dict[Named, Value] = {
@@ -104,7 +100,7 @@ def test_appointments_and_meetings_tell_place_and_time(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_tasks_tell_when_they_are_due_and_whose_they_are(kind: str) -> None:
+def test_tasks_have_owner_and_due_date(kind: str) -> None:
     """A day in the year 4501 stands for none."""
     fields: dict[Named, Value] = {
         Named(PSETID_TASK, 0x8104, TIME): 0x0CB34557A3DD4000,
@@ -120,7 +116,7 @@ def test_tasks_tell_when_they_are_due_and_whose_they_are(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_a_mail_message_tells_none_of_it(kind: str) -> None:
+def test_a_mail_message_has_none_of_these_fields(kind: str) -> None:
     fields: dict[Named, Value] = {Named(PSETID_APPOINTMENT, 0x8208, STRING): "nowhere"}
     _, metadata = read(kind, MailForm(subject="s", plain="x\n"), Details(named=fields))
     assert "location" not in metadata

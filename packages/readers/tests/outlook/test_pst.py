@@ -13,10 +13,12 @@ from typing import BinaryIO, cast
 
 import pytest
 from agreement import differences
+from as_found import Found
 from documents import TERMS, make
 from hypothesis import HealthCheck, given, settings
 from outlook_bytes import attribute, winmail
 from outlook_forms import SAMPLE, forms
+from outlook_forms import mail_store as store
 from typing_extensions import Buffer
 
 from core.records import Limits
@@ -44,30 +46,14 @@ NOTE = MailForm(subject="a/b", plain="note\n")
 _CONVERSATION_INDEX = 0x00710102
 
 
-def store(
-    *messages: tuple[tuple[str, ...], MailForm], crypt: Crypt = Crypt.PERMUTE, password: str | None = None
-) -> bytes:
-    file = io.BytesIO()
-    writer = PstWriter(file, crypt=crypt, password=password)
-    for path, form in messages:
-        writer.add(path, form)
-    writer.finish()
-    return file.getvalue()
-
-
 def children(data: bytes, part: Part | None = None, limits: Limits | None = None) -> list[Child]:
     return list(HANDLER.children(MemorySource(b"m.pst", data), limits or Limits(), part))
 
 
-def until_error(data: bytes) -> tuple[list[Child], DocumentError | None]:
-    """What comes before the store's own error, and that."""
-    found: list[Child] = []
-    try:
-        for child in HANDLER.children(MemorySource(b"m.pst", data), Limits()):
-            found.append(child)
-    except DocumentError as e:
-        return found, e
-    return found, None
+def until_error(data: bytes, handler: Handler = HANDLER) -> tuple[list[Child], DocumentError | None]:
+    """Return the children, and the error that ended them."""
+    found = Found(handler, data, b"m.pst")
+    return found.children, found.error
 
 
 @cache
@@ -101,7 +87,7 @@ def test_messages_in_order_and_in_canonical_form() -> None:
 
 @given(forms())
 @settings(max_examples=15, suppress_health_check=list(HealthCheck))
-def test_the_same_message_is_equal_wherever_it_lies(form: MailForm) -> None:
+def test_the_same_message_is_equal_in_every_format(form: MailForm) -> None:
     (child,) = children(store((("Inbox",), form), crypt=Crypt.NONE))
     assert child.data == write_message(form)
     eml = EmlHandler().message_hashes(MemorySource(b"m", child.data), Limits())
@@ -118,7 +104,7 @@ def test_the_size_that_a_store_announces(version: int, at: int, width: int) -> N
     assert read_header(MemorySource(b"x.pst", bytes(head))).size == 265_216
 
 
-def test_a_message_says_its_place_in_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_has_its_place_in_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
     """By either reader, from the property or from the header that came over the wire; in its notes, for its bytes are those of a
     form that has no such field. What is no index is none."""
     index = bytes(range(22)) + bytes(5)
@@ -131,11 +117,7 @@ def test_a_message_says_its_place_in_the_conversation(monkeypatch: pytest.Monkey
     for version in (pst.UNICODE, 99):
         monkeypatch.setattr(pst, "UNICODE", version)
         for details, wanted in cases:
-            file = io.BytesIO()
-            writer = PstWriter(file)
-            writer.add(("Inbox",), NOTE, details)
-            writer.finish()
-            (child,) = children(file.getvalue())
+            (child,) = children(store((("Inbox",), NOTE), details=details))
             assert (child.notes.get("conversation"), child.data) == (wanted, write_message(NOTE))
 
 
@@ -193,7 +175,7 @@ class _Counted(io.BytesIO):
 
 def test_a_large_store_is_read_in_few_calls() -> None:
     """On a filer a call costs more than its bytes: a store is read by large pieces, most of them once, though its objects are
-    spread over it. The last piece is short, and a message may lie in several."""
+    spread over it. The last piece is short, and a message may be in several."""
     dice = random.Random(5)
     large = [MailForm(subject=f"{n}", plain="x\n", attachments=(MailAttachment(name="a.bin", data=dice.randbytes(60_000)),)) for n in range(60)]  # fmt: skip
     data = store(*(((f"F{n % 7}",), form) for n, form in enumerate(large)))
@@ -210,7 +192,7 @@ def test_a_large_store_is_read_in_few_calls() -> None:
     assert sum(reads) < 2 * len(data)
 
 
-def test_a_password_keeps_nobody_out() -> None:
+def test_a_store_with_a_password_is_read() -> None:
     data = store((("Inbox",), NOTE), password="secret")
     assert HANDLER.text(MemorySource(b"m.pst", data), Limits()).metadata["password"] is True
     assert len(children(data)) == 1
@@ -285,7 +267,7 @@ def _rows(data: bytes, nid: int) -> int:
     return len(opened._rows(nid, nid & 0x1F, 4))
 
 
-def test_a_wrong_checksum_is_said() -> None:
+def test_a_wrong_checksum_is_reported() -> None:
     data = bytearray(store((("Inbox",), NOTE), (("Inbox",), SAMPLE), crypt=Crypt.NONE))
     data[data.index(b"%PDF-1.4") + 20] ^= 1
     found = children(bytes(data))
@@ -369,7 +351,7 @@ def test_real_stores(name: str, names: list[str], real_files: Path) -> None:
     assert [child.error for child in found] == [None] * len(names)
 
 
-def test_a_contact_says_what_it_knows(real_files: Path) -> None:
+def test_a_contact_has_its_fields(real_files: Path) -> None:
     data = children((real_files / "java-libpst/dist-list.pst").read_bytes())[2].data
     assert data is not None
     text = EmlHandler().text(MemorySource(b"m", data), Limits()).text
@@ -404,7 +386,7 @@ def test_libpff_refuses_with_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("fmt", ["pst", "msg", "tnef"])
-def test_the_generator_says_the_same(fmt: str) -> None:
+def test_the_generator_and_the_readers_agree(fmt: str) -> None:
     terms = TERMS if fmt in WITH_TEXT else ()
     for number, size in enumerate((2_000, 60_000)):
         made = make(fmt, number, size, terms=terms)
@@ -419,16 +401,6 @@ FORM = MailForm(
 METHOD = 0x37050003
 
 
-def until_error_of_missing_data(handler: Handler, data: bytes) -> tuple[list[Child], DocumentError | None]:
-    found: list[Child] = []
-    try:
-        for child in handler.children(MemorySource(b"m", data), Limits()):
-            found.append(child)
-    except DocumentError as error:
-        return found, error
-    return found, None
-
-
 @pytest.mark.parametrize("method", [None, 1, 2])
 def test_an_attachment_without_data_is_reported(method: int | None) -> None:
     message = message_of(FORM)
@@ -437,10 +409,10 @@ def test_an_attachment_without_data_is_reported(method: int | None) -> None:
     lost.pop(METHOD, None)
     if method is not None:
         lost[METHOD] = method
-    found, error = until_error_of_missing_data(MsgHandler(), msg.write_item(message))
+    found, error = until_error(msg.write_item(message), MsgHandler())
     assert [child.name for child in found] == [b"kept.txt"]
     assert (error is not None) == (method != 2)
-    found, _ = until_error_of_missing_data(TnefHandler(), tnef.write(message))
+    found, _ = until_error(tnef.write(message), TnefHandler())
     assert [child.error is not None for child in found] == ([False] if method == 2 else [True, False])
 
 

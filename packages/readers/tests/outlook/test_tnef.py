@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
+from as_found import read_by
 from outlook_forms import SAMPLE
 
 from core.records import Limits
@@ -18,11 +19,8 @@ from readers.mail_form import write_message
 from readers.outlook.tnef import TnefHandler
 
 HANDLER = TnefHandler()
+read, children = read_by(HANDLER)
 DATA = write(message_of(SAMPLE))
-
-
-def children(data: bytes) -> list[Child]:
-    return list(HANDLER.children(MemorySource(b"winmail.dat", data), Limits()))
 
 
 def test_attachments_body_and_fields() -> None:
@@ -38,15 +36,14 @@ def test_attachments_body_and_fields() -> None:
     assert identify(MemorySource(b"x", DATA)) == "application/vnd.ms-tnef"
 
 
-def test_what_is_cut_off_is_said() -> None:
-    found: list[Child] = []
+def test_a_cut_is_reported() -> None:
     with pytest.raises(DocumentError, match=r"^truncated:"):
-        found.extend(HANDLER.children(MemorySource(b"w", DATA[:-2000]), Limits()))
+        children(DATA[:-2000])
     with pytest.raises(DocumentError, match=r"^corrupt:"):
-        HANDLER.text(MemorySource(b"w", b"\x78\x9f\x3e"), Limits())
+        read(b"\x78\x9f\x3e")
 
 
-def test_a_changed_byte_is_said() -> None:
+def test_a_changed_byte_is_reported() -> None:
     data = bytearray(DATA)
     data[data.index(b"%PDF-1.4") + 30] ^= 4
     with pytest.raises(DocumentError, match=r"^corrupt:"):

@@ -39,6 +39,25 @@ def zipped(files: Files | Mapping[str, str | bytes], method: int = zipfile.ZIP_D
     return out.getvalue()
 
 
+def zip_member(name: bytes, data: bytes, flags: int = 0, method: int = 0, crc: int = 0, size: int = 0) -> bytes:
+    """A member: its header and its packed data."""
+    head = struct.pack("<4s5H3L2H", b"PK\3\4", 20, flags, method, 0, 0, crc, len(data), size, len(name), 0)
+    return head + name + data
+
+
+def zip_entry(name: bytes, offset: int, packed: int, size: int, method: int = 0, crc: int = 0) -> bytes:
+    """An entry of the directory."""
+    fields = (20, 20, 0, method, 0, 0, crc, packed, size, len(name), 0, 0, 0, 0, 0, offset)
+    return struct.pack("<4s6H3L5H2L", b"PK\1\2", *fields) + name
+
+
+def zip_whole(members: bytes, directory: bytes, count: int) -> bytes:
+    """Members, the directory of so many entries, and the end."""
+    few = min(count, 0xFFFF)
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, few, few, len(directory), len(members), 0)
+    return members + directory + end
+
+
 def tarred(files: Files | Mapping[str, bytes], fmt: int = tarfile.GNU_FORMAT, charset: str = "utf-8") -> bytes:
     """A tar archive."""
     out = io.BytesIO()
@@ -119,17 +138,39 @@ def written(image: pycdlib.PyCdlib) -> bytes:
     return out.getvalue()
 
 
-def cabinet(files: Files) -> bytes:
-    """One folder, stored ([MS-CAB])."""
-    data = b"".join(body for _, body in files)
-    entries, at = b"", 0
-    for name, body in files:
-        entries += struct.pack("<LLHHHH", len(body), at, 0, 0x5566, 0x1234, 0x20) + name.encode() + b"\0"
+def _checksum(data: bytes, seed: int) -> int:
+    """[MS-CAB] 3.1: the words, and the last bytes in reverse."""
+    rest = len(data) % 4
+    for (word,) in struct.iter_unpack("<L", data[: len(data) - rest]):
+        seed ^= word
+    return seed ^ int.from_bytes(data[len(data) - rest :], "big")
+
+
+def cabinet(files: Files | Mapping[str, bytes], *, packed: bool = False, flags: int = 0, folder: int = 0) -> bytes:
+    """One folder, stored or under MSZIP, each block of which continues the dictionary of the one before ([MS-CAB] 2)."""
+    members = list(files.items()) if isinstance(files, Mapping) else files
+    whole, blocks, before, entries, at = b"".join(body for _, body in members), [], b"", b"", 0
+    for start in range(0, len(whole), 32768):
+        data = piece = whole[start : start + 32768]
+        if packed:
+            packer = zlib.compressobj(9, zlib.DEFLATED, -15, zdict=before) if before else zlib.compressobj(9, wbits=-15)
+            data, before = b"CK" + packer.compress(piece) + packer.flush(), piece
+        sizes = struct.pack("<HH", len(data), len(piece))
+        blocks.append(struct.pack("<L", _checksum(sizes, _checksum(data, 0))) + sizes + data)
+    for name, body in members:
+        entries += struct.pack("<LLHHHH", len(body), at, folder, 0x5566, 0x1234, 0xA0) + name.encode() + b"\0"
         at += len(body)
-    block = struct.pack("<LHH", 0, len(data), len(data)) + data
-    begin = 44 + len(entries)
-    head = struct.pack("<LLLLLBBHHHHH", 0, begin + len(block), 0, 44, 0, 3, 1, 1, len(files), 0, 1, 0)
-    return b"MSCF" + head + struct.pack("<LHH", begin, 1, 0) + entries + block
+    chained = b"x\0y\0" if flags else b""
+    begin = 44 + len(chained) + len(entries)
+    numbers = (0, begin + sum(map(len, blocks)), 0, begin - len(entries), 0, 3, 1, 1, len(members), flags, 7, 0)
+    head = b"MSCF" + struct.pack("<LLLLLBBHHHHH", *numbers) + chained
+    return head + struct.pack("<LHH", begin, len(blocks), packed) + entries + b"".join(blocks)
+
+
+def sevenz_with(header: bytes, packed: bytes = b"") -> bytes:
+    """A 7z archive with this header, and what it describes."""
+    rest = struct.pack("<QQL", len(packed), len(header), zlib.crc32(header))
+    return b"7z\xbc\xaf\x27\x1c\0\4" + struct.pack("<L", zlib.crc32(rest)) + rest + packed + header
 
 
 def cpio(files: Files, charset: str = "utf-8") -> bytes:

@@ -4,31 +4,28 @@ out of each. The right outcome is the standard's. docs/dev/reports-tried.md has 
 from __future__ import annotations
 
 import base64
-import io
 import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from outlook_bytes import attribute, eight_bit_message, winmail
+from outlook_forms import mail_store
 
 from dataset_gen.formats import msg, tnef
 from dataset_gen.formats.mapi_mail import HEADERS, NOTE, Details, compress, message_of
-from dataset_gen.formats.pst.writer import PstWriter
 from readers.mail_form import MailAttachment, MailForm
 
 
 class Case(NamedTuple):
-    """One input: the report (`own` for a relative of one), what is special in it, and what must be found: words, names of children
-    at any depth, bytes of a child (`bytes:` in hexadecimal), metadata (`meta:key=value`), an exception (`reported`); and words
-    that may not be there."""
+    """One input: the report (`own` for a relative of one), what is special in it, and what must be found: words, the name of a child
+    at any depth (`child:`), bytes of a child (`bytes:` in hexadecimal), metadata (`meta:key=value`), an exception (`reported`); and
+    words that must not be found (`absent:`)."""
 
     report: str
     about: str
     name: str
     data: bytes
-    wanted: list[str]
-    children: list[str]
-    absent: list[str]
+    wanted: Sequence[str]
 
 
 CASES: list[Case] = []
@@ -38,33 +35,14 @@ _HEAD = (
 )
 
 
-def _add(
-    report: str,
-    about: str,
-    name: str,
-    data: bytes,
-    wanted: Sequence[str],
-    children: Sequence[str] = (),
-    absent: Sequence[str] = (),
-) -> None:
-    CASES.append(Case(report, about, name, data, list(wanted), list(children), list(absent)))
+def outlook(report: str, about: str, name: str, data: bytes, wanted: Sequence[str]) -> None:
+    CASES.append(Case(report, about, name, data, wanted))
 
 
-outlook = _add
-
-
-def eml(
-    report: str,
-    about: str,
-    text: str | bytes,
-    wanted: Sequence[str],
-    children: Sequence[str] = (),
-    absent: Sequence[str] = (),
-    name: str = "m.eml",
-) -> None:
-    """A message, behind the usual header where it is text."""
+def eml(report: str, about: str, text: str | bytes, wanted: Sequence[str], name: str = "m.eml") -> None:
+    """Add a message, after the usual header where it is text."""
     data = text if isinstance(text, bytes) else (_HEAD + text).replace("\r\n", "\n").replace("\n", "\r\n").encode()
-    _add(report, about, name, data, wanted, children, absent)
+    CASES.append(Case(report, about, name, data, wanted))
 
 
 def b64(data: str | bytes) -> str:
@@ -83,8 +61,7 @@ eml(
     "jstedfast/MimeKit#278",
     "a folded line of one blank behind the boundary parameter",
     "Content-Type: multipart/mixed;\n boundary=--boundary_0_8a\n \nX: y\n\n" + _two_parts("--boundary_0_8a"),
-    ["alphabody", "wordincsv"],
-    ["a.csv"],
+    ["alphabody", "wordincsv", "child:a.csv"],
 )
 _FROM = "From a@b.c Tue Mar  5 10:11:12 2024\n"
 _JOINED = (
@@ -95,8 +72,7 @@ eml(
     "jstedfast/MimeKit#1189",
     "mbox: a part without a blank line behind its header, base64 on one long line",
     f"{_FROM}{_JOINED}\n{_FROM}Subject: three\nFrom: x@y.z\n\nlastword\n".encode(),
-    ["longattword", "lastword"],
-    ["a.txt"],
+    ["longattword", "lastword", "child:a.txt"],
     name="m.mbox",
 )
 eml(
@@ -105,15 +81,13 @@ eml(
     'Content-Type: multipart/related;boundary=dummy\n\n--dummy\nContent-Type: text/xml;charset="UTF-8"\nContent-ID: A\n\n<ACORD>xmlword</ACORD>\n\n--dummy\nContent-Type: application/octet-stream; name=d.txt\nContent-Transfer-Encoding: base64\n\n'
     + b64("dummyword")
     + "\n",
-    ["xmlword", "dummyword"],
-    ["d.txt"],
+    ["xmlword", "dummyword", "child:d.txt"],
 )
 eml(
     "apache/james-mime4j#71",
     "an inner boundary that continues the outer one",
     'Content-Type: multipart/mixed;\n boundary="--b.1"\n\n----b.1\nContent-Type: multipart/alternative;\n boundary="--b.1-1"\n\n----b.1-1\nContent-Type: text/plain\n\nsometext\n----b.1-1\nContent-Type: text/html\n\n<p>sometext</p>\n----b.1-1--\n----b.1\nContent-Type: text/plain;\n name="test.txt"\nContent-Disposition: Attachment;\n filename="test.txt"\n\npdfword\n----b.1--\n',
-    ["sometext", "pdfword"],
-    ["test.txt"],
+    ["sometext", "pdfword", "child:test.txt"],
 )
 eml(
     "nylas/sync-engine#174",
@@ -135,22 +109,19 @@ eml(
     "sunholo-data/ailang#678",
     "an encoded file name with a comma",
     'Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\nContent-Disposition: attachment; filename="=?iso-8859-1?Q?Eksempelvej_12B=2C_2000_K=F8ge?=.txt"\n\nx\n--bb--\n',
-    ["x"],
-    ["Eksempelvej 12B, 2000 Køge.txt"],
+    ["x", "child:Eksempelvej 12B, 2000 Køge.txt"],
 )
 eml(
     "nodemailer/mailparser#159",
     "Content-Type without a type",
     'Content-Type: multipart/mixed; boundary=bb\n\n--bb\n\nbody\n--bb\nContent-Type: ; name="test.csv"\nContent-Disposition: attachment\n\nattword\n--bb--\n',
-    ["attword"],
-    ["test.csv"],
+    ["attword", "child:test.csv"],
 )
 eml(
     "wneessen/go-mail#457",
     "further parameters behind the file name",
     'Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\nContent-Disposition: attachment; filename="my.txt";\n\tsize=1043; creation-date="Tue,  18 Mar 2025 09:29:11 GMT"\n\nattword\n--bb--\n',
-    ["attword"],
-    ["my.txt"],
+    ["attword", "child:my.txt"],
 )
 eml(
     "nodemailer/mailparser#370",
@@ -176,8 +147,7 @@ eml(
     "Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: application/octet-stream; charset=utf-8; name=a.bin\nContent-Transfer-Encoding: base64\n\n"
     + b64(b"\xff\xfe%PDF\xe9")
     + "\n--bb--\n",
-    ["bytes:" + (b"\xff\xfe%PDF\xe9").hex()],
-    ["a.bin"],
+    ["bytes:" + (b"\xff\xfe%PDF\xe9").hex(), "child:a.bin"],
 )
 _INNER = "From: x@y.z\nSubject: innersubject\n\ninnerword\n"
 eml(
@@ -186,8 +156,7 @@ eml(
     'Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: message/rfc822; name="189844630"\nContent-Disposition: inline; filename="189844630"\n\n'
     + _INNER
     + "--bb--\n",
-    ["innerword", "innersubject"],
-    ["189844630"],
+    ["innerword", "innersubject", "child:189844630"],
 )
 eml(
     "SpamScope/mail-parser#123",
@@ -195,37 +164,25 @@ eml(
     'Content-Type: multipart/report; boundary=bb\n\n--bb\n\nbody\n--bb\nContent-type: message/feedback-report; name="ATT00001";\n x-mac-creator="4F50494D"\nContent-disposition: attachment;\n\tfilename="ATT00001"\nContent-transfer-encoding: base64\n\n\n'
     + b64("Feedback-Type: auth-failure\r\nUser-Agent: NtesDmarcReporter/1.0\r\n")
     + "\n--bb--\n",
-    ["NtesDmarcReporter"],
-    ["ATT00001"],
+    ["NtesDmarcReporter", "child:ATT00001"],
 )
 eml(
     "OISF/suricata#2246",
     "a quote at the end of an unquoted boundary",
     'Content-Type: multipart/mixed; boundary=bb"\n\n' + _two_parts("bb"),
-    ["alphabody", "wordincsv"],
-    ["a.csv"],
+    ["alphabody", "wordincsv", "child:a.csv"],
 )
 eml(
     "own (RFC 2231, 3)",
     "continued file name that begins at 1",
     "Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\nContent-Disposition: attachment; filename*1=one; filename*2=two.txt\n\nx\n--bb--\n",
-    ["x"],
-    ["onetwo.txt"],
+    ["x", "child:onetwo.txt"],
 )
 
 
-def vcf(
-    report: str,
-    about: str,
-    text: str | bytes,
-    wanted: Sequence[str],
-    children: Sequence[str] = (),
-    absent: Sequence[str] = (),
-    name: str = "c.vcf",
-) -> None:
-    """A vCard or a calendar."""
-    data = text if isinstance(text, bytes) else text.replace("\n", "\r\n").encode()
-    _add(report, about, name, data, wanted, children, absent)
+def vcf(report: str, about: str, text: str, wanted: Sequence[str], name: str = "c.vcf") -> None:
+    """Add a vCard or a calendar."""
+    eml(report, about, text.replace("\n", "\r\n").encode(), wanted, name)
 
 
 _CARD_21, _CARD_30, _END = "BEGIN:VCARD\nVERSION:2.1\n", "BEGIN:VCARD\nVERSION:3.0\n", "END:VCARD\n"
@@ -314,11 +271,7 @@ def _file(name: str, data: bytes = b"attword\n") -> MailAttachment:
 
 
 def _store(form: MailForm, details: Details = NOTE) -> bytes:
-    file = io.BytesIO()
-    writer = PstWriter(file)
-    writer.add(("Inbox",), form, details)
-    writer.finish()
-    return file.getvalue()
+    return mail_store((("Inbox",), form), details=details)
 
 
 outlook(
@@ -326,32 +279,28 @@ outlook(
     "a title in code page 936",
     "winmail.dat",
     _old_stream(936, "主题测试".encode("gbk"), "测试.txt".encode("gbk")),
-    ["tnefword", "主题测试"],
-    ["测试.txt"],
+    ["tnefword", "主题测试", "child:测试.txt"],
 )
 outlook(
     "verdammelt/tnef#28",
     "a title in code page 950",
     "winmail.dat",
     _old_stream(950, "主題測試".encode("big5"), "測試文件.txt".encode("big5")),
-    ["tnefword"],
-    ["測試文件.txt"],
+    ["tnefword", "child:測試文件.txt"],
 )
 outlook(
     "koodaamo/tnefparse#7, verdammelt/tnef#46",
     "names and body in code page 1252",
     "winmail.dat",
     _old_stream(1252, "Été".encode("cp1252"), "déjà.txt".encode("cp1252"), "Où est l’élève".encode("cp1252")),
-    ["tnefword", "Été", "élève"],
-    ["déjà.txt"],
+    ["tnefword", "Été", "élève", "child:déjà.txt"],
 )
 outlook(
     "roundcube/roundcubemail#5646",
     "a Hebrew long name in UTF-16",
     "winmail.dat",
     tnef.write(message_of(_form(attachments=(_file("קובץ לדוגמה.txt"),)))),
-    ["attword"],
-    ["קובץ לדוגמה.txt"],
+    ["attword", "child:קובץ לדוגמה.txt"],
 )
 t = bytearray(
     tnef.write(message_of(_form(attachments=(_file("one.txt", b"firstatt\n"), _file("two.txt", b"secondatt\n")))))
@@ -361,24 +310,21 @@ outlook(
     "a stream that breaks off (reported, what was read stays)",
     "winmail.dat",
     bytes(t[: t.index(b"secondatt")]),
-    ["firstatt"],
-    ["one.txt"],
+    ["firstatt", "child:one.txt"],
 )
 outlook(
     "own ([MS-OXTNEF] 2.1.3.1)",
     "bytes behind the last attribute",
     "winmail.dat",
     bytes(t) + b"\r\n\r\ntrailing words of a list\r\n",
-    ["firstatt", "secondatt"],
-    ["one.txt", "two.txt"],
+    ["firstatt", "secondatt", "child:one.txt", "child:two.txt"],
 )
 outlook(
     "verdammelt/tnef#20",
     "properties in UTF-16 alone",
     "winmail.dat",
     tnef.write(message_of(_form(subject="Пример", attachments=(_file("Filename Dez. 2016 - Kopie.txt"),)))),
-    ["attword", "Пример"],
-    ["Filename Dez. 2016 - Kopie.txt"],
+    ["attword", "Пример", "child:Filename Dez. 2016 - Kopie.txt"],
 )
 rtf = compress(rb"{\rtf1\ansi\ansicpg1252 rtfword only}")
 m = message_of(_form(plain=None, attachments=(MailAttachment(name="", message=_form(subject="inner", plain=None)),)))
@@ -399,8 +345,7 @@ outlook(
     "attachments and no body",
     "m.msg",
     msg.write_item(message_of(_form(plain=None, attachments=(_file("only.txt"),)))),
-    ["attword"],
-    ["only.txt"],
+    ["attword", "child:only.txt"],
 )
 _EIGHT_BITS = {
     0x001A: "IPM.Note",
@@ -441,8 +386,7 @@ outlook(
     "a bracket in an attachment's name",
     "m.msg",
     msg.write_item(message_of(_form(attachments=(_file("Attachment[1.txt"),)))),
-    ["attword"],
-    ["Attachment[1.txt"],
+    ["attword", "child:Attachment[1.txt"],
 )
 m = message_of(_form(subject="nulsubject"))
 m.properties[0x0037001F] = "nulsubject\0\0"
@@ -451,9 +395,7 @@ outlook(
     "NULs at the end of strings",
     "m.msg",
     msg.write_item(m),
-    ["nulsubject"],
-    [],
-    ["\0"],
+    ["nulsubject", "absent:\0"],
 )
 m = message_of(
     _form(
@@ -483,8 +425,7 @@ outlook(
             )
         )
     ),
-    ["innerword", "deepword"],
-    ["deep.txt"],
+    ["innerword", "deepword", "child:deep.txt"],
 )
 big = b"".join(b"line %d of a large file\n" % i for i in range(26000))
 outlook(
@@ -492,8 +433,7 @@ outlook(
     "an attachment of 650 KB",
     "m.pst",
     _store(_form(attachments=(_file("large.txt", big),))),
-    ["line 25999 of"],
-    ["large.txt"],
+    ["line 25999 of", "child:large.txt"],
 )
 outlook(
     "libyal/libpff#146",
@@ -549,8 +489,7 @@ outlook(
     "an attachment by value without its data (reported)",
     "m.msg",
     msg.write_item(m),
-    ["keptword", "reported"],
-    ["kept.txt"],
+    ["keptword", "reported", "child:kept.txt"],
 )
 t2 = message_of(_form(attachments=(_file("lost.txt"),)))
 del t2.attachments[0].properties[0x37010102]

@@ -7,13 +7,14 @@ import zipfile
 from collections.abc import Mapping
 
 from archive_files import zipped
+from as_found import read_by
 
 from core.records import Limits
-from readers.base import MemorySource, Text
 from readers.office.ooxml.handler import OoxmlHandler
 
 LIMITS = Limits()
 HANDLER = OoxmlHandler()
+read, children = read_by(HANDLER)
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 A = "http://schemas.openxmlformats.org/drawingml/2006/main"
 S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -77,11 +78,6 @@ def opendocument(body: str, kind: str = "text", padding: str = "", **more: str |
         f"<office:document-content {ODF_NAMES}>{padding}<office:body>{body}</office:body></office:document-content>"
     )
     return zipped({"mimetype": ODF + kind, "content.xml": content, **more}, zipfile.ZIP_STORED)
-
-
-def read(data: bytes, limits: Limits = LIMITS) -> Text:
-    """Text of the document in these bytes."""
-    return HANDLER.text(MemorySource(b"x", data), limits)
 
 
 def binary(kind: int, data: bytes = b"") -> bytes:

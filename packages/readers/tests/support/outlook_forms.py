@@ -1,13 +1,17 @@
-"""Mails to be written as Outlook does, as Hypothesis strategies, and the programs that read them back."""
+"""Mails to be written as Outlook does, as Hypothesis strategies, mail stores of them, and the programs that read them back."""
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 
+from dataset_gen.formats.mapi_mail import NOTE, Details
+from dataset_gen.formats.pst.writer import PstWriter
 from readers.mail_form import Address, MailAttachment, MailForm
 
 # What XML 1.0 allows, and a few letters beyond the BMP; lone surrogates cannot be stored.
@@ -94,6 +98,16 @@ SAMPLE = MailForm(
         ),
     ),
 )  # fmt: skip
+
+
+def mail_store(*items: tuple[tuple[str, ...], MailForm], details: Details = NOTE, **how: Any) -> bytes:
+    """A PST file with these messages, each with its folder."""
+    file = io.BytesIO()
+    writer = PstWriter(file, **how)
+    for folder, form in items:
+        writer.add(folder, form, details)
+    writer.finish()
+    return file.getvalue()
 
 
 def program(name: str, package: str) -> str:

@@ -31,15 +31,15 @@ from access_file import (
     maker,
     ole_object,
 )
-from as_found import children_of, text_of
+from as_found import children_of, read_by, text_of
 
 from core.records import Limits
-from readers.base import Child, MemorySource, Text
+from readers.base import Child, MemorySource
 from readers.errors import DocumentError, ExceptionCode
-from readers.records import TextState
 from readers.registry import handler_for
 
 read = partial(text_of, kind="application/x-msaccess")
+read_hostile, children_of_hostile = read_by(handler_for("application/x-msaccess"))
 
 
 def wide(text: str) -> bytes:
@@ -154,7 +154,7 @@ def test_what_else_it_holds() -> None:
     ]
 
 
-def test_links_by_odbc_tell_server_and_database() -> None:
+def test_links_by_odbc_have_server_and_database() -> None:
     make, catalog = Maker(), (*CATALOG, Column("Connect", MEMO))
     for _ in range(SPARE):
         make.reserve()
@@ -188,7 +188,7 @@ def test_dates_of_access_2019(stored: bytes, shown: str) -> None:
     assert found.text.splitlines()[2] == f"{shown}\tx"
 
 
-def test_what_it_says_of_itself_and_its_tables() -> None:
+def test_properties_of_the_database_and_its_tables() -> None:
     """Title and author as metadata; a description stands below its table's name. Damaged properties cost nothing else."""
     make = Maker()
     described = make.properties(
@@ -320,7 +320,7 @@ def test_a_wide_table() -> None:
     assert found.text.splitlines()[2].strip() == "last"
 
 
-def test_damage_is_told() -> None:
+def test_damage_is_reported() -> None:
     rows = [(struct.pack("<i", i), wide(f"word{i}"), None) for i in range(400)]
     less = read(maker(Given("People", PEOPLE, rows[:3], told=9)).whole())
     assert (less.error and less.error.code, "word2" in less.text) == (ExceptionCode.CORRUPT, True)
@@ -339,29 +339,13 @@ def test_damage_is_told() -> None:
             read(data)
 
 
-def test_limit() -> None:
-    found = read(maker(Given("People", PEOPLE, [])).whole(), Limits(text_characters=3))
-    assert (found.text, found.state) == ("Peo", TextState.TRUNCATED_BY_LIMIT)
-
-
-_HANDLER = handler_for("application/x-msaccess")
-
-
-def read_of_access_hostile(data: bytes) -> Text:
-    return _HANDLER.text(MemorySource(b"x", data), Limits())
-
-
 def outcome(data: bytes) -> tuple[str, DocumentError | None]:
     """Text, and what is said of it; it may be that it cannot be read at all."""
     try:
-        found = read_of_access_hostile(data)
+        found = read_hostile(data)
     except DocumentError as error:
         return "", error
     return found.text, found.error
-
-
-def children_of_access_hostile(data: bytes, limits: Limits) -> list[Child]:
-    return list(_HANDLER.children(MemorySource(b"x", data), limits))
 
 
 _CLAIMS = [  # what a definition tells, its format, where that lies in Access 97 and in newer ones
@@ -388,7 +372,7 @@ def test_claims_that_cannot_be(what: str, form: str, before: int, now: int, old:
     assert catalog or "People" in text
     for size in (3_000, 5_000):
         with pytest.raises(DocumentError):
-            read_of_access_hostile(made.whole()[:size])
+            read_hostile(made.whole()[:size])
 
 
 def test_rings() -> None:
@@ -401,25 +385,23 @@ def test_rings() -> None:
     for number, page in enumerate(made.pages):
         if page[:1] == b"\2":
             made.pages[number] = page[:4] + struct.pack("<I", number) + page[8:]
-    found = read_of_access_hostile(made.whole())
+    found = read_hostile(made.whole())
     assert ("found" in found.text, found.error and found.error.code) == (True, ExceptionCode.TOO_LARGE)
     within = maker(table._replace(rows=[(wide("found"), elsewhere(60_000_000, SPARE, 0))]), spare=[ring]).whole()
-    found = read_of_access_hostile(within)
+    found = read_hostile(within)
     assert ("found" in found.text, len(found.text) < 1_000_000) == (True, True)
     assert (found.error and found.error.code) is ExceptionCode.CORRUPT
     number = next(n for n, page in enumerate(made.pages) if wide("found") in page)
     owner = int.from_bytes(made.pages[number][4:8], "little")
     made.pages[number] = make.data(owner, [struct.pack("<I", number << 8)], (MOVED,))
-    assert (
-        read_of_access_hostile(made.whole()).error or DocumentError(ExceptionCode.MEMORY, "")
-    ).code is ExceptionCode.CORRUPT
+    assert (read_hostile(made.whole()).error or DocumentError(ExceptionCode.MEMORY, "")).code is ExceptionCode.CORRUPT
     mapped = next(n for n, page in enumerate(made.pages) if n > SPARE and page[:1] == b"\1" and page[4:8] == bytes(4))
     made.pages[mapped] = make.data(0, [b"\1" + struct.pack("<I", mapped) * 900])
-    found = read_of_access_hostile(made.whole())
+    found = read_hostile(made.whole())
     assert (found.text.splitlines()[0], found.error and found.error.code) == ("T", ExceptionCode.CORRUPT)
 
 
-def test_what_the_catalog_tells_a_thousand_times() -> None:
+def test_repetitions_in_the_catalog_cost_little() -> None:
     make = Maker()
     columns = (Column("Expression", MEMO), *[Column("Name1", TEXT)] * 999)
     made = maker(Given("MSysQueries", columns, []), spare=[b""])
@@ -431,7 +413,7 @@ def test_what_the_catalog_tells_a_thousand_times() -> None:
     rows = [entry(make, page, 1, "MSysQueries", flags=-(1 << 31), properties=told)] * 900
     made.pages[SPARE] = make.data(b"LVAL", [struct.pack("<I", SPARE << 8) + b"MR2\0" + bytes(3000)])
     made.put(CATALOG, [make.row(CATALOG, one) for one in rows], at=2)
-    found = read_of_access_hostile(made.whole())
+    found = read_hostile(made.whole())
     assert (found.text.splitlines(), found.error) == (["[Total]"], None)
 
 
@@ -439,7 +421,7 @@ def test_attachments_that_are_bombs() -> None:
     """None gives more than the limit of an item."""
     packed = attachment(bytes(1_000_000), packed=True)
     columns = (Column("FileData", OBJECT), Column("FileName", TEXT))
-    found = children_of_access_hostile(
+    found = children_of_hostile(
         maker(Given("T", columns, [(inline(packed), wide("a"))])).whole(), Limits(parse_bytes=900_000)
     )
     assert [(c.name, c.data, c.error and c.error.code) for c in found] == [(b"a", None, ExceptionCode.EXPANSION_LIMIT)]

@@ -1,4 +1,4 @@
-"""readers.tables.dbase.handler: tables of every generation, and the memos beside them."""
+"""readers.tables.dbase.handler: tables of every generation, and their memos."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from core.records import Limits
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
-from readers.records import TextState
 from readers.tables.dbase import handler as dbase_memo
 from readers.tables.dbase.handler import MemoHandler, TableHandler
 
@@ -83,12 +82,6 @@ def test_rows_that_the_header_does_not_count_and_rows_that_are_missing() -> None
     assert read(table(b" one", b" two", fields=fields, more=-1)).text == "A\none\ntwo\n"
     short = read(table(b" one", fields=fields, more=2))
     assert (short.text, short.error and short.error.code) == ("A\none\n", ExceptionCode.TRUNCATED)
-
-
-def test_text_stops_at_the_limit() -> None:
-    data = table(*[b" word"] * 100, fields=(("A", "C", 4),))
-    out = TABLE.text(MemorySource(b"", data), Limits(text_characters=20))
-    assert (len(out.text), out.state, out.error) == (20, TextState.TRUNCATED_BY_LIMIT, None)
 
 
 def test_no_table() -> None:

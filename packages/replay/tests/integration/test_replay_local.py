@@ -65,7 +65,7 @@ def test_on_null_storage_the_same_calls_are_made_and_nothing_is_held(tmp_path: P
 
 
 class Noted:
-    """A storage that answers as it does, or a filer that takes so long; the calls are noted."""
+    """A storage that answers as it does, or a filer that takes this long; the calls are recorded."""
 
     def __init__(self, takes_ns: int = 0) -> None:
         self.takes_ns = takes_ns
@@ -120,27 +120,13 @@ def test_a_slot_that_had_no_task_waits_for_who_brought_it(tmp_path: Path) -> Non
     header = replace(whole.header, streams=streams, duration_ns=ends + 6 * MS)
     trace = MemoryTrace(header=header, nodes=whole.nodes, streams=[whole.streams[0], [late]])
     program, target = compiled(tmp_path, trace, 2, closed=True)
-    first, second = run_local(program, target, station=Slower).clients
+    first, second = run_local(program, target, station=partial(Noted, 5 * MS)).clients
     assert second.elapsed_s >= (6 * (first.calls - 1) + 5) * MS / 1e9  # each of the first's, and its think time
-
-
-class Slow:
-    """A filer that answers every call a millisecond after it came."""
-
-    def serve(self, op: Op, nbytes: int, arrived_ns: int, *_call: object) -> int:
-        return arrived_ns + MS
-
-
-class Slower:
-    """Five milliseconds, five times as long as was recorded."""
-
-    def serve(self, op: Op, nbytes: int, arrived_ns: int, *_call: object) -> int:
-        return arrived_ns + 5 * MS
 
 
 def test_an_emulated_filer_delays_the_calls(tmp_path: Path) -> None:
     program, target = compiled(tmp_path, relay(), 3)
-    found = run_local(program, target, station=Slow)
+    found = run_local(program, target, station=partial(Noted, MS))
     assert found.merged.differences == ()
     assert all(one.service.percentiles((0.1,))[0] >= MS // 2 for one in found.merged.ops.values())
 

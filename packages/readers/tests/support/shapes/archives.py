@@ -10,7 +10,7 @@ import struct
 import zlib
 
 import pycdlib
-from archive_files import rar5_block, rar5_number, written
+from archive_files import rar5_block, rar5_number, sevenz_with, written
 
 from shapes.shape import shapes
 from traces.blocks import zstd
@@ -54,11 +54,6 @@ def _number(value: int) -> bytes:
     return b"\xf0" + value.to_bytes(4, "little") if value > 127 else bytes((value,))
 
 
-def _sevenz(header: bytes, packed: bytes = b"") -> bytes:
-    rest = struct.pack("<QQL", len(packed), len(header), zlib.crc32(header))
-    return b"7z\xbc\xaf\x27\x1c\0\x04" + struct.pack("<L", zlib.crc32(rest)) + rest + packed + header
-
-
 def _files(count: int, *more: tuple[int, bytes]) -> bytes:
     names = b"\0" + b"a\0\0\0" * count
     given = [(17, names), *more]
@@ -75,19 +70,19 @@ def _streams(packed: int, size: int, method: bytes, count: int, folders: int = 1
 
 
 def _tiny_members(n: int) -> bytes:
-    return _sevenz(b"\x01" + _streams(n, n, b"\0", n) + _files(n) + b"\0", b"x" * n)
+    return sevenz_with(b"\x01" + _streams(n, n, b"\0", n) + _files(n) + b"\0", b"x" * n)
 
 
 def _tiny_streams(n: int) -> bytes:
     """One folder of many streams of bzip2."""
     packed = bz2.compress(b"a") * n
-    return _sevenz(b"\x01" + _streams(len(packed), n, b"\x04\x02\x02", n) + _files(n) + b"\0", packed)
+    return sevenz_with(b"\x01" + _streams(len(packed), n, b"\x04\x02\x02", n) + _files(n) + b"\0", packed)
 
 
 def _empty_files(n: int) -> bytes:
     """Properties that say nothing of many empty files."""
     empty = (14, b"\0" * -(-n // 8))
-    return _sevenz(b"\x01" + _files(n, empty, *[(15, b"")] * n) + b"\0")
+    return sevenz_with(b"\x01" + _files(n, empty, *[(15, b"")] * n) + b"\0")
 
 
 def _folders_of_ppmd(n: int) -> bytes:
@@ -95,7 +90,7 @@ def _folders_of_ppmd(n: int) -> bytes:
     coder = b"\x01\x23\x03\x04\x01\x05\x06\0\0\x01\0"
     streams = b"\x06\0" + _number(n) + b"\x09" + b"\x05" * n + b"\0"
     streams += b"\x07\x0b" + _number(n) + b"\0" + coder * n + b"\x0c" + b"\x05" * n + b"\0"
-    return _sevenz(b"\x01\x04" + streams + b"\0" + _files(n) + b"\0", b"\xff" * 5 * n)
+    return sevenz_with(b"\x01\x04" + streams + b"\0" + _files(n) + b"\0", b"\xff" * 5 * n)
 
 
 def _many_crcs(n: int) -> bytes:
@@ -104,7 +99,7 @@ def _many_crcs(n: int) -> bytes:
     streams = b"\x06\0" + _number(n) + b"\x09" + b"\0" * n + b"\0"
     streams += b"\x07\x0b" + _number(n) + b"\0" + coder * n + b"\x0c" + b"\0" * n + b"\x0a\x01" + bytes(4 * n) + b"\0"
     streams += b"\x08" + b"\x0a\x01" * n + b"\0"
-    return _sevenz(b"\x01\x04" + streams + b"\0" + _files(n) + b"\0")
+    return sevenz_with(b"\x01\x04" + streams + b"\0" + _files(n) + b"\0")
 
 
 def _rar(n: int, extra: bytes = b"") -> bytes:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import io
 import struct
 
 from outlook_bytes import attribute, winmail
+from outlook_forms import mail_store
 
 from dataset_gen.formats import msg, tnef
 from dataset_gen.formats.mapi_mail import message_of
-from dataset_gen.formats.pst.writer import PstWriter
 from readers.mail_form import MailAttachment, MailForm
 from shapes.shape import shapes
 
@@ -20,20 +19,12 @@ _PEOPLE = ("Ann", "a@b.cd")
 
 @functools.lru_cache(maxsize=4)
 def _store(n: int, folders: int = 1) -> bytes:
-    out = io.BytesIO()
-    writer = PstWriter(out)
-    for i in range(n):
-        writer.add((f"Folder {i % folders}",), MailForm(subject="s", plain="p\n"))
-    writer.finish()
-    return out.getvalue()
+    form = MailForm(subject="s", plain="p\n")
+    return mail_store(*(((f"Folder {i % folders}",), form) for i in range(n)))
 
 
 def _stored(**fields: object) -> bytes:
-    out = io.BytesIO()
-    writer = PstWriter(out)
-    writer.add(("Inbox",), MailForm(subject="s", **fields))  # type: ignore[arg-type]
-    writer.finish()
-    return out.getvalue()
+    return mail_store((("Inbox",), MailForm(subject="s", **fields)))  # type: ignore[arg-type]
 
 
 def _msg(**fields: object) -> bytes:

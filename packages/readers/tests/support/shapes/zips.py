@@ -6,6 +6,7 @@ import io
 import struct
 import zipfile
 
+from archive_files import zip_entry, zip_member, zip_whole
 from office_xml import binary
 
 from shapes.shape import shapes
@@ -28,23 +29,6 @@ def _zip(parts: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def _local(name: bytes, data: bytes, flags: int = 0, method: int = 0, crc: int = 0, size: int = 0) -> bytes:
-    head = struct.pack("<4s5H3L2H", b"PK\3\4", 20, flags, method, 0, 0, crc, len(data), size, len(name), 0)
-    return head + name + data
-
-
-def _central(name: bytes, offset: int, compressed: int, size: int, method: int = 0) -> bytes:
-    head = struct.pack(
-        "<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, method, 0, 0, 0, compressed, size, len(name), 0, 0, 0, 0, 0, offset
-    )
-    return head + name
-
-
-def _archive(body: bytes, entries: bytes, count: int) -> bytes:
-    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count & 0xFFFF, count & 0xFFFF, len(entries), len(body), 0)
-    return body + entries + end
-
-
 def _styles(n: int) -> bytes:
     """Each paragraph in a style of its own, of which only the last has a list."""
     names = b'<w:w xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">%b</w:w>'
@@ -62,33 +46,33 @@ def _styles(n: int) -> bytes:
 
 
 def _tiny(n: int) -> bytes:
-    body = _local(b"a", b"") * n
-    return _archive(body, b"".join(_central(b"a", 31 * i, 0, 0) for i in range(n)), n)
+    body = zip_member(b"a", b"") * n
+    return zip_whole(body, b"".join(zip_entry(b"a", 31 * i, 0, 0) for i in range(n)), n)
 
 
 def _backwards(n: int) -> bytes:
-    body = _local(b"a", b"") * n
-    return _archive(body, b"".join(_central(b"a", 31 * (n - 1 - i), 0, 0) for i in range(n)), n)
+    body = zip_member(b"a", b"") * n
+    return zip_whole(body, b"".join(zip_entry(b"a", 31 * (n - 1 - i), 0, 0) for i in range(n)), n)
 
 
 def _overlapping(n: int) -> bytes:
-    body = _local(b"a", b"") * n
-    return _archive(body, b"".join(_central(b"a", 0, 31 * n - 31, 31 * n - 31) for i in range(n)), n)
+    body = zip_member(b"a", b"") * n
+    return zip_whole(body, b"".join(zip_entry(b"a", 0, 31 * n - 31, 31 * n - 31) for i in range(n)), n)
 
 
 def _announcing(n: int) -> bytes:
     """Members that announce four gigabytes each: as many ranges as there are members."""
-    body = _local(b"a", b"", method=8) * n
-    return _archive(body, b"".join(_central(b"a", 31 * i, 0, 0xFFFFFFF0, 8) for i in range(n)), n)
+    body = zip_member(b"a", b"", method=8) * n
+    return zip_whole(body, b"".join(zip_entry(b"a", 31 * i, 0, 0xFFFFFFF0, 8) for i in range(n)), n)
 
 
 def _without_directory(n: int) -> bytes:
-    return _local(b"a", b"") * n
+    return zip_member(b"a", b"") * n
 
 
 def _unmeasured(n: int) -> bytes:
     """Members of unknown length, each of empty blocks up to the end of all, where something else is."""
-    head = _local(b"a", b"", flags=8, method=8)
+    head = zip_member(b"a", b"", flags=8, method=8)
     block = b"\x00" + struct.pack("<HH", len(head), len(head) ^ 0xFFFF) + head
     return head + block * n + b"\xff" * 64
 
