@@ -23,7 +23,9 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from controller.labels.rules import surroundings_of
 from core.records import JobOptions
+from core.settings import Settings
 from sql import jobs
 from sql.connection import Connection
 
@@ -99,6 +101,8 @@ def bare_job(conn: Connection, name: str, *, workers: int = 0, slots: int = 0) -
             source=b"/",
             device=0,
             inode=0,
+            storage=b"/",
+            surroundings=surroundings_of(Settings(), b"/").to_json(),
             options=JobOptions(),
             custodians=[],
             tasks=[],

@@ -25,6 +25,7 @@ import psutil
 
 from benchmarks.driver import Figure, Figures
 from controller.databases import JobHandle, Jobs, alone, open_databases
+from controller.labels.rules import surroundings_of
 from core.records import Custodian, JobOptions, Limits
 from core.services import embedded_services
 from core.settings import Settings
@@ -195,18 +196,18 @@ def measure(figures: Figures, items: int = ITEMS, hashes: int = HASHES) -> None:
             (database,) = open_databases(attached)
             job = _job(database, items)
             listed = _list(Path(place) / "list.txt", database, job, hashes)
-            _measure(figures, job, listed, attached, items)
+            _measure(figures, job, listed, items)
             database.dispose()
 
 
-def _measure(figures: Figures, job: Jobs, hashes: Path, settings: Settings, items: int) -> None:
+def _measure(figures: Figures, job: Jobs, hashes: Path, items: int) -> None:
     for by in By:
 
         def found(by: By = by) -> int:
             return dedupe([job], Scope.JOB, by).duplicates
 
         _timed(figures, f"dedupe {items:,} items by {by}", 30, job, found)
-    _timed(figures, f"denist {items:,} items", 20, job, lambda: denist([job], [hashes], settings).system)
+    _timed(figures, f"denist {items:,} items", 20, job, lambda: denist([job], [hashes]).system)
     _timed(figures, f"threads of {items:,} items", None, job, lambda: thread([job], subjects=False).threads)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     figures.add("peak memory of this process", Figure(value=peak, unit="MB"))
@@ -272,8 +273,8 @@ def _job(database: Database, items: int) -> Jobs:
     job = uuid.uuid4()
     custodians = [Custodian(number=n, name=b"custodian%d" % n) for n in range(50)]
     new = NewJob(
-        id=job, name="bench", client="", project="", source=b"/", device=0, inode=0, options=JobOptions(),
-        custodians=custodians, tasks=[], workers=1, slots=1,
+        id=job, name="bench", client="", project="", source=b"/", device=0, inode=0, storage=b"/",
+        surroundings=surroundings_of(Settings(), b"/").to_json(), options=JobOptions(), custodians=custodians, tasks=[], workers=1, slots=1,
     )  # fmt: skip
     sizes = {"job": job.hex, "loose": items // 5, "stores": max(1, items // 10_000), "messages": items * 2 // 5}
     with database.transaction() as conn:

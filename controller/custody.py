@@ -294,9 +294,9 @@ class _RecordMaker:
         """Return a record for each row."""
         wanted = {task for row in rows for task in (row.task, row.before, row.first) if task is not None}
         self._tasks = {task.id: task for task in CUSTODY.custody_tasks(conn, tasks=list(wanted))}
-        if not {task.parsers for task in self._tasks.values() if task.parsers} <= self._sets.keys():
+        if not {task.parsers for task in self._tasks.values()} <= self._sets.keys():
             self._sets.update(CUSTODY.custody_parsers(conn, job=self._handle.id))
-        self._whose = {task.id: _whose(task, self._set_of(task)) for task in self._tasks.values()}
+        self._whose = {task.id: _whose(task, self._sets[task.parsers]) for task in self._tasks.values()}
         return [_fields(self._handle, row) | self._read_by(row) for row in rows]
 
     def _read_by(self, row: CustodyRow) -> dict[str, Any]:
@@ -318,22 +318,18 @@ class _RecordMaker:
 
     def _by(self, task: TaskRow, media_type: str) -> dict[str, Any]:
         """Return a task, with the parser that its worker had for items of this type."""
-        about = self._set_of(task)
-        parser, version = (None, None) if about is None else parser_of(about, media_type)
+        parser, version = parser_of(self._sets[task.parsers], media_type)
         return self._whose[task.id] | {"parser": parser, "parser_version": version}
 
-    def _set_of(self, task: TaskRow) -> Mapping[str, Any] | None:
-        return None if task.parsers is None else self._sets.get(task.parsers)
 
-
-def _whose(task: TaskRow, parsers: Mapping[str, Any] | None) -> dict[str, Any]:
+def _whose(task: TaskRow, parsers: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "task": str(task.id),
         "phase": task.phase,
         "worker": task.worker,
         "at": None if task.finished_at is None else task.finished_at.isoformat(),
-        "version": task.version if parsers is None else parsers["edbench"],
-        "parsers": None if task.parsers is None else str(task.parsers),
+        "version": parsers["edbench"],
+        "parsers": str(task.parsers),
     }
 
 
@@ -364,8 +360,8 @@ def parsers_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
     for handle in handles:
         with handle.database.transaction() as conn:
             rows = CUSTODY.custody_parsers(conn, job=handle.id)
-        for row in rows:
-            yield {"record": "parsers", "job": str(handle.id), "parsers": str(row.id), **row.told}
+        for ident, told in rows.items():
+            yield {"record": "parsers", "job": str(handle.id), "parsers": str(ident), **told}
 
 
 def actions_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:

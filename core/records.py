@@ -314,7 +314,7 @@ class Job:
     source: bytes  # absolute path
     source_device: int
     source_inode: int
-    storage: bytes | None = None  # absolute path of the storage root; None: made before it was noted
+    storage: bytes  # absolute path of the storage root
     options: JobOptions
     reason: str | None  # why it is suspended
 

@@ -202,12 +202,11 @@ class Observer:
         if not rows:
             self._numbers.queue = ()
             return
-        jobs = sorted(row.id for row in rows)
-        ending = any(row.at_rest for row in rows)
+        jobs, ending = sorted(rows), any(rows.values())
         self._observe_database(conn)
         self._queue.look(conn, jobs, anyway=ending)
         self._progress.look(conn, jobs, anyway=ending)
-        self._open = {row.id for row in rows if not row.at_rest}
+        self._open = {job for job, at_rest in rows.items() if not at_rest}
 
     def _observe_database(self, conn: Connection) -> None:
         now = time.monotonic()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import json
 import os
+import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -168,15 +169,12 @@ class TantivyReader:
     def __init__(self, directory: Path, view: Path) -> None:
         view.mkdir(parents=True, exist_ok=True)
         try:
-            meta = (directory / META).read_bytes()
-            (view / META).write_bytes(meta)
+            shutil.copyfile(directory / META, view / META)
             for name in os.listdir(directory):
                 if not name.startswith(".") and name != META:
                     os.symlink(directory / name, view / name)
             self._index = tantivy.Index.open(str(view))
             self._searcher = self._index.searcher()
-            # Shards of earlier versions have none.
-            self._has_columns = _KNOWN_BY[0] in {field["name"] for field in json.loads(meta)["schema"]}
         except (OSError, ValueError) as e:
             raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
 
@@ -207,8 +205,6 @@ class TantivyReader:
         return int(getattr(found, "count", 0) or 0), heapq.nsmallest(wanted, best, key=in_order)
 
     def _items(self, addresses: list[tantivy.DocAddress]) -> list[uuid.UUID]:
-        if not self._has_columns:
-            return [uuid.UUID(self._searcher.doc(address)["item"][0]) for address in addresses]
         high, low = (cast(list[int], self._searcher.fast_field_values(name, addresses)) for name in _KNOWN_BY[:2])
         return [uuid.UUID(int=(a + SIGN << 64) | b + SIGN) for a, b in zip(high, low, strict=True)]
 
@@ -236,13 +232,10 @@ class TantivyReader:
         return int(getattr(self._hits(self._query(query), 1, count=True), "count", 0) or 0)
 
     def found(self, query: Node) -> Found:
-        from search.found import found_in_columns, found_of  # numbers in rows, which no slot needs
+        from search.found import found_in_columns  # numbers in rows, which no slot needs
 
         hits = self._hits(tantivy.Query.const_score_query(self._query(query), 1.0), max(1, self.documents)).hits
         addresses = [address for _, address in hits]
-        if not self._has_columns:
-            documents = (self._searcher.doc(address) for address in addresses)
-            return found_of((uuid.UUID(each["item"][0]), str(each["owner"][0])) for each in documents)
         return found_in_columns(*(self._searcher.fast_field_values(name, addresses) for name in _KNOWN_BY))
 
     @property

@@ -181,13 +181,6 @@ class IndexState(NamedTuple):
     engines: list[str]
 
 
-class Owned(NamedTuple):
-    """Number of items that name a shard."""
-
-    shard: uuid.UUID
-    documents: int
-
-
 class Owner(NamedTuple):
     """The owner of an item's valid document; ids as bytes."""
 
@@ -201,13 +194,6 @@ class JobItem(NamedTuple):
     item: memoryview
     family: memoryview | None
     custodian: int
-
-
-class CustodianName(NamedTuple):
-    """A custodian of a job."""
-
-    number: int
-    display: str
 
 
 class FacetCount(NamedTuple):
@@ -246,10 +232,10 @@ class SavedSearch(NamedTuple):
 
 class _Search(Protocol):
     def index_state(self, conn: Connection, *, job: uuid.UUID) -> IndexState | None: ...
-    def owned_documents(self, conn: Connection, *, job: uuid.UUID) -> list[Owned]: ...
+    def owned_documents(self, conn: Connection, *, job: uuid.UUID) -> dict[uuid.UUID, int]: ...
     def shard_owners(self, conn: Connection, *, job: uuid.UUID, shard: uuid.UUID) -> list[Owner]: ...
     def job_items(self, conn: Connection, *, job: uuid.UUID) -> Iterator[JobItem]: ...
-    def job_custodians(self, conn: Connection, *, job: uuid.UUID) -> list[CustodianName]: ...
+    def job_custodians(self, conn: Connection, *, job: uuid.UUID) -> dict[int, str]: ...
     def has_items(self, conn: Connection, *, job: uuid.UUID, media_type: str | None, key: str | None) -> bool: ...
     def asked_items(
         self, conn: Connection, *, job: uuid.UUID, wanted: Wanted, least: int | None, most: int | None, tag: str | None

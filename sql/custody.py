@@ -119,22 +119,14 @@ class CustodyRow(NamedTuple):
 
 
 class TaskRow(NamedTuple):
-    """A task as it was last done; `version` is that of edbench if the parser set is unknown."""
+    """A task as it was last done."""
 
     id: uuid.UUID
     phase: str
     worker: str | None
     finished_at: datetime | None
-    parsers: uuid.UUID | None
+    parsers: uuid.UUID
     joined: bool
-    version: str | None
-
-
-class ParserSetRow(NamedTuple):
-    """A parser set (readers.parsers)."""
-
-    id: uuid.UUID
-    told: Mapping[str, Any]
 
 
 class _Custody(Protocol):
@@ -143,7 +135,7 @@ class _Custody(Protocol):
     def list_actions(self, conn: Connection, *, job: uuid.UUID) -> list[ActionRow]: ...
     def custody_items(self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID, limit: int) -> list[CustodyRow]: ...
     def custody_tasks(self, conn: Connection, *, tasks: Sequence[uuid.UUID]) -> list[TaskRow]: ...
-    def custody_parsers(self, conn: Connection, *, job: uuid.UUID) -> list[ParserSetRow]: ...
+    def custody_parsers(self, conn: Connection, *, job: uuid.UUID) -> dict[uuid.UUID, Mapping[str, Any]]: ...
 
 
 CUSTODY: _Custody = face(_Custody)

@@ -4,7 +4,7 @@ A method has the name of its statement and takes, after the connection, the stat
 compares them); a dataclass holds several of them, each in a field of its name. A parameter may have a default. The
 return type defines the result: a NamedTuple, dataclass, Struct or pydantic model is one row, by the names of its
 columns, with `| None` one or none; another type is one value; `list[…]` of either is all of them, `Iterator[…]` streams
-them; None is no result, and the number of a statement without rows is how many it changed. Values are converted to
+them; `dict[…]` is all rows of two columns, the first of which is the key; None is no result, and the number of a statement without rows is how many it changed. Values are converted to
 members of an enumeration, bytes, tuples, or by the `from_json` of a type, as declared."""
 
 from __future__ import annotations
@@ -128,6 +128,9 @@ def _runner(query: Query, function: Callable[..., Any]) -> Callable[..., Any]:
             return None
         if not result.returns_rows:
             return result.rowcount
+        if origin is dict:
+            read_key, read_value = map(_maker, get_args(wanted))
+            return {read_key(key): read_value(value) for key, value in result}
         rows: Any = result.columns(*columns) if columns else result.scalars()
         make = _maker(kind)
         if origin in (list, Iterator):
@@ -152,7 +155,8 @@ def _maker(kind: Any) -> Callable[[Any], Any]:
     """A function that makes a row of this type from the driver's values, or a value of this type from its value."""
     columns = columns_of(kind)
     if not columns:
-        return _reader(kind) or (lambda value: value)
+        read = _reader(kind)
+        return (lambda value: value) if read is None else lambda value: None if value is None else read(value)
     by_place = getattr(kind, "__match_args__", ()) == columns
     hints = {} if hasattr(kind, "model_fields") else get_type_hints(kind)  # pydantic makes the values itself
     readers = [(at, read) for at, name in enumerate(columns) if (read := _reader(hints.get(name))) is not None]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
+from core.records import Phase
 from sql.connection import Connection
 from sql.face import face
 
@@ -41,7 +42,6 @@ class JobLabels(NamedTuple):
     """The labels of a job, as they were stored."""
 
     labels: list[str] | None
-    surroundings: Mapping[str, Any] | None
     settled: bool | None  # it has been over for a while; None: it is not over
 
 
@@ -133,13 +133,6 @@ class PhaseTime(NamedTuple):
     finish: float
 
 
-class PhaseBytes(NamedTuple):
-    """Bytes of the calls of one op in a phase."""
-
-    phase: str
-    bytes: int
-
-
 class StateCount(NamedTuple):
     """Number of jobs of a type in a state."""
 
@@ -167,7 +160,7 @@ class _Figures(Protocol):
     def children_violations(self, conn: Connection, *, job: uuid.UUID, limit: int) -> list[Violation]: ...
     def wire_reads(self, conn: Connection, *, first: int, last: int) -> list[WireReading]: ...
     def phase_times(self, conn: Connection, *, job: uuid.UUID) -> list[PhaseTime]: ...
-    def bytes_by_phase(self, conn: Connection, *, job: uuid.UUID, op: int) -> list[PhaseBytes]: ...
+    def bytes_by_phase(self, conn: Connection, *, job: uuid.UUID, op: int) -> dict[Phase, int]: ...
     def jobs_meanwhile(self, conn: Connection, *, jobs: Sequence[str], first: float, last: float) -> int: ...
     def jobs_by_state(self, conn: Connection) -> list[StateCount]: ...
     def return_orphans(self, conn: Connection, *, job: uuid.UUID) -> None: ...

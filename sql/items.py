@@ -19,18 +19,11 @@ class ItemCode(NamedTuple):
     code: ExceptionCode
 
 
-class Location(NamedTuple):
-    """The location of an item's file; None: it has none."""
-
-    id: uuid.UUID
-    location: bytes | None
-
-
 class _Items(Protocol):
     def load_items(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> list[Item]: ...
     def load_texts(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> list[ItemText]: ...
     def item_codes(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> list[ItemCode]: ...
-    def item_locations(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> list[Location]: ...
+    def item_locations(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> dict[uuid.UUID, bytes | None]: ...
     def shard_ids(self, conn: Connection, *, job: uuid.UUID) -> list[uuid.UUID]: ...
 
 

@@ -51,7 +51,7 @@ class JobSummary:
     created_at: datetime.datetime
     first_claim_at: datetime.datetime | None
     finished_at: datetime.datetime | None
-    surroundings: Mapping[str, Any] | None = None  # that it was created on; None: created by an earlier version
+    surroundings: Mapping[str, Any]  # that it was created on (controller.labels.rules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class JobProgress:
     exceptions: int
     raw_bytes: int
     extracted_bytes: int
-    index_bytes: int  # of the index now; for a job of an earlier version, bytes written
+    index_bytes: int  # of the index now
     index_written_bytes: int  # by finished tasks to publish it
     elapsed_s: float
     total_known: bool
@@ -107,9 +107,9 @@ class NewJob:
     tasks: Sequence[NewTask]
     workers: int  # planned
     slots: int  # of each, likewise
-    storage: bytes | None = None
+    storage: bytes  # absolute path of the storage root
+    surroundings: Mapping[str, Any]  # as in JobSummary
     group_id: uuid.UUID | None = None
-    surroundings: Mapping[str, Any] | None = None  # the system that it is created on (controller.labels.rules)
     held: bool = False  # paused until `request_resume`; its clocks begin with its first claim all the same
 
 
@@ -133,7 +133,7 @@ def create_job(conn: Connection, job: NewJob) -> None:
         options=json.dumps(job.options.to_json()),
         workers=job.workers,
         slots=job.slots,
-        surroundings=None if job.surroundings is None else json.dumps(job.surroundings),
+        surroundings=json.dumps(job.surroundings),
     )
     bulk.insert_custodians(conn, job.id, job.custodians)
     bulk.insert_tasks(conn, job.id, job.tasks)
@@ -157,7 +157,7 @@ def _job(row: Any) -> Job:
         source=bytes(row.source),
         source_device=_unsigned(row.source_device),
         source_inode=_unsigned(row.source_inode),
-        storage=None if row.storage is None else bytes(row.storage),
+        storage=bytes(row.storage),
         options=JobOptions.from_json(row.options),
         reason=row.reason,
     )
@@ -233,7 +233,6 @@ def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
     if producing and now.options.of_type:
         items = now.options.of_type.items
     counts = QUERIES["job_counts"].run(conn, job=job).one()
-    written = sum(p.index_bytes for p in phases.values())
     return JobProgress(
         state=now.state,
         phase=now.phase,
@@ -245,8 +244,8 @@ def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
         exceptions=counts.exceptions,
         raw_bytes=sum(p.raw_bytes for p in first),
         extracted_bytes=sum(p.extracted_bytes for p in (phases.values() if producing else first)),
-        index_bytes=written if counts.index_bytes is None else counts.index_bytes,
-        index_written_bytes=written,
+        index_bytes=counts.index_bytes,
+        index_written_bytes=sum(p.index_bytes for p in phases.values()),
         elapsed_s=JOBS.elapsed(conn, job=job),
         total_known=producing or now.phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or now.state.over,
         waiting=() if now.state.over else tuple(WORKERS.worker_waits(conn, job=str(job))),

@@ -256,7 +256,7 @@ job = Table(
     Column("source", LargeBinary, nullable=False),  # absolute path, bytes
     Column("source_device", BigInteger, nullable=False),
     Column("source_inode", BigInteger, nullable=False),
-    Column("storage", LargeBinary),  # absolute path of the storage root; NULL: made before it was noted
+    Column("storage", LargeBinary, nullable=False),  # absolute path of the storage root
     Column("options", JSONB, nullable=False),
     Column("workers_planned", Integer, nullable=False, server_default="0"),
     Column("slots_planned", Integer, nullable=False, server_default="0"),
@@ -268,7 +268,7 @@ job = Table(
     Column(
         "stopped_seconds", Double, nullable=False, server_default="0"
     ),  # pauses so far, taken off elapsed; no suspensions
-    Column("surroundings", JSONB),  # core.records.Surroundings; NULL: created before they were noted
+    Column("surroundings", JSONB, nullable=False),  # controller.labels.rules.Surroundings
     Column("labels", JSONB),  # labels of its result; NULL: not over, or not computed yet
     _one_of("state", JobState),
     _one_of("phase", Phase),
@@ -357,7 +357,7 @@ task = Table(
     Column("extracted_bytes", BigInteger, nullable=False, server_default="0"),
     Column("index_bytes", BigInteger, nullable=False, server_default="0"),
     Column("items", BigInteger, nullable=False, server_default="0"),  # expand: rows emitted; index: documents
-    Column("parsers", Uuid),  # parser set of the latest claim; NULL: an earlier version did it
+    Column("parsers", Uuid),  # parser set of the latest claim; NULL: it was never claimed
     _one_of("phase", Phase),
     _one_of("state", TaskState),
     # One index, and no partial one for pending tasks: without statistics of the table, the planner takes either of two, and then
@@ -423,7 +423,7 @@ shard = Table(
     Column("engine", Text, nullable=False),
     Column("location", LargeBinary, nullable=False),
     Column("documents", BigInteger, nullable=False),
-    Column("bytes", BigInteger),  # of its published files now; NULL: from before that was noted
+    Column("bytes", BigInteger, nullable=False),  # of its published files now
     Index("ix_shard_job", "job"),
 )
 
@@ -434,7 +434,7 @@ item_index = Table(
     Column("item", Uuid, ForeignKey("item.id", ondelete="CASCADE"), primary_key=True),
     fenced_job_column(),
     Column("shard", Uuid, nullable=False),
-    Column("owner", Text, nullable=False),  # the writer's claim token in hex; of old jobs "task:attempt"
+    Column("owner", Text, nullable=False),  # the writer's claim token in hex
     Index("ix_item_index_job", "job"),
 )
 

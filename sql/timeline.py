@@ -15,18 +15,11 @@ from sql.connection import Connection
 from sql.face import face
 
 
-class JobToObserve(NamedTuple):
-    """A job that is not at rest, or has just reached it."""
-
-    id: uuid.UUID
-    at_rest: bool
-
-
 class _Observing(Protocol):
     def add_observations(
         self, conn: Connection, *, slack: int, second: str, kind: str, source: str, values: str, taken: str
     ) -> None: ...
-    def jobs_to_observe(self, conn: Connection, *, open: Sequence[uuid.UUID]) -> list[JobToObserve]: ...
+    def jobs_to_observe(self, conn: Connection, *, open: Sequence[uuid.UUID]) -> dict[uuid.UUID, bool]: ...
     def observe_database(self, conn: Connection, *, database: str, size: bool) -> Mapping[str, int]: ...
     def observe_queue(
         self, conn: Connection, *, database: str, jobs: Sequence[uuid.UUID]
@@ -215,13 +208,6 @@ class ProgressReading(NamedTuple):
     values: Values
 
 
-class WorkerReading(NamedTuple):
-    """A reading of one worker."""
-
-    source: str
-    values: Values
-
-
 class Window(NamedTuple):
     """Time from the first claim to the end, or to now."""
 
@@ -243,8 +229,8 @@ class _Timeline(Protocol):
     def timeline_readings(
         self, conn: Connection, *, kinds: Sequence[str], step: int, low: int, high: int, first: int, last: int
     ) -> list[Reading]: ...
-    def timeline_first_workers(self, conn: Connection, *, low: int, high: int) -> list[WorkerReading]: ...
-    def timeline_last_workers(self, conn: Connection, *, low: int, high: int) -> list[WorkerReading]: ...
+    def timeline_first_workers(self, conn: Connection, *, low: int, high: int) -> dict[str, Values]: ...
+    def timeline_last_workers(self, conn: Connection, *, low: int, high: int) -> dict[str, Values]: ...
     def job_time(self, conn: Connection, *, job: uuid.UUID) -> Window: ...
     def array_readings(self, conn: Connection, *, job: uuid.UUID, low: int, high: int) -> list[ArrayReading]: ...
     def drop_array(self, conn: Connection, *, job: uuid.UUID, name: str, separator: str) -> int: ...

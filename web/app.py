@@ -107,7 +107,7 @@ def create_app(context: WebContext) -> FastAPI:
     )
     app.state.context = context
     app.state.door = context.door
-    app.state.overview = Overview(context.settings)
+    app.state.overview = Overview()
     app.state.streams = Streams()
     app.state.error_page = pages.error_page
     errors.install(app)

@@ -224,7 +224,7 @@ def refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path
     """Raise UsageError if this storage root does not have the job's folder. A root that has it is the job's, whatever
     its path (another mount point, a container)."""
     theirs, ours = handle.job.storage, os.fsencode(storage_root)
-    if theirs is None or os.path.realpath(theirs) == os.path.realpath(ours):
+    if os.path.realpath(theirs) == os.path.realpath(ours):
         return
     try:
         storage.stat(job_directory(storage_root, handle.id))

@@ -20,7 +20,6 @@ from core.document import Document, Milli
 from core.job_types import JobType
 from core.names import display_name
 from core.records import DEFAULT_ZONE, JobState, Phase
-from core.settings import Settings
 from sql import jobs as ledger_jobs
 from sql.jobs import GroupRow, JobSummary
 from sql.session import Database
@@ -80,14 +79,9 @@ class Overview:
     """Maker of rows. It keeps the rows of ended jobs, which no longer change, and for a while the labels of other
     jobs."""
 
-    def __init__(
-        self,
-        settings: Settings | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Create an overview. `settings` give the storage of jobs that an earlier version created; `monotonic` returns
-        seconds."""
-        self._labels = KeptLabels(settings or Settings(), monotonic)
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """Create an overview; `monotonic` returns seconds."""
+        self._labels = KeptLabels(monotonic)
         self._lock = threading.Lock()
         self._over: dict[uuid.UUID, JobRow] = {}
 

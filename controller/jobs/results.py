@@ -82,13 +82,13 @@ def job_result(
         server = FIGURES.server_version(conn)
         disturbed = disturbances(conn, handle.id)
         noted = elapsed_note(conn, handle.id)
-        around = surroundings_of_job(conn, handle, settings)
+        around = surroundings_of_job(conn, handle)
         span = FIGURES.job_span(conn, job=handle.id)
         held = FIGURES.job_held(conn, job=handle.id)
         own = types_of(options.of_type).figures(conn, handle)
     lost = sum(worker.frames_lost for worker in workers)
     times = call_time([handle])
-    labels = job_labels(handle, settings, calls_complete=calls_complete)
+    labels = job_labels(handle, calls_complete=calls_complete)
     return JobFigures(
         **_counted(counts),
         type=options.type,
@@ -227,7 +227,7 @@ def _figures(selected: Jobs, settings: Settings, calls_complete: bool | None) ->
         call_time=times,
         io=io_of(selected.each, calls, raw_bytes=sum(job.raw_bytes for job in jobs), copies=group.source_copies),
         wire=wire_shares(selected.each),
-        labels=group_labels(selected, settings).lines,
+        labels=group_labels(selected).lines,
         storage_is=jobs[0].storage_is if jobs else "",
         elapsed_note=max(jobs, key=lambda job: job.elapsed_s).elapsed_note if jobs else "",
     )

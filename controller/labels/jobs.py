@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from controller.databases import JobHandle, Jobs
 from controller.jobs.progress import duration
 from controller.labels.rules import (
@@ -21,7 +23,6 @@ from controller.labels.rules import (
     FilerCache,
     Surroundings,
     is_cached,
-    noted,
     rule_labels,
     ruled,
     short_of_processors,
@@ -30,7 +31,6 @@ from controller.labels.rules import (
 from controller.timeline.job_status import JobStatus, read_status
 from controller.timeline.readings import JobAt
 from core.records import GroupKind, JobState
-from core.settings import Settings
 from monitoring.machine import capacities
 from sql import jobs as ledger_jobs
 from sql.connection import Connection
@@ -69,8 +69,8 @@ def labels_of_jobs(
     witness = max(range(len(jobs)), key=lambda n: ends[n])
     conn, low = jobs[witness][0], math.floor(started) - 1
     end = math.ceil(min(ends[witness], max(s.now for s in statuses)))
-    first = dict(TIMELINE.timeline_first_workers(conn, low=low, high=low + BEGIN_SECONDS))
-    last = dict(TIMELINE.timeline_last_workers(conn, low=max(low, end - _LATEST_SECONDS), high=end + _AFTER_SECONDS))
+    first = TIMELINE.timeline_first_workers(conn, low=low, high=low + BEGIN_SECONDS)
+    last = TIMELINE.timeline_last_workers(conn, low=max(low, end - _LATEST_SECONDS), high=end + _AFTER_SECONDS)
     return labels_of(statuses, done, last, first, _unique(jobs, done), cache)
 
 
@@ -142,7 +142,7 @@ class Labels(NamedTuple):
     final: bool  # they are stored, and change no more
 
 
-def job_labels(handle: JobHandle, settings: Settings, *, calls_complete: bool | None = None) -> Labels:
+def job_labels(handle: JobHandle, *, calls_complete: bool | None = None) -> Labels:
     """Return the labels of one job.
 
     `calls_complete`: whether all its call records were stored, if the caller waited for them; None: read from the
@@ -156,7 +156,7 @@ def job_labels(handle: JobHandle, settings: Settings, *, calls_complete: bool | 
         workers = FIGURES.workers_of_job(conn, job=handle.id, seconds=LIVE_SECONDS)
     arrived = all(worker.complete for worker in workers if worker.due)
     complete = calls_complete if calls_complete is not None else arrived or not settled
-    labels = _computed(handle, settings, calls_complete=complete)
+    labels = _computed(handle, calls_complete=complete)
     final = settled is not None and (calls_complete is not None or arrived or settled)
     if final:
         with handle.database.transaction(durable=True) as conn:
@@ -164,29 +164,28 @@ def job_labels(handle: JobHandle, settings: Settings, *, calls_complete: bool | 
     return Labels(labels, final)
 
 
-def group_labels(selected: Jobs, settings: Settings) -> Labels:
+def group_labels(selected: Jobs) -> Labels:
     """Return the labels of all jobs of a group together, those of single jobs once each, and which source the jobs
     read; for a single job its own."""
-    jobs = [job_labels(handle, settings) for handle in selected.each]
+    jobs = [job_labels(handle) for handle in selected.each]
     group = selected.group
     if group is None or not jobs:
         return jobs[0] if jobs else Labels([], final=False)
     with selected.each[0].database.transaction() as conn:
-        cache = surroundings_of_job(conn, selected.each[0], settings).cache
+        cache = surroundings_of_job(conn, selected.each[0]).cache
     alongside = (label for labels in jobs for label in labels.lines if not ruled(label))
     lines = [*read_labels(selected.each, cache), *dict.fromkeys(alongside), _read(group)]
     return Labels(lines, all(labels.final for labels in jobs))
 
 
-def surroundings_of_job(conn: Connection, handle: JobHandle, settings: Settings) -> Surroundings:
-    """Return the surroundings in which the job was created."""
-    stored = FIGURES.job_labels(conn, job=handle.id, settle=SETTLE_SECONDS)
-    return noted(None if stored is None else stored.surroundings, settings)
+def surroundings_of_job(conn: Connection, handle: JobHandle) -> Surroundings:
+    """Return the surroundings in which the job was created. Raises UsageError if the job is gone."""
+    return msgspec.convert(ledger_jobs.summary(conn, handle.id).surroundings, Surroundings)
 
 
-def _computed(handle: JobHandle, settings: Settings, *, calls_complete: bool) -> list[str]:
+def _computed(handle: JobHandle, *, calls_complete: bool) -> list[str]:
     with handle.database.transaction() as conn:
-        around = surroundings_of_job(conn, handle, settings)
+        around = surroundings_of_job(conn, handle)
         disturbed = disturbances(conn, handle.id)
         workers = FIGURES.workers_of_job(conn, job=handle.id, seconds=LIVE_SECONDS)
         again = requeued_files(conn, handle.id)
@@ -237,9 +236,8 @@ class _Kept:
 class KeptLabels:
     """Cache of labels. Safe for several threads; two that call at once may both compute them."""
 
-    def __init__(self, settings: Settings, monotonic: Callable[[], float]) -> None:
+    def __init__(self, monotonic: Callable[[], float]) -> None:
         """Create an empty cache; `monotonic` returns seconds."""
-        self._settings = settings
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._kept: dict[uuid.UUID, _Kept] = {}  # by job or group
@@ -252,7 +250,7 @@ class KeptLabels:
             kept = self._kept.get(identity)
         if kept is not None and kept.states == states and now - kept.at < KEEP_SECONDS:
             return kept.labels
-        labels = group_labels(jobs, self._settings)
+        labels = group_labels(jobs)
         with self._lock:
             self._kept = {of: kept for of, kept in self._kept.items() if now - kept.at < KEEP_SECONDS}  # no jobs of old
             self._kept[identity] = _Kept(now, states, labels)

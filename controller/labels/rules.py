@@ -193,20 +193,10 @@ def surroundings_of(settings: Settings, source: bytes) -> Surroundings:
     )
 
 
-def storage_text(data: Mapping[str, Any] | None) -> str:
-    """Describe the storage of a job from its stored surroundings, and its source's if that is another; empty if an
-    earlier version created the job."""
-    if data is None:
-        return ""
+def storage_text(data: Mapping[str, Any]) -> str:
+    """Describe the storage of a job from its stored surroundings, and its source's if that is another."""
     source = "" if data["source"] is None else f"; source on {Place(**data['source'])}"
     return f"{Place(**data['storage'])}{source}"
-
-
-def noted(data: Any, settings: Settings) -> Surroundings:
-    """Return the surroundings that were stored; a job that an earlier version created gets the present ones."""
-    if data is None:
-        return surroundings_of(settings, os.fsencode(settings.storage))
-    return msgspec.convert(data, Surroundings)
 
 
 _ADVICE = {

@@ -93,8 +93,8 @@ def wire_shares(handles: Sequence[JobHandle]) -> WireShares | None:
         with handle.database.transaction() as conn:
             for row in FIGURES.phase_times(conn, job=handle.id):
                 windows.setdefault(Phase(row.phase), []).append((row.start, row.finish))
-            for moved in FIGURES.bytes_by_phase(conn, job=handle.id, op=int(Op.READ)):
-                calls[Phase(moved.phase)] += moved.bytes
+            for phase, moved in FIGURES.bytes_by_phase(conn, job=handle.id, op=int(Op.READ)).items():
+                calls[phase] += moved
     if not windows:
         return None
     whole = {phase: (min(a for a, _ in spans), max(b for _, b in spans)) for phase, spans in windows.items()}

@@ -71,7 +71,7 @@ def load_items(handle: JobHandle) -> JobItems:
     custodians: list[int] = []
     nothing = bytes(16)
     with handle.database.transaction() as conn:
-        names = {row.number: row.display for row in SEARCH.job_custodians(conn, job=handle.id)}
+        names = SEARCH.job_custodians(conn, job=handle.id)
         for item, family, custodian in SEARCH.job_items(streaming(conn), job=handle.id):
             items.append(bytes(item))
             families.append(nothing if family is None else bytes(family))

@@ -93,16 +93,16 @@ def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], fie
         raise UsageError(f"no item has the tag {missing[0]!r}; {there}", field=field)
 
 
-def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node], field: str = "query") -> None:
+def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node]) -> None:
     """Raise UsageError if queries ask for a custodian or a field of load files that none of the jobs has, for a media
     type that no item has, or for languages that were not detected."""
     if custodians := _values(nodes, CUSTODIAN_IS):
         for custodian in sorted(custodians.difference(custodians_of(handles)))[:1]:
-            refuse_unknown_custodian(handles, custodian, field)
-    _refuse_types(handles, _values(nodes, TYPE_IS), field)
+            refuse_unknown_custodian(handles, custodian, "query")
+    _refuse_types(handles, _values(nodes, TYPE_IS), "query")
     keys = {asked.field for node in nodes for asked in asked_in(node)}
-    _refuse_keys(handles, keys, field)
-    _refuse_unlooked(handles, keys, field)
+    _refuse_keys(handles, keys, "query")
+    _refuse_unlooked(handles, keys, "query")
 
 
 def refuse_unknown_filter(handles: Sequence[JobHandle], wanted: ItemFilter) -> None:
@@ -147,7 +147,7 @@ def custodians_of(handles: Sequence[JobHandle]) -> list[str]:
     names: set[str] = set()
     for handle in handles:
         with handle.database.transaction() as conn:
-            names.update(row.display for row in SEARCH.job_custodians(conn, job=handle.id))
+            names.update(SEARCH.job_custodians(conn, job=handle.id).values())
     return sorted(names)
 
 

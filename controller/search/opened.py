@@ -110,7 +110,7 @@ def opened_index(handle: JobHandle, settings: Settings) -> Iterator[OpenIndex]:
     as there are items that name it. Each document is published before its item names it, so any other document makes
     the number larger. The items are counted first: a slot may publish in between."""
     with handle.database.transaction() as conn:
-        owned = {row.shard: row.documents for row in SEARCH.owned_documents(conn, job=handle.id)}
+        owned = SEARCH.owned_documents(conn, job=handle.id)
     with opened_shards(handle, settings) as readers:
         clean = {shard for shard, reader in readers.items() if reader.documents == owned.get(shard, 0)}
         yield OpenIndex(handle, readers, frozenset(clean))

@@ -91,7 +91,6 @@ def progress_of(conn: Connection, status: JobStatus, latest: Values | None) -> J
         return ledger_jobs.progress(conn, job.id)
     phase = Phase(latest["phase"])
     items = int(latest["items"])
-    written = latest.get("index_written_bytes", latest["index_bytes"])  # older observations lack the first
     part = PhaseProgress(
         phase=phase,
         open=latest["open"],
@@ -101,7 +100,7 @@ def progress_of(conn: Connection, status: JobStatus, latest: Values | None) -> J
         items=items,
         raw_bytes=latest["raw_bytes"],
         extracted_bytes=latest["discovered_bytes"] - latest["raw_bytes"],
-        index_bytes=written,
+        index_bytes=latest["index_written_bytes"],
         elapsed_s=latest["phase_s"],
     )
     return JobProgress(
@@ -116,7 +115,7 @@ def progress_of(conn: Connection, status: JobStatus, latest: Values | None) -> J
         raw_bytes=latest["raw_bytes"],
         extracted_bytes=latest["discovered_bytes"] - latest["raw_bytes"],
         index_bytes=latest["index_bytes"],
-        index_written_bytes=written,
+        index_written_bytes=latest["index_written_bytes"],
         elapsed_s=latest["elapsed_s"],
         total_known=job.options.type.produces or phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE),
     )

@@ -57,23 +57,8 @@ def give_database(connection: Any, name: str) -> None:
         cursor.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, everybody))
 
 
-def give_tables(connection: Any) -> None:
-    """Give the tables that an earlier version made as the superuser to the controller. `connection`: the superuser's,
-    to the database with these tables. Raises psycopg2.Error."""
-    owner = login_name(CONTROLLER)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
-            " AND relowner <> (SELECT oid FROM pg_roles WHERE rolname = %s)",
-            (owner,),
-        )
-        for (table,) in cursor.fetchall():
-            parts = (sql.Identifier("public", table), sql.Identifier(owner))
-            cursor.execute(sql.SQL("ALTER TABLE {} OWNER TO {}").format(*parts))
-
-
 def prepare_server(address: dict[str, Any], database: str, logins: Iterable[Login]) -> None:
-    """Prepare logins, the database and its tables on one server. `address`: keyword arguments for psycopg2.connect as
+    """Prepare logins and the database on one server. `address`: keyword arguments for psycopg2.connect as
     the superuser, without the database. Raises psycopg2.Error."""
     connection = psycopg2.connect(dbname="postgres", **address)
     try:
@@ -83,11 +68,5 @@ def prepare_server(address: dict[str, Any], database: str, logins: Iterable[Logi
         with connection:  # one write to disk, for which every start waits
             make_logins(connection, logins)
             give_database(connection, database)
-    finally:
-        connection.close()
-    connection = psycopg2.connect(dbname=database, **address)
-    try:
-        connection.autocommit = True
-        give_tables(connection)
     finally:
         connection.close()

@@ -27,8 +27,7 @@ ORDER BY id;
 
 -- name: custody_items
 -- Items in the order of their ids, at most so many after one, with the task that read their text, the one that made that
--- task, and the one before, as far as they are known. Of tasks that were made before a task said with which parsers it was
--- done, it is not: whoever joined them kept one for all.
+-- task, and the one before.
 SELECT i.id, u.display AS custodian, i.container_path, i.kind, i.container, i.media_type, i.bytes, i.sha256,
     i.content_hash, i.message_id_hash, t.state AS text_state,
     (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM exception e WHERE e.item = i.id AND e.job = i.job) AS codes,
@@ -37,19 +36,15 @@ FROM (SELECT * FROM item WHERE job = %(job)s AND id > %(after)s ORDER BY id LIMI
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 LEFT JOIN item_text t ON t.item = i.id
 LEFT JOIN item_index x ON x.item = i.id
-LEFT JOIN task k ON k.job = i.job AND k.token = CASE WHEN x.owner ~ '^[0-9a-f]{32}$' THEN x.owner::uuid END
-LEFT JOIN task r ON r.id = k.origin AND r.parsers IS NOT NULL AND k.phase IN ('index', 'ocr')
-LEFT JOIN task o ON o.id = r.origin AND o.parsers IS NOT NULL AND r.phase = 'index'
+LEFT JOIN task k ON k.job = i.job AND k.token = x.owner::uuid
+LEFT JOIN task r ON r.id = k.origin AND k.phase IN ('index', 'ocr')
+LEFT JOIN task o ON o.id = r.origin AND r.phase = 'index'
 ORDER BY i.id;
 
 -- name: custody_tasks
--- Tasks, each with its parser set, and the version of its worker where it has none; `joined`: several tasks made what it
--- had to do, of which it names one.
-SELECT k.id, k.phase, k.worker, k.finished_at, k.parsers, k.origin IS NOT NULL AND k.origin_token IS NULL AS joined,
-    CASE WHEN k.parsers IS NULL THEN (
-        SELECT w.version FROM worker w WHERE w.name = k.worker AND w.started_at <= k.finished_at
-        ORDER BY w.started_at DESC LIMIT 1) END AS version
-FROM task k WHERE k.id = ANY(%(tasks)s::uuid[]);
+-- Tasks, each with its parser set; `joined`: several tasks made what it had to do, of which it names one.
+SELECT id, phase, worker, finished_at, parsers, origin IS NOT NULL AND origin_token IS NULL AS joined
+FROM task WHERE id = ANY(%(tasks)s::uuid[]);
 
 -- name: custody_parsers
 -- The parser sets that tasks of a job were done with.

@@ -128,8 +128,8 @@ VALUES (%(job)s, %(group)s, %(type)s, %(name)s, %(client)s, %(project)s, %(state
     %(inode)s, %(storage)s, %(options)s::jsonb, %(workers)s, %(slots)s, %(surroundings)s::jsonb);
 
 -- name: job_labels
--- Those that were stored at the job's end, and its surroundings.
-SELECT labels, surroundings, clock_timestamp() - finished_at > interval '1 second' * %(settle)s AS settled
+-- Those that were stored at the job's end.
+SELECT labels, clock_timestamp() - finished_at > interval '1 second' * %(settle)s AS settled
 FROM job WHERE id = %(job)s;
 
 -- name: store_labels
@@ -175,7 +175,7 @@ SELECT phase,
 FROM task WHERE job = %(job)s GROUP BY phase;
 
 -- name: job_counts
--- Rows that are counted one by one, and what the index comes to (NULL: none, or of before that was noted).
+-- Rows that are counted one by one, and what the index comes to.
 SELECT (SELECT count(*) FROM container_count WHERE job = %(job)s) AS containers,
     (SELECT count(*) FROM exception WHERE job = %(job)s) AS exceptions,
-    (SELECT sum(bytes)::bigint FROM shard WHERE job = %(job)s) AS index_bytes;
+    (SELECT coalesce(sum(bytes), 0)::bigint FROM shard WHERE job = %(job)s) AS index_bytes;

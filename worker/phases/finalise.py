@@ -40,7 +40,7 @@ def remove_leftovers(work: TaskWork, result: TaskResult) -> None:
         with work.database.transaction() as conn:
             if states.hold_phase(conn, job) is not Phase.FINALISE:  # held: it is not requeued meanwhile
                 return
-            known = dict(ITEMS.item_locations(conn, items=list(written)))
+            known = ITEMS.item_locations(conn, items=list(written))
             for item, location in written.items():
                 if known.get(item) != location:
                     work.storage.remove(os.path.join(work.root, location), missing_ok=True)
@@ -111,7 +111,7 @@ def _sweep(work: TaskWork, places: Sequence[bytes]) -> None:
     work.context.breadcrumb.doing(Activity.REMOVING, os.path.join(work.root, os.path.dirname(places[0])))
     ids = [_item_of(os.path.basename(place)) for place in places]
     with work.database.transaction() as conn:
-        known = dict(ITEMS.item_locations(conn, items=[i for i in ids if i is not None]))
+        known = ITEMS.item_locations(conn, items=[i for i in ids if i is not None])
     for place, ident in zip(places, ids, strict=True):
         if ident is None or known.get(ident) != place:
             # Another claim may have written here: one that was taken over and does not know it yet.

@@ -77,7 +77,7 @@ class Custodians:
     def of(self, conn: Connection, job: uuid.UUID) -> Mapping[int, str]:
         """Return the names of the job's custodians, which may be 100,000."""
         if self._read is None or self._read[0] != job:
-            self._read = job, {row.number: row.display for row in SEARCH.job_custodians(conn, job=job)}
+            self._read = job, SEARCH.job_custodians(conn, job=job)
         return self._read[1]
 
 

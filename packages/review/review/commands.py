@@ -135,7 +135,7 @@ def denist(
         from review.denist.run import denist as run
 
         found = _discoveries(installed, jobs)
-        done = run(found, lists, installed.settings)
+        done = run(found, lists)
         rows = [(one.name, one.kind, one.hashes, one.bad, one.items, bytes_text(one.bytes)) for one in done.lists]
         columns = ("list", "hash", "hashes", "bad lines", "items flagged", "bytes")
         context.people.print(table(columns, rows, right=(2, 3, 4, 5)))

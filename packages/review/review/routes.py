@@ -137,7 +137,7 @@ def start_languages(context: Context, jobs: Discovered, order: LanguagesOrder) -
 def start_denist(context: Context, jobs: Discovered, order: DenistOrder) -> BackgroundTask:
     """Flag system files: items whose hash is on a list of known software."""
     together, lists = _together(context, jobs, order.others), chosen_lists(context, order.lists)
-    return _start(context, jobs, SYSTEM_FILES, lambda: denist(together, lists, context.settings))
+    return _start(context, jobs, SYSTEM_FILES, lambda: denist(together, lists))
 
 
 @api.post("/jobs/{job}/threads", status_code=202, responses=responses(404, 409, 422))

@@ -356,38 +356,6 @@ def test_text_of_ocr_has_both_before_it(task_bench: TaskBench) -> None:
     assert [_by(one)[0::4] for one in line["earlier"]] == [("expand", "1.0"), ("index", "1.0")]
 
 
-def test_of_tasks_from_before_it_is_said_to_be_unknown(task_bench: TaskBench) -> None:
-    """A task that noted no parsers: `version` is its worker's as it was, and no parser is told. One that was
-    expanded then and goes on has the parser of who read it, and not that of who took it out."""
-    _corpus(task_bench)
-    slot = _slot(task_bench, "2.0")
-    task_bench.drain(slot)
-    assert task_bench.advance() is Phase.EXPAND
-    task_bench.drain(slot)
-    with task_bench.database.transaction() as conn:
-        conn.execute("UPDATE task SET parsers = NULL")
-        conn.execute("DELETE FROM parser_set")
-        conn.execute(
-            "INSERT INTO worker (incarnation, name, host, pid, slots, version, seen_at, started_at)"
-            " VALUES (gen_random_uuid(), 'w-2.0', 'h', 1, 1, '0.9', now(), now() - interval '1 day')"
-        )
-    assert {(line["parser"], *line["earlier"]) for line in _told(task_bench).values()} == {(None,)}
-    newer = _slot(task_bench, "3.0")
-    _end(task_bench, newer)
-    told = _told(task_bench)
-    assert _by(told["a.txt"]) == ("index", "w-3.0", "words", "wordy 3.0.1", "3.0")
-    assert _by(told["b.zip"]) == ("index", "w-3.0", None, None, "3.0")
-    assert {len(line["earlier"]) for line in told.values()} == {0}
-    with task_bench.database.transaction() as conn:
-        conn.execute("UPDATE task SET parsers = NULL")
-        conn.execute("DELETE FROM parser_set")
-        conn.execute("UPDATE worker SET name = 'w-3.0'")
-    assert {_by(line) for line in _told(task_bench).values()} == {("index", "w-3.0", None, None, "0.9")}
-    assert {line["parsers"] for line in _told(task_bench).values()} == {None}
-    assert list(parsers_told([_handle(task_bench)])) == []
-    slot.shards.close()
-
-
 def test_a_set_is_noted_once_in_each_database(task_bench: TaskBench) -> None:
     """Before the first claim refers to it, by however many slots, and in every database that a slot works for; it stays
     when a job is deleted, for those that are left."""

@@ -50,7 +50,7 @@ def test_a_small_job_says_that_it_is_cached(finished: Any, handle: JobHandle) ->
     """What fits into memory three times is no storage result: the result and the list of jobs have the same labels, and what
     to do about them."""
     result = job_result(handle, finished.settings)
-    row = Overview(finished.settings).row_of(alone(handle))
+    row = Overview().row_of(alone(handle))
     assert CACHED in result.labels
     assert result.labels == row.labels
     assert row.advice == advice_on(result.labels) != []
@@ -64,7 +64,7 @@ def test_another_storage_changes_no_labels_of_a_job_that_is_over(
     before = job_result(handle, finished.settings)
     switched = dataclasses.replace(finished.settings, storage=Path("/dev/shm"), filer_cache=1, observe=False)
     after = job_result(handle, switched)
-    row = Overview(switched).row_of(alone(handle))
+    row = Overview().row_of(alone(handle))
     assert before.labels == after.labels == row.labels
     assert before.storage_is == after.storage_is == row.storage
     assert after.calls_complete

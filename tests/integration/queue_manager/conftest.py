@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 import redis
 
+from controller.labels.rules import surroundings_of
 from core.celery_app import queue_name
 from core.records import JobOptions, NewTask, Phase
+from core.settings import Settings
 from sql import jobs
 from sql.session import Database
 from sql.workers import NewWorker, register
@@ -61,6 +63,8 @@ def create_job(database: Database) -> Callable[..., uuid.UUID]:
                     source=b"/source",
                     device=1,
                     inode=2,
+                    storage=b"/storage",
+                    surroundings=surroundings_of(Settings(), b"/").to_json(),
                     options=options or JobOptions(),
                     custodians=[],
                     tasks=[NewTask(phase=Phase.WALK, weight=n, payload={}) for n in range(tasks)],

@@ -57,8 +57,8 @@ def test_an_item_comes_back_as_it_went_in(hands: Any) -> None:
     with hands.database.transaction() as conn:
         assert ITEMS.load_items(conn, items=ids) == [child[0], loose[0]]
         assert ITEMS.load_items(conn, items=[]) == []
-        assert dict(ITEMS.item_locations(conn, items=ids)) == {loose[0].id: None, child[0].id: b"jobs/x/\xfe"}
-        assert dict(SEARCH.job_custodians(conn, job=job)) == {0: "_root", 1: "m\\xfcller"}
+        assert ITEMS.item_locations(conn, items=ids) == {loose[0].id: None, child[0].id: b"jobs/x/\xfe"}
+        assert SEARCH.job_custodians(conn, job=job) == {0: "_root", 1: "m\\xfcller"}
 
 
 def test_item_codes_are_the_item_level_ones(hands: Any) -> None:
@@ -163,12 +163,14 @@ def _samples(hints: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _expected(returned: Any) -> list[tuple[str | None, Any]]:
-    """Names and types of columns; of a value its type alone."""
+def _expected(returned: Any) -> list[tuple[str | int, Any]]:
+    """Names (or places) and types of columns; of a value its type alone."""
+    if get_origin(returned) is dict:
+        return [(place, _known(kind)) for place, kind in enumerate(get_args(returned))]
     kind = get_args(returned)[0] if get_origin(returned) in (list, Iterator) else _known(returned)
     if names := columns_of(kind):
         return [(name, _known(hint)) for name, hint in get_type_hints(kind).items() if name in names]
-    return [(None, _known(kind))]
+    return [(0, _known(kind))]
 
 
 @pytest.mark.parametrize("name", FACES)
@@ -183,9 +185,11 @@ def test_rows_have_the_columns_of_their_statements(name: str, database: Database
             if hints["return"] is NoneType or not found.returns_rows:
                 assert found.returns_rows or hints["return"] in (NoneType, int), statement
                 continue
-            columns = {column[0]: types[column[1]] for column in found.cursor.description}
+            described = [(column[0], types[column[1]]) for column in found.cursor.description]
+            columns = dict(described) | dict(enumerate(kind for _, kind in described))
+            assert get_origin(hints["return"]) is not dict or len(described) == 2, statement
             for column, kind in _expected(hints["return"]):
-                assert columns.get(column or next(iter(columns))) in _GIVEN[kind], (statement, column)
+                assert columns.get(column) in _GIVEN[kind], (statement, column)
 
 
 VALUES = Query("values", "Of every type that statements give.", """

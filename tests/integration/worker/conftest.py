@@ -17,6 +17,7 @@ from forked import Forked, Forker, Program
 from installation import PATIENCE
 from kombu.exceptions import OperationalError
 
+from controller.labels.rules import surroundings_of
 from core.celery_app import TASK_NAME, make_app, queue_name
 from core.records import ROOT_CUSTODIAN, Custodian, JobOptions, NewTask, Phase
 from core.roles import WORKER, Login
@@ -72,6 +73,8 @@ class Bench:
                     source=b"/",
                     device=1,
                     inode=1,
+                    storage=b"/",
+                    surroundings=surroundings_of(Settings(), b"/").to_json(),
                     options=JobOptions(lease_seconds=lease),
                     custodians=[Custodian(number=0, name=ROOT_CUSTODIAN)],
                     tasks=[

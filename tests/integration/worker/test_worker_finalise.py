@@ -25,7 +25,7 @@ from core.records import JobOptions, Layout, Phase
 from readers.errors import ExceptionCode
 from sql.connection import Connection
 from sql.findings import TaskResult
-from sql.items import ITEMS, Location
+from sql.items import ITEMS
 from worker import run_task
 from worker.phases import finalise
 from worker.phases.task import TaskWork
@@ -92,7 +92,7 @@ def test_folders_with_few_files_are_asked_for_together(task_bench: TaskBench, mo
 
     locations = ITEMS.item_locations
 
-    def counting(conn: Connection, *, items: Sequence[uuid.UUID]) -> list[Location]:
+    def counting(conn: Connection, *, items: Sequence[uuid.UUID]) -> dict[uuid.UUID, bytes | None]:
         asked.append(len(items))
         return locations(conn, items=items)
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from controller.labels.rules import surroundings_of
 from core.places import item_id
 from core.records import ClaimedTask, Custodian, JobOptions, NewTask, Phase
+from core.settings import Settings
 from readers.records import Kind
 from sql import jobs, ledger
 from sql.findings import Item, TaskResult
@@ -39,6 +41,8 @@ class LedgerHands:
                     source=b"/source/\xff",
                     device=2**64 - 7,
                     inode=2**63 + 1,
+                    storage=b"/storage/\xff",
+                    surroundings=surroundings_of(Settings(), b"/").to_json(),
                     options=options or JobOptions(),
                     custodians=[Custodian(number=0, name=b"_root"), Custodian(number=1, name=b"m\xfcller")],
                     tasks=tasks,

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from controller.databases import JobHandle, Jobs, alone
+from controller.labels.rules import surroundings_of
 from core.places import item_id
 from core.records import Custodian, JobOptions
+from core.settings import Settings
 from readers.records import Kind
 from sql import bulk, jobs
 from sql.findings import Item
@@ -82,7 +84,7 @@ class Shelf:
         self.items.append(item)
         return item
 
-    def stored(self, order: Sequence[int] | None = None) -> Jobs:
+    def stored(self, order: Sequence[int] | None = None, storage: bytes = b"/storage") -> Jobs:
         """The completed job; its rows are written in this order."""
         new = jobs.NewJob(
             id=self.job,
@@ -92,6 +94,8 @@ class Shelf:
             source=self._source,
             device=self._root[0],
             inode=self._root[1],
+            storage=storage,
+            surroundings=surroundings_of(Settings(), b"/").to_json(),
             options=JobOptions(),
             custodians=[Custodian(number=n, name=name.encode()) for n, name in enumerate(CUSTODIANS)],
             tasks=[],

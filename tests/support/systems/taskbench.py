@@ -13,6 +13,7 @@ import pytest
 from recording import MemoryRecorder
 from servers import as_role
 
+from controller.labels.rules import surroundings_of
 from core.places import index_location, items_location, job_location
 from core.records import Custodian, JobOptions, NewTask, Phase
 from core.roles import QUEUE_MANAGER, WORKER, Login
@@ -111,6 +112,8 @@ class TaskBench:
                     source=os.fsencode(self.source),
                     device=found.st_dev,
                     inode=found.st_ino,
+                    storage=os.fsencode(self.storage_root),
+                    surroundings=surroundings_of(Settings(), b"/").to_json(),
                     options=self.options,
                     custodians=[Custodian(number=0, name=b"ann")],
                     tasks=tasks or [NewTask(phase=Phase.WALK, weight=1, payload=payload)],

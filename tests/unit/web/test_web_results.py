@@ -332,6 +332,7 @@ def _job() -> JobHandle:
         source=b"/source",
         source_device=1,
         source_inode=1,
+        storage=b"/s",
         options=JobOptions(),
         reason=None,
     )

@@ -12,8 +12,10 @@ import pytest
 from installation import until
 from produced import produce
 
+from controller.labels.rules import surroundings_of
 from core.job_types import JobType
 from core.records import JobOptions
+from core.settings import Settings
 from production import verify
 from production.options import ProductionChoice
 from production.verify import PageCount, ProductionVerification
@@ -33,6 +35,8 @@ def _made(site: Any, kind: JobType, *sources: uuid.UUID, state: str = "completed
         source=b"/nowhere",
         device=1,
         inode=1,
+        storage=b"/nowhere",
+        surroundings=surroundings_of(Settings(), b"/").to_json(),
         options=JobOptions(of_type=choice),
         custodians=[],
         tasks=[],

@@ -16,7 +16,6 @@ from controller.databases import JobHandle
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.operations import NullRecorder
-from core.settings import Settings
 from core.storage.layer import Storage
 from review.statements import REVIEW, Undigested
 
@@ -33,7 +32,7 @@ class _Digest:
     sha1: bytes
 
 
-def read_digests(handle: JobHandle, settings: Settings) -> None:
+def read_digests(handle: JobHandle) -> None:
     """Read every item of the job whose MD5 and SHA-1 are unknown. Raises UsageError if the job's source is missing or
     changed, StorageFault, DatabaseFault."""
     after, checked = uuid.UUID(int=0), False
@@ -46,7 +45,7 @@ def read_digests(handle: JobHandle, settings: Settings) -> None:
             if not checked:
                 _check_source(handle)
                 checked = True
-            shares = [pool.submit(_read, handle, settings, rows[number::READERS]) for number in range(READERS)]
+            shares = [pool.submit(_read, handle, rows[number::READERS]) for number in range(READERS)]
             read = [digest for share in shares for digest in share.result()]
             with handle.database.transaction() as conn:
                 REVIEW.put_digests(
@@ -77,11 +76,11 @@ def _gone(handle: JobHandle) -> str:
     )
 
 
-def _read(handle: JobHandle, settings: Settings, rows: list[Undigested]) -> list[_Digest]:
+def _read(handle: JobHandle, rows: list[Undigested]) -> list[_Digest]:
     """Read the digests of one thread's share, through a storage of its own; skip items that cannot be read or have
     changed."""
     storage = Storage(NullRecorder())
-    root = handle.job.storage or os.fsencode(settings.storage)
+    root = handle.job.storage
     storage.keep_below(handle.job.source)
     storage.keep_below(root, own=True)
     try:

@@ -19,7 +19,6 @@ from controller.findings import ReviewKind
 from core.document import Document
 from core.errors import UsageError
 from core.names import display_name
-from core.settings import Settings
 from review.carry import fixed_rows, put_flags
 from review.denist.digest_set import DigestSet
 from review.denist.digests import read_digests
@@ -66,7 +65,7 @@ SYSTEM_FILES = Report(
 )
 
 
-def denist(references: Sequence[Jobs], paths: Sequence[Path], settings: Settings) -> SystemFiles:
+def denist(references: Sequence[Jobs], paths: Sequence[Path]) -> SystemFiles:
     """Flag the system files of these jobs, and replace earlier flags.
     For lists without SHA-256 the items' bytes are read again, once. Raises UsageError, StorageFault, DatabaseFault."""
     if not 0 < len(paths) <= MOST_LISTS:
@@ -75,7 +74,7 @@ def denist(references: Sequence[Jobs], paths: Sequence[Path], settings: Settings
     jobs = looked_at(references)
     again = any(one.kind is not HashKind.SHA256 for one in lists)
     for job in jobs if again else ():
-        read_digests(job.handle, settings)
+        read_digests(job.handle)
     with transactions(jobs) as sites:
         for site in sites:
             _flag(site, lists)

@@ -40,7 +40,7 @@ def test_findings_are_those_of_the_manifest(copy: Copy, finished: Finished, tmp_
 
     system = {row[m.SHA256].hex() for row in truth if row[m.SYSTEM]}
     (tmp_path / "list").write_text("\n".join(sorted(system)))
-    flagged = denist([job], [tmp_path / "list"], copy.settings)
+    flagged = denist([job], [tmp_path / "list"])
     assert flagged.system == sum(row[m.SYSTEM] for row in truth) > 0
 
     threads = thread([job], subjects=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 import sqlite3
@@ -15,7 +14,6 @@ from shelf import Shelf, digest
 from controller.browse.item_filter import ItemFilter
 from controller.browse.items import stream_items
 from core.errors import UsageError
-from core.settings import Settings
 from review.denist import run
 from review.denist.run import SYSTEM_FILES, denist
 from sql.session import Database
@@ -36,7 +34,7 @@ def test_a_lists_name_may_be_any_bytes(shelf: Shelf, tmp_path: Path) -> None:
         database.commit()
     (tmp_path / "base").rename(base)
     job = shelf.stored()
-    found = denist([job], [text, base], Settings())
+    found = denist([job], [text, base])
     assert [(each.name, each.items) for each in found.lists] == [("list\\xff", 2), ("base\\xff.db", 1)]
     assert SYSTEM_FILES.last(job.each, [shelf.database]) == found
 
@@ -61,10 +59,10 @@ def test_items_are_flagged_by_the_first_list_that_has_them(
     """Whatever the portions that items are taken in; another run with other lists replaces the flags, a list that is refused
     does not."""
     monkeypatch.setattr(run, "ITEMS_AT_ONCE", 2)
-    job, settings = shelf.stored(), Settings()
+    job = shelf.stored()
     one = _list(tmp_path, digest("dll").hex(), "0" * 64, name="one")
     two = _list(tmp_path, digest("dll").hex(), digest("exe").hex(), "no hash", name="two")
-    found = denist([job], [one, two], settings)
+    found = denist([job], [one, two])
     assert _flags(shelf) == {"a.dll": 0, "b.dll": 0, "d": 1}
     assert (found.items, found.system, found.system_bytes, found.unknown) == (5, 3, 9, 1)
     assert [(each.name, each.hashes, each.bad, each.first_bad, each.items) for each in found.lists] == [
@@ -77,9 +75,9 @@ def test_items_are_flagged_by_the_first_list_that_has_them(
         assert [item["name"] for item in stream_items(job.each[0], ItemFilter(system=flag))] == names
     for broken in (_list(tmp_path, name="empty"), tmp_path / "none"):
         with pytest.raises(UsageError):
-            denist([job], [one, broken], settings)
+            denist([job], [one, broken])
     assert len(_flags(shelf)) == 3
-    denist([job], [_list(tmp_path, digest("letter").hex())], settings)
+    denist([job], [_list(tmp_path, digest("letter").hex())])
     assert _flags(shelf) == {"c": 0}
 
 
@@ -95,19 +93,19 @@ def test_a_list_of_md5_has_the_items_read_again(database: Database, tmp_path: Pa
         shelf.loose("anna", name, name)
     (source / "anna" / "changed").write_text("CHANGED")
     (source / "anna" / "gone").unlink()
-    job, settings = shelf.stored(), dataclasses.replace(Settings(), storage=tmp_path / "storage")
+    job = shelf.stored(storage=os.fsencode(tmp_path / "storage"))
     (tmp_path / "storage").mkdir()
     names = ("sound", "changed", "CHANGED", "gone")
     md5 = _list(tmp_path, *(hashlib.md5(name.encode()).hexdigest() for name in names), name="md5")
     sha1 = _list(tmp_path, hashlib.sha1(b"other").hexdigest(), name="sha1")
     sha256 = _list(tmp_path, digest("gone").hex(), name="sha256")
-    found = denist([job], [md5, sha1, sha256], settings)
+    found = denist([job], [md5, sha1, sha256])
     assert _flags(shelf) == {"sound": 0, "other": 1, "gone": 2}
     assert (found.system, found.unknown) == (3, 2)
     read = shelf.rows("SELECT count(*) FROM item_digest")
     assert read == [(2,)]
     (source / "anna" / "sound").unlink()
-    assert denist([job], [md5], settings).system == 1
+    assert denist([job], [md5]).system == 1
     source.rename(tmp_path / "elsewhere")
     with pytest.raises(UsageError, match="does not exist or has changed"):
-        denist([job], [md5], settings)
+        denist([job], [md5])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import uuid
 from pathlib import Path
 
@@ -33,14 +34,14 @@ from production.statements import PRODUCTION
 
 
 @pytest.fixture
-def found(database: Database) -> tuple[Shelf, Jobs]:
+def found(database: Database, tmp_path: Path) -> tuple[Shelf, Jobs]:
     """A message with an attachment that Anna and Boris have in their stores, and what Clara alone has."""
     shelf = Shelf(database)
     for custodian in ("boris", "anna"):
         mail = shelf.message(shelf.loose(custodian, "a.mbox", "store", container=True), 0, "mail", "says")
         shelf.child(mail, 0, "x.txt", "x")
     shelf.loose("clara", "alone.txt", "alone")
-    return shelf, shelf.stored()
+    return shelf, shelf.stored(storage=os.fsencode(tmp_path / "storage"))
 
 
 def _options(source: Jobs, out: Path, images: JobHandle | None = None, **more: bool) -> JobOptions:
@@ -131,7 +132,7 @@ def test_findings_of_several_sources(found: tuple[Shelf, Jobs], database: Databa
     known.write_text(f"{digest('alone').hex()}\n")
     for job in jobs:
         dedupe([job], Scope.JOB, By.ITEM)
-        denist([job], [known], Settings())
+        denist([job], [known])
     ids = " ".join(str(handle.id) for handle in handles)
     with pytest.raises(UsageError, match=rf"findings in common.*run `edbench review dedupe {ids}` for.*--scope jobs"):
         check_findings(handles, [database], duplicates=True)

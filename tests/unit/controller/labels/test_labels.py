@@ -26,6 +26,7 @@ def status(**options: Any) -> JobStatus:
         source=b"/s",
         source_device=1,
         source_inode=1,
+        storage=b"/s",
         options=JobOptions(**options),
         reason=None,
     )

@@ -286,6 +286,7 @@ def status(
         source=b"/s",
         source_device=1,
         source_inode=1,
+        storage=b"/s",
         options=JobOptions(),
         reason=None,
     )
