@@ -287,7 +287,7 @@ def carry_out(
     finished. Raises as `conduct`."""
     from cli.progress import progress_display
     from cli.serve import site_page
-    from controller.jobs.jobs import prepare_source
+    from controller.jobs.source import prepare_source
     from core.dates import checked_zone
     from core.operations import NullRecorder
     from core.passwords import read_bank

@@ -50,8 +50,8 @@ def discover(
     from cli.serve import page_during
     from controller.filer import refuse_no_common_arbiter
     from controller.jobs.create import create_discovery
-    from controller.jobs.jobs import prepare_source, refuse_own_output
     from controller.jobs.run import crew_of
+    from controller.jobs.source import prepare_source, refuse_own_output
     from core.operations import NullRecorder
     from core.passwords import read_bank
     from core.storage.layer import Storage

@@ -1,6 +1,5 @@
-"""Creation, search and progress of jobs. Every function works in the caller's transaction.
-
-`sql.states` changes a job's state; its requests can also be imported from here, with the rest of a job's life."""
+"""Creation, search and progress of jobs; `sql.states` changes their states. Every function works in the caller's
+transaction."""
 
 from __future__ import annotations
 
@@ -17,24 +16,7 @@ from core.records import Custodian, GroupKind, Job, JobOptions, JobState, NewTas
 from sql import bulk
 from sql.connection import Connection
 from sql.face import QUERIES, face
-from sql.states import request_cancel, request_pause, request_resume
 from sql.workers import WORKERS
-
-__all__ = [
-    "JobProgress",
-    "JobSummary",
-    "PhaseProgress",
-    "create_job",
-    "find_job",
-    "get_job",
-    "list_jobs",
-    "phase_elapsed",
-    "progress",
-    "request_cancel",
-    "request_pause",
-    "request_resume",
-    "summary",
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from core.records import GroupKind, JobState
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
 from sql import jobs as ledger_jobs
+from sql import states
 from sql.jobs import JOBS, GroupMember, get_job
 from sql.session import Database
 
@@ -232,7 +233,7 @@ def release_group(group: Jobs) -> None:
         for handle in group.each:
             conn = commits.enter_context(handle.database.transaction(durable=True))
             if ledger_jobs.get_job(conn, handle.id).state in (JobState.PAUSED, JobState.HELD, JobState.SUSPENDED):
-                ledger_jobs.request_resume(conn, handle.id)
+                states.request_resume(conn, handle.id)
 
 
 def resume_all(jobs: Jobs, *, attach: bool) -> JobState:

@@ -18,8 +18,6 @@ from controller.jobs.source import (
     PreparedSource,
     custodians_of,
     first_tasks,
-    prepare_source,
-    refuse_own_output,
 )
 from controller.labels.rules import Surroundings, surroundings_of
 from core.clock import Clock
@@ -43,22 +41,6 @@ from sql.workers import LIVE_SECONDS, WORKERS
 
 SETTLE_SECONDS = 45.0  # longer than a lease, so that those of a killed worker have expired
 _POLL_SECONDS = 0.2
-
-__all__ = [
-    "PreparedSource",
-    "cancel_job",
-    "create_discovery_job",
-    "default_name",
-    "delete_job",
-    "job_directory",
-    "pause_job",
-    "prepare_source",
-    "refuse_other_storage",
-    "refuse_own_output",
-    "resume_job",
-    "settle_job",
-    "wait_for_orphan",
-]
 
 
 def create_discovery_job(
@@ -116,14 +98,14 @@ def pause_job(handle: JobHandle) -> JobState:
     running."""
     with handle.database.transaction(durable=True) as conn:
         note(conn, handle.id, PAUSED)
-        return ledger_jobs.request_pause(conn, handle.id)
+        return states.request_pause(conn, handle.id)
 
 
 def cancel_job(handle: JobHandle) -> JobState:
     """Cancel the job; return its state, `cancelling` while tasks still run. Raises UsageError if it is over."""
     with handle.database.transaction(durable=True) as conn:
         note_end_of_suspension(conn, handle.id, CANCELLED)
-        return ledger_jobs.request_cancel(conn, handle.id)
+        return states.request_cancel(conn, handle.id)
 
 
 def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
@@ -142,7 +124,7 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
                 )
             _return_orphans(conn, handle)
             return state
-        return ledger_jobs.request_resume(conn, handle.id)
+        return states.request_resume(conn, handle.id)
 
 
 def _return_orphans(conn: Connection, handle: JobHandle) -> None:

@@ -283,8 +283,6 @@ class Directories:
         return _Place(min(places, key=lambda at: words[at + 1]), key, 0)
 
 
-__all__ = ["Arbiter", "ArbiterCounts", "StationCounts"]
-
 _METADATA, _DATA, _LINK = range(len(STATIONS))
 _MISS_DEBT = 0  # reads, then writes: misses due, in 10^-9
 _DISK = 2  # calls that missed, and nanoseconds added to them

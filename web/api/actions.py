@@ -13,16 +13,9 @@ from controller.databases import JobHandle, Jobs, first_databases
 from controller.filer import refuse_no_common_arbiter
 from controller.jobs.create import clean_copies, create_discovery, delete_all, refuse_member, resume_all
 from controller.jobs.groups import those_there
-from controller.jobs.jobs import (
-    ask_all,
-    cancel_job,
-    pause_job,
-    prepare_source,
-    refuse_own_output,
-    requeue_exceptions,
-    settle_job,
-)
+from controller.jobs.jobs import ask_all, cancel_job, pause_job, requeue_exceptions, settle_job
 from controller.jobs.run import crew_of
+from controller.jobs.source import prepare_source, refuse_own_output
 from core.clock import Clock
 from core.errors import EdbenchError
 from core.filer.model import profile_names

@@ -20,9 +20,10 @@ from core.records import JobState
 from core.services.address import Addresses
 from experiments.workloads.discovery.result import SERVERS
 from monitoring.processes import below, command_line, process_use
-from sql.jobs import get_job, request_resume
+from sql.jobs import get_job
 from sql.runs import RUNS
 from sql.session import Database
+from sql.states import request_resume
 
 if TYPE_CHECKING:
     from experiments.workloads.discovery.site import Deployment

@@ -17,8 +17,9 @@ from chaos.site import SLOTS, WORKERS, Site
 from chaos.source import Source
 from controller.databases import JobHandle, Jobs
 from controller.jobs.create import create_discovery, delete_all
-from controller.jobs.jobs import cancel_job, pause_job, prepare_source, requeue_exceptions, resume_job
+from controller.jobs.jobs import cancel_job, pause_job, requeue_exceptions, resume_job
 from controller.jobs.orders import DiscoveryPlan
+from controller.jobs.source import prepare_source
 from core.errors import DatabaseFault, RunFailed, StorageFault, UsageError
 from core.operations import NullRecorder
 from core.passwords import bank_of

@@ -16,8 +16,9 @@ from servers import copy_scratch
 from cli.main import OK, USAGE, main
 from controller.custody import actions_of, operator
 from controller.databases import find_job
-from controller.jobs.jobs import create_discovery_job, prepare_source
+from controller.jobs.jobs import create_discovery_job
 from controller.jobs.orders import DiscoveryPlan
+from controller.jobs.source import prepare_source
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.services import embedded_services

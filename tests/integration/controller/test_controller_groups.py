@@ -25,8 +25,9 @@ from controller.jobs.create import (
     resume_all,
 )
 from controller.jobs.groups import find, find_group, list_groups, refresh
-from controller.jobs.jobs import cancel_job, pause_job, prepare_source
+from controller.jobs.jobs import cancel_job, pause_job
 from controller.jobs.orders import DiscoveryPlan
+from controller.jobs.source import prepare_source
 from controller.labels.jobs import labels_of_jobs
 from controller.labels.rules import CACHED, FilerCache
 from controller.timeline.job_status import read_status

@@ -29,7 +29,6 @@ from controller.jobs.jobs import (
     delete_job,
     job_directory,
     pause_job,
-    prepare_source,
     resume_job,
     settle_job,
     wait_for_orphan,
@@ -37,6 +36,7 @@ from controller.jobs.jobs import (
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.overview import JobRow, Overview
 from controller.jobs.run import LOST_SECONDS, wait_all
+from controller.jobs.source import prepare_source
 from controller.labels.jobs import KEEP_SECONDS
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder

@@ -13,14 +13,16 @@ from taskbench import TaskBench
 
 from controller.browse.counts import count_job
 from controller.databases import JobHandle, alone
-from controller.jobs.jobs import create_discovery_job, delete_job, job_directory, prepare_source, requeue_exceptions
+from controller.jobs.jobs import create_discovery_job, delete_job, job_directory, requeue_exceptions
 from controller.jobs.orders import DiscoveryPlan
+from controller.jobs.source import prepare_source
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.passwords import PasswordBank, bank_of
 from core.records import JobOptions, JobState, Phase
 from core.storage.layer import Storage
-from sql.jobs import get_job, request_resume
+from sql.jobs import get_job
+from sql.states import request_resume
 from worker.slots.context import Banks
 
 FILER = Storage(NullRecorder())

@@ -110,7 +110,8 @@ def running(database: Database) -> JobHandle:
             worker = {"cpu_s": 0.5 * n, "run_queue_s": 0.01 * n, "busy_s": 3.9 * n, "database_s": {"db1": 0.2 * n}}
             place = {"host": "h", "processors": 2, "slots": 4, "memory_bytes": 10}
             work = {"items": 10 * n, "raw_bytes": 1000 * n, "discovered_bytes": 2000 * n, "indexed_bytes": 0}
-            sums = {"open": 3, "done": 1, "weight_open": 60, "weight_done": 20, "index_bytes": 0, "items_indexed": 0}
+            sums = {"open": 3, "done": 1, "weight_open": 60, "weight_done": 20, "items_indexed": 0}
+            sums |= {"index_bytes": 0, "index_written_bytes": 0}
             clocks = {"phase": "index", "elapsed_s": n - 1.0, "phase_s": max(0, n - 11), "containers": 0}
             for kind, owner, values in (
                 ("worker", None, worker | place),
@@ -186,9 +187,9 @@ def test_pauses_stand_on_the_axis_and_survive_a_reload(running: JobHandle) -> No
     job, began = running.id, time.monotonic()
     _thirty_seconds_old(running)
     with running.database.transaction() as conn:
-        jobs.request_pause(conn, job)
+        states.request_pause(conn, job)
         conn.execute("UPDATE job SET stopped_at = stopped_at - interval '12 seconds'")
-        jobs.request_resume(conn, job)
+        states.request_resume(conn, job)
     slack = 1 + time.monotonic() - began
     start, end = pytest.approx(18, abs=slack), pytest.approx(30, abs=slack)
     ended = {"state": "paused", "reason": None, "start_s": start, "end_s": end}

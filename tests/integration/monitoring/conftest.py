@@ -18,8 +18,9 @@ from servers import OWNER, as_superuser
 
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import open_databases
-from controller.jobs.jobs import create_discovery_job, prepare_source
+from controller.jobs.jobs import create_discovery_job
 from controller.jobs.orders import DiscoveryPlan
+from controller.jobs.source import prepare_source
 from controller.observe.metrics import metrics_served
 from core.operations import NullRecorder
 from core.records import JobOptions

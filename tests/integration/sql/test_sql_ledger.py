@@ -27,10 +27,10 @@ from sql import bulk, jobs, ledger, states
 from sql.connection import Plans
 from sql.face import QUERIES
 from sql.findings import ContainerCount, IndexOwner, ItemException, ItemText, TaskResult
-from sql.jobs import request_resume
 from sql.ledger import LEDGER, Death
 from sql.requeue import ROOTS_AT_ONCE, requeue, requeued_files
 from sql.session import Database
+from sql.states import request_resume
 
 
 def test_a_claim_takes_the_task_once(hands: Any) -> None:

@@ -20,8 +20,9 @@ from controller.search.answers import Wanted, count_all
 from controller.search.opened import opened_index
 from core.errors import UsageError
 from core.records import JobOptions
-from sql.jobs import get_job, request_resume
+from sql.jobs import get_job
 from sql.requeue import requeue
+from sql.states import request_resume
 
 _MAIL = "From: a@b.example\nTo: c@d.example\nSubject: x\nDate: {}\n\nwords\n"
 _TYPES = (

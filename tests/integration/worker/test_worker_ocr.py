@@ -14,7 +14,7 @@ from unpacking import make_zip
 from core.records import JobOptions, Phase
 from readers.records import TextState
 from search.engine import open_reader
-from sql import jobs
+from sql import jobs, states
 from sql.requeue import requeue
 from worker.ocr import reading as ocr
 
@@ -177,7 +177,7 @@ def test_what_is_gone_over_again_is_counted_once(
     monkeypatch.setattr(ocr, "find_engine", lambda: stand_in(tmp_path, ""))
     with bench.database.transaction(durable=True) as conn:
         assert requeue(conn, bench.job, bench.options, "killed_parser") == 2
-        jobs.request_resume(conn, bench.job)
+        states.request_resume(conn, bench.job)
     assert bench.run() == "completed"
     with bench.database.transaction() as conn:
         now = jobs.progress(conn, bench.job)

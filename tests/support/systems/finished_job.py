@@ -16,9 +16,10 @@ from once import MakeOnce
 from servers import OWNER, as_superuser, copy_scratch
 
 from controller.databases import JobHandle, find_job, open_databases
-from controller.jobs.jobs import create_discovery_job, prepare_source
+from controller.jobs.jobs import create_discovery_job
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.run import processes, run_all_to_rest
+from controller.jobs.source import prepare_source
 from core.clock import SystemClock
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
