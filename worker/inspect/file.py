@@ -250,6 +250,7 @@ class _Inspection:
                 NO_JOB,
                 0,
                 loose.relative,
+                ident=ident,
                 media_type=media_type,
                 container=handler.container,
                 size=source.size,

@@ -68,13 +68,15 @@ def loose_row(
     custodian: int,
     relative: bytes,
     *,
+    ident: uuid.UUID | None = None,
     media_type: str = UNKNOWN_TYPE,
     container: bool = False,
     size: int = 0,
     sha256: bytes | None = None,
 ) -> Item:
-    """Return the row of a loose file; `relative` is its path bytes relative to the source."""
-    ident = item_id(job, None, relative)
+    """Return the row of a loose file; `relative` is its path bytes relative to the source, `ident` its id if it is
+    known."""
+    ident = ident or item_id(job, None, relative)
     return Item(
         id=ident,
         parent=None,
