@@ -18,7 +18,7 @@ from readers.archives import libarchive
 from readers.identification.libmagic import preload
 from readers.registry import all_handlers
 from worker.parsers import load_plugins, own_set
-from worker.processes import die_with_parent, limit_slot, take_longer_turns
+from worker.processes import die_with_parent, limit_slot
 from worker.sandbox.fork_server import ForkServer
 from worker.sandbox.lockdown import lock_down
 from worker.sandbox.messages import Ended, Pipe
@@ -73,7 +73,6 @@ def live(talk: int, memory_mb: int) -> int:
     parent = os.getppid()
     faulthandler.enable()
     limit_slot(memory_mb)
-    take_longer_turns()
     lock_down(parent=parent)
     room = Server(Pipe(talk), handlers)
     try:
