@@ -91,7 +91,8 @@ def note_workers(conn: Connection, frames: Iterable[Frame]) -> None:
 
 
 _BATCH = 400  # frames at once
-_GATHER_SECONDS = 0.8  # after a batch that was not full: each worker reports once a second, at any moment
+_GATHER_LEAST, _GATHER_MOST = 0.4, 0.8  # seconds after a batch that was not full: workers report at any moment …
+_GATHER_A_FRAME = 0.01  # … and the more of them there are, the more is gained by waiting for others
 _LOCK = 0x65_64_66_72  # "edfr"; of the transactions that store frames
 _BACKOFF_FIRST, _BACKOFF_MOST = 0.2, 5.0  # seconds
 
@@ -138,7 +139,7 @@ class Collector:
             else:
                 self.problem, delay = None, _BACKOFF_FIRST
                 if 0 < taken < _BATCH:
-                    self._stopping.wait(_GATHER_SECONDS)
+                    self._stopping.wait(min(_GATHER_MOST, max(_GATHER_LEAST, taken * _GATHER_A_FRAME)))
                 continue
             if self.problem is None:
                 log.warning("storage calls are not collected: %s; retrying", problem)

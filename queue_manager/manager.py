@@ -20,7 +20,6 @@ from core.settings import Settings
 from monitoring.broker import connect, stream_of
 from queue_manager.dispatcher import Commons, Dispatcher, Look, Outage, Sender
 from queue_manager.metrics import DatabaseNumbers, QueueSample
-from queue_manager.window import LEAST_FACTOR
 from sql.connection import Connection
 from sql.held import HeldConnection
 from sql.ledger import CHANNEL
@@ -280,8 +279,7 @@ def wait_for_lock(held: HeldConnection, database: str, stop: Stop) -> bool:
 
 AFTER_SENDING_SECONDS = 0.01  # lets some tasks end, so that a look sends more than one
 BARRIER_SECONDS = 0.02  # nothing is pending and one task runs: the phase is about to end
-BUSY_SECONDS = 0.1  # tasks run
-FULL_SECONDS = 0.25  # tasks run, and each slot has its next one waiting at the broker
+BUSY_SECONDS = 0.1  # tasks run, and each slot has its next one waiting at the broker
 IDLE_SECONDS = 0.5
 
 
@@ -294,17 +292,16 @@ def pause_after(look: Look, before: float, since: float = 0.0) -> float:
     sent have ended since."""
     if look.changed:
         return 0.0
-    busy = FULL_SECONDS if look.out + look.sent >= LEAST_FACTOR * look.slots > 0 else BUSY_SECONDS
     if look.sent:
         steady = look.pending and look.out >= look.slots
         half = since * (look.out + look.sent - look.slots) / (2 * look.sent) if steady else 0.0
         if half > AFTER_SENDING_SECONDS:
-            return min(busy, half)
+            return min(BUSY_SECONDS, half)
         return 0.0 if look.sent >= look.slots else AFTER_SENDING_SECONDS
     if look.out and not look.pending:
         # A phase of milliseconds is seen to its end at once; while many tasks of a long one run, the end is not near.
         return min(BUSY_SECONDS, BARRIER_SECONDS * look.out, max(BARRIER_SECONDS, 2 * before))
-    return min(busy if look.out else IDLE_SECONDS, max(AFTER_SENDING_SECONDS, 2 * before))
+    return min(BUSY_SECONDS if look.out else IDLE_SECONDS, max(AFTER_SENDING_SECONDS, 2 * before))
 
 
 class Manager:

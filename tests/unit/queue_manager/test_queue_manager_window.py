@@ -19,7 +19,6 @@ from queue_manager.manager import (
     AFTER_SENDING_SECONDS,
     BARRIER_SECONDS,
     BUSY_SECONDS,
-    FULL_SECONDS,
     IDLE_SECONDS,
     pause_after,
 )
@@ -217,8 +216,7 @@ def test_a_steady_job_is_looked_at_when_half_of_its_messages_are_gone() -> None:
     steady = Look(sent=4, out=12, pending=9, slots=8, changed=False)
     assert pause_after(steady, 0.0, 0.04) == pytest.approx(0.04)  # 8 wait, 4 end in 40 ms: they last 80
     assert pause_after(steady, 0.0, 0.01) == AFTER_SENDING_SECONDS
-    assert pause_after(steady, 0.0, 10.0) == FULL_SECONDS
-    assert pause_after(Look(sent=3, out=12, pending=9, slots=8, changed=False), 0.0, 10.0) == BUSY_SECONDS
+    assert pause_after(steady, 0.0, 10.0) == BUSY_SECONDS
     assert pause_after(Look(sent=1, out=1, pending=9, slots=1, changed=False), 0.0, 0.06) == pytest.approx(0.03)
     for out, pending in ((7, 9), (12, 0)):
         look = Look(sent=4, out=out, pending=pending, slots=8, changed=False)
@@ -227,13 +225,13 @@ def test_a_steady_job_is_looked_at_when_half_of_its_messages_are_gone() -> None:
 
 def test_waiting_costs_little() -> None:
     """Promise: the end of a phase is seen within 20 ms of its last task; waiting for many or for long tasks costs ten
-    looks a second, four where each slot has its next task at the broker, and an idle installation two."""
+    looks a second and an idle installation two."""
     assert set(_pauses(Look(sent=0, out=1, pending=0, slots=8, changed=False))) == {BARRIER_SECONDS}
     several = _pauses(Look(sent=0, out=8, pending=0, slots=8, changed=False))
     assert several == sorted(several)
     assert (several[0], several[-1]) == (BARRIER_SECONDS, BUSY_SECONDS)
     assert pause_after(Look(sent=0, out=2, pending=0, slots=8, changed=False), BUSY_SECONDS) == 2 * BARRIER_SECONDS
-    for out, most in ((15, BUSY_SECONDS), (16, FULL_SECONDS), (0, IDLE_SECONDS)):
+    for out, most in ((8, BUSY_SECONDS), (0, IDLE_SECONDS)):
         pauses = _pauses(Look(sent=0, out=out, pending=out, slots=8, changed=False))
         assert pauses == sorted(pauses)
         assert pauses[0] == AFTER_SENDING_SECONDS
