@@ -90,7 +90,7 @@ class Member:
         return True
 
 
-TEND_SECONDS = 0.1
+TEND_SECONDS = 0.25
 SCALE_GRACE_SECONDS = 60.0
 # The least number of workers that are forked from one process, and the least if each should answer Prometheus.
 TOGETHER_FROM, TOGETHER_ANYHOW = 2, 9

@@ -161,7 +161,7 @@ def answers(port: int, login: Login) -> bool:
     return reply == b"+OK\r\n+PONG\r\n"
 
 
-TEND_SECONDS = 0.1
+TEND_SECONDS = 0.25
 _LOCK_SECONDS = 30.0  # for an earlier keeper to finish stopping
 _BACKOFF_SECONDS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)  # between starts of one service that keeps dying
 _CALM_SECONDS = 30.0  # after which a death counts as the first again

@@ -25,7 +25,7 @@ from core.errors import DatabaseFault, UsageError
 from core.records import JobOptions
 from core.settings import DatabaseAddress, Settings
 from monitoring.broker import FrameSender
-from monitoring.frames import CounterDelta, FrameMaker, merge_deltas
+from monitoring.frames import CounterDelta, FrameMaker
 from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
 from monitoring.live import RegionReader
 from monitoring.metrics import Endpoint, Readings
@@ -345,7 +345,7 @@ class FrameWriter:
             self._collect()  # the reporter before us sent these; what it had not sent yet is lost
 
     def _collect(self) -> list[CounterDelta]:
-        return merge_deltas(delta for reader in self._readers for delta in reader.collect())
+        return [delta for reader in self._readers for delta in reader.collect()]
 
     def write(self, *, last: bool = False) -> None:
         """Collect the counts and send a frame."""
