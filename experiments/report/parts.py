@@ -178,6 +178,7 @@ class Column(Generic[R]):
     write: Callable[[Any], object] = str  # the value as it is shown
     text: bool = False  # set flush left
     missing: str = "–"  # in place of None
+    show: Callable[[R], object] | None = None  # what the report shows of a row, where `write` needs more than the value
 
     def cell(self, row: R) -> Cell:
         """Return the value for the CSV."""
@@ -186,6 +187,8 @@ class Column(Generic[R]):
 
     def html(self, row: R) -> object:
         """Return the value for the page: an estimate with its interval."""
+        if self.show is not None:
+            return self.show(row)
         value = self.of(row)
         if isinstance(value, Estimate):
             return interval(value, lambda one: str(self.write(one)))

@@ -56,9 +56,8 @@ def point_columns(result: Result, workload: About) -> list[Column[Point]]:
     loads, alike = result.points[0].at.values(), _alike(result)
     return [
         *(
-            column
+            _of_load(name, None if name in alike else name, text=isinstance(value, str))
             for name, value in loads.items()
-            for column in _of_load(name, text=isinstance(value, str))[: 1 if name in alike else 2]
         ),
         Column("repeats", "repeats", lambda point: len(point.repeats)),
         *(column for figure in workload.figures for column in _of_figure(figure)),
@@ -78,10 +77,9 @@ def _alike(result: Result) -> list[str]:
     ]
 
 
-def _of_load(name: str, *, text: bool) -> tuple[Column[Point], ...]:
-    return (
-        Column(name, None, lambda point: point.at.values()[name]),
-        Column("", name, lambda point: str(point.at.shown()[name]), text=text),
+def _of_load(name: str, title: str | None, *, text: bool) -> Column[Point]:
+    return Column(
+        name, title, lambda point: point.at.values()[name], text=text, show=lambda point: str(point.at.shown()[name])
     )
 
 
@@ -296,8 +294,7 @@ def _shown(value: object) -> Html | str:
 
 _CONDITIONS: tuple[Column[tuple[str, object]], ...] = (
     Column("condition", "condition", lambda row: row[0], lambda key: tag("code", key), text=True),
-    Column("value", None, lambda row: str(row[1])),
-    Column("", "value", lambda row: _shown(row[1]), text=True),
+    Column("value", "value", lambda row: str(row[1]), text=True, show=lambda row: _shown(row[1])),
 )
 _Run = tuple[Run, Point]
 

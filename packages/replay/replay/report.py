@@ -177,11 +177,11 @@ _WIRE: tuple[Column[tuple[runs.ReplayPoint, dict[str, Any]]], ...] = (
     Column("clients", "clients", lambda row: row[0].at.clients),
     Column("read_by_calls", "read by calls", lambda row: row[1]["call_read_bytes"], words.size),
     Column("over_the_wire", "over the wire", lambda row: row[1]["wire_read_bytes"], words.size),
-    Column("wire_by_call", None, lambda row: row[1]["ratio"]),
     Column(
-        "",
+        "wire_by_call",
         "wire ÷ call",
-        lambda row: row[1].get("why", "–") if row[1]["ratio"] is None else words.figure(row[1]["ratio"]),
+        lambda row: row[1]["ratio"],
+        show=lambda row: row[1].get("why", "–") if row[1]["ratio"] is None else words.figure(row[1]["ratio"]),
     ),
 )
 
@@ -229,12 +229,10 @@ def _times_of(kind: str) -> Iterator[Column[_Timed]]:
 
     for place, name in enumerate(PERCENTILES):
         yield Column(
-            f"{kind}_{name}_us", None, partial(lambda name, row: getattr(times(row), f"{name}_us", None), name)
-        )
-        yield Column(
-            "",
+            f"{kind}_{name}_us",
             f"{kind} {name}",
-            partial(lambda place, row: None if (of := times(row)) is None else percentiles(of)[place], place),
+            partial(lambda name, row: getattr(times(row), f"{name}_us", None), name),
+            show=partial(lambda place, row: "–" if (of := times(row)) is None else percentiles(of)[place], place),
         )
     yield Column(f"{kind}_max_us", f"{kind} max", lambda row: getattr(times(row), "max_us", None), words.microseconds)
 
@@ -323,15 +321,12 @@ def _verdict(fidelity: runs.Fidelity, recorded_on: str) -> str:
 COMPARED: tuple[Column[runs.Compared], ...] = (
     Column("figure", "figure", lambda row: row.what, text=True),
     Column("unit", None, lambda row: row.unit),
-    Column("recorded", None, lambda row: row.recorded),
-    Column("replayed", None, lambda row: row.replayed),
-    Column("", "recorded", lambda row: _figure(row, row.recorded)),
-    Column("", "replayed", lambda row: _figure(row, row.replayed)),
+    Column("recorded", "recorded", lambda row: row.recorded, show=lambda row: _figure(row, row.recorded)),
+    Column("replayed", "replayed", lambda row: row.replayed, show=lambda row: _figure(row, row.replayed)),
     Column("difference", "difference", lambda row: row.difference,
            lambda share: f"{share * 100:+z.1f} %".replace("-", "\u2212")),
-    Column("bound", None, lambda row: row.bound),
-    Column("", "bound", lambda row: None if row.bound is None else
-           f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}", text=True),
+    Column("bound", "bound", lambda row: row.bound, text=True, show=lambda row: "–" if row.bound is None else
+           f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}"),
 )  # fmt: skip
 
 

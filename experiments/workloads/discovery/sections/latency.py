@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -120,8 +121,7 @@ def latency_columns(place: int) -> tuple[Column[Any], ...]:
         Column("calls", "calls", of("calls"), words.count),
         Column("bytes", "bytes", of("bytes"), lambda size: words.size(size) if size else "–", missing=""),
         Column("errors", "errors", of("errors"), words.count, missing=""),
-        *(Column(f"{name}_us", None, of(f"{name}_us")) for name in PERCENTILES),
-        *(Column("", name, percentile(name)) for name in PERCENTILES),
+        *(Column(f"{name}_us", name, of(f"{name}_us"), show=percentile(name)) for name in PERCENTILES),
         Column("max_us", "max", of("max_us"), words.microseconds, missing=""),
     )
 
@@ -225,23 +225,19 @@ def _utilisation(run: Run) -> Tabled:
             name = f"emulated filer, {station}: {'utilisation' if unit == 'share' else 'mean wait'}"
             lines.append((name, stage_means(samples, run.elapsed_s), unit))
 
-    def shown(line: _Line, third: int) -> str | None:
+    def shown(third: int, line: _Line) -> str:
         found = line[1][third]
         if found is None:
-            return None
+            return "no sample"
         return words.percent(found) if line[2] == "share" else words.microseconds(found)
 
-    def of(third: int) -> tuple[Column[_Line], ...]:
-        name = STAGES[third]
-        return (
-            Column(name.replace(" ", "_"), None, lambda line: line[1][third]),
-            Column("", name, lambda line: shown(line, third), missing="no sample"),
-        )
+    def of(third: int, name: str) -> Column[_Line]:
+        return Column(name.replace(" ", "_"), name, lambda line: line[1][third], show=partial(shown, third))
 
     columns: tuple[Column[_Line], ...] = (
         Column("what", "utilisation", lambda line: line[0], text=True),
         Column("unit", None, lambda line: line[2]),
-        *(column for third in range(len(STAGES)) for column in of(third)),
+        *(of(third, name) for third, name in enumerate(STAGES)),
     )
     return tabled("utilisation", columns, lines)
 

@@ -414,8 +414,7 @@ def _table(result: Result) -> Tabled:
         Column("call_time_s", None, lambda row: row[1].call_time_s),
         Column("run_queue_share", "over call time", lambda row: row[1].run_queue_share, _share, missing="no call time"),
         Column("elapsed_s", "elapsed", lambda row: row[1].elapsed_s, words.seconds),
-        Column("null_elapsed_s", None, lambda row: row[1].null_elapsed_s),
-        Column("", "null storage", lambda row: _on_null(row[1])),
+        Column("null_elapsed_s", "null storage", lambda row: row[1].null_elapsed_s, show=lambda row: _on_null(row[1])),
         Column("storage_share", "storage share", lambda row: row[1].storage_share, words.percent),
         *(Column(f"null_{name}", None, partial(_of_null, name)) for name in _NULL),
     )

@@ -232,8 +232,7 @@ def _fit_table(fit: UslFit, name: str) -> list[Part]:
         ("κ, coherency", "kappa", fit.coherency),
     ]
     columns: tuple[Column[tuple[str, str, Estimate]], ...] = (
-        Column("", "parameter", lambda row: row[0], text=True),
-        Column("parameter", None, lambda row: row[1]),
+        Column("parameter", "parameter", lambda row: row[1], text=True, show=lambda row: row[0]),
         Column("value", "value", lambda row: row[2].value, words.figure),
         Column("", "95 % interval", lambda row: f"{words.figure(row[2].low)} to {words.figure(row[2].high)}"),
         Column("low", None, lambda row: row[2].low),
