@@ -38,7 +38,7 @@ def read(data: bytes) -> tuple[dict[str, str], DocumentError | None]:
     try:
         return described(data), None
     except MemoryError:
-        return {}, DocumentError(ExceptionCode.MEMORY, "its XMP packet needs more memory than there is")
+        return {}, DocumentError(ExceptionCode.MEMORY, "its XMP packet needs more memory than is available")
 
 
 def described(data: bytes) -> dict[str, str]:
@@ -238,7 +238,7 @@ def _values(packet: bytes) -> Iterator[str]:
     except (etree.XMLSyntaxError, ValueError):
         root = None
     if root is None:
-        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are no XML")
+        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are not XML")
     for data in root.iter("{*}data"):
         if local(data.getparent()) in ("datasets", ""):
             for text in data.itertext():

@@ -312,7 +312,7 @@ class Workbook:
 
 def lost_strings(cells: int) -> DocumentError:
     """Return the error of a workbook in which so many cells refer to missing strings."""
-    return DocumentError(ExceptionCode.CORRUPT, f"{cells:,} cells show strings that the workbook does not have")
+    return DocumentError(ExceptionCode.CORRUPT, f"{cells:,} cells refer to strings that are missing from the workbook")
 
 
 def _string(element: Element) -> str:

@@ -110,7 +110,7 @@ def vml_texts(package: Package, name: str) -> Iterator[str]:
         return
     if len(data) > _MOST_VML:
         raise DocumentError(
-            ExceptionCode.TOO_LARGE, f"a drawing of {len(data):,} bytes with buttons and boxes is not read"
+            ExceptionCode.TOO_LARGE, f"a drawing with buttons and boxes has {len(data):,} bytes, too many to read"
         )
     root, _ = tree(data)
     for shape in () if root is None else root.iter("{urn:schemas-microsoft-com:vml}*"):
@@ -322,7 +322,7 @@ class Reader:
         self._guard(book.load)
         for title, name in book.sheets:
             self._take(name, form.lines(package, name, title, book))
-        self._take("sheets that are not there", iter(book.gone))
+        self._take("missing sheets", iter(book.gone))
         self.error = self.error or book.damage()
         for name in package.having("comments"):
             self._take(name, form.comments(package, name))

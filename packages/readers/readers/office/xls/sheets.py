@@ -223,7 +223,7 @@ class Sheets:
             if len(self._addresses) < _ADDRESSES:
                 self._addresses[address] = None
             elif self.error is None:
-                detail = f"it has more addresses behind links than the first {_ADDRESSES:,}, which are read"
+                detail = f"it has more than {_ADDRESSES:,} link targets; only the first are read"
                 self.error = DocumentError(ExceptionCode.TOO_LARGE, detail)
         return ""
 

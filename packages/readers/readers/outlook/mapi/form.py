@@ -229,7 +229,7 @@ class FormReader:
         if size > self._left:
             limit = int(self.limits.parse_bytes * _ROOM)
             raise DocumentError(
-                ExceptionCode.TOO_LARGE, f"{size} bytes; the attachments of a message may have {limit} in all"
+                ExceptionCode.TOO_LARGE, f"{size} bytes; the limit for all attachments of a message is {limit}"
             )
         self._left -= size
 
