@@ -110,9 +110,9 @@ def refuse_scaling(workers: int | None, slots: int | None) -> None:
     """Raise UsageError if workers or slots were given, and the workers belong to a system that runs by itself."""
     if workers is not None or slots is not None:
         raise UsageError(
-            f"{'--workers' if workers is not None else '--slots'}: this command does not start the workers of this system"
-            " (EDBENCH_DATABASES is set); omit the option, or change them where they were started, for containers on the"
-            f" host: edbench scale {workers or 6}",
+            f"{'--workers' if workers is not None else '--slots'}: this command does not start the workers of this "
+            "system (EDBENCH_DATABASES is set); omit the option, or change them where they were started; for "
+            f"containers, on their host: edbench scale {workers or 6}",
             field="workers",
         )
 
@@ -174,7 +174,7 @@ def follow(
             first = f"job {called}: {result.gb_per_hour_discovered:,.1f} GB/hour discovered, {state}"
             (automation or Automation()).settle("discover", first, result.bounds, result.elapsed_s, context.env)
     except SystemFault:
-        context.say(f"job {called} waits: remove the cause, then `edbench job resume {called}`")
+        context.say(f"job {called} is suspended: remove the cause, then run `edbench job resume {called}`")
         raise
     finally:
         context.last_line(called)

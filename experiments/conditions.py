@@ -89,12 +89,12 @@ def assumptions(filer: FilerModel) -> list[str]:
             + ("" if (served := filer.server_ops_per_call) is None else f", {served:.3g} as the server counts them")
         )
     said.append(
-        f"client cache: {client.cache_bytes:,} bytes a client, a read that it answers takes {client.reread_us:g} us"
+        f"client cache: {client.cache_bytes:,} bytes a client, a cached read takes {client.reread_us:g} us"
         if client.cache_bytes
         else "client cache: none, every read reaches the filer"
     )
     if filer.directory.entry_us:
-        said.append(f"directories: each entry adds {filer.directory.entry_us:g} us to making one more")
+        said.append(f"directories: each entry adds {filer.directory.entry_us:g} us to the creation of another")
     said.append(f"round trip: {client.round_trip_us:g} us a metadata op, and for all data ops of a call together")
     return said
 
@@ -129,7 +129,7 @@ def cache_state(drops: Sequence[Drop], *, asked: bool) -> str:
     """Return `cold …`, `partly cold: …` or `unknown` (nothing was dropped), with the share of bytes in memory after a
     drop."""
     if not asked:
-        return "unknown (nothing was dropped; --cold drops what may be dropped)"
+        return "unknown (nothing was dropped; --cold drops caches)"
     stayed = max((one.resident_after / one.bytes for one in drops if one.bytes), default=0.0)
     if drops and all(one.cold for one in drops):
         where = "every host" if any(one.host for one in drops) else "this host"

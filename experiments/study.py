@@ -45,7 +45,7 @@ def evaluated(study: Study, records: Records) -> Result:
     observed = _Observed(records, telling)
     findings = kind.run(observed)
     if observed.done != records.count():
-        raise UsageError(f"there are {records.count()} runs, but the plan has {observed.done}")
+        raise UsageError(f"{records.count()} runs are recorded, but the plan has {observed.done}")
     return _result(about, study, kind.order, findings, telling)
 
 
@@ -190,7 +190,7 @@ def _alone(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise UsageError(
-            "another command runs the same storage test with the same settings on the same paths"
+            "another command is running the same storage test with the same settings on the same paths"
         ) from error
 
 
@@ -276,7 +276,7 @@ def _deliver(kept: Path, directory: Path) -> None:
         shutil.copytree(kept, directory / RAW, copy_function=shutil.copyfile)
         (directory / RAW).chmod(directory.stat().st_mode & 0o777)  # a temporary directory is closed to others
     except (OSError, shutil.Error) as error:
-        raise RunFailed(f"what was observed cannot be written to {directory}: {error}") from error
+        raise RunFailed(f"the observations cannot be written to {directory}: {error}") from error
 
 
 class _Measured:

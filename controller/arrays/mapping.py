@@ -87,7 +87,7 @@ def read_map(path: Path, name: str | None = None) -> ArrayMap:
     form.done()
     names = [column.name for column in out.columns]
     if not names or len(names) > COLUMNS or len(set(names)) < len(names):
-        raise UsageError(f"{path}: needs 1 to {COLUMNS} [[column]], each with a name of its own")
+        raise UsageError(f"{path}: needs 1 to {COLUMNS} [[column]], each with a different name")
     return out
 
 
@@ -125,7 +125,7 @@ def _csv(table: TomlTable) -> CsvForm:
         skip_lines=table.whole("skip_lines", 0),
     )
     if len(out.delimiter) != 1 or len(out.decimal) != 1 or out.delimiter == out.decimal:
-        raise table.refuse("delimiter", "and decimal are one character each, and not the same")
+        raise table.refuse("delimiter", "and decimal must be one character each, and different")
     table.done()
     return out
 
@@ -136,7 +136,7 @@ def _zone(text: str, table: TomlTable) -> tzinfo:
         distance = timedelta(hours=int(match[2]), minutes=int(match[3]))
         return timezone(-distance if match[1] == "-" else distance)
     if (zone := zone_named(text)) is None:
-        raise table.refuse("zone", f"is like Europe/Berlin, UTC or +02:00, not {text}")
+        raise table.refuse("zone", f"must be a zone such as Europe/Berlin, UTC or +02:00, not {text}")
     return zone
 
 
@@ -318,5 +318,5 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[float, dict[str, float
             row = json.loads(line)
             moments.append((float(row["at"]), {str(key): float(value) for key, value in row["values"].items()}))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            bad.append(BadRow(number, f"no moment of a collector: {error!r}"))
+            bad.append(BadRow(number, f"not a sample of a collector: {error!r}"))
     return head, moments, tuple(bad)

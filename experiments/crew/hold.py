@@ -33,7 +33,7 @@ def held_system(crew: Crew, databases: Sequence[Database], wait: float, say: Cal
         _await_jobs(databases, wait, say)
         left = _left(databases)
         for run in left:
-            say(f"removing what run {run} left")
+            say(f"removing the leftovers of run {run}")
             crew.provision(Remove(run=run, databases=len(databases)))
         yield
 
@@ -57,8 +57,8 @@ def _refuse_busy(databases: Sequence[Database]) -> None:
     for database, job in newest_jobs(databases):
         if not (job.job.state.over or job.job.state in _AT_REST):
             raise UsageError(
-                f"job {job.job.id} in {database.name} is {job.job.state}, and an experiment needs the system for itself;"
-                f" wait for it (--wait), or `edbench job pause {job.job.id}`"
+                f"job {job.job.id} in {database.name} is {job.job.state}, but an experiment needs the system "
+                f"exclusively; wait for it (--wait), or `edbench job pause {job.job.id}`"
             )
 
 

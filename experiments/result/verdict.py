@@ -103,7 +103,10 @@ def bounds_copies(knee: Knee | None, fsync: str) -> str | None:
     remark."""
     if knee is None or Op.WRITE.label not in knee.bounds_us or fsync != FsyncPolicy.NONE.value:
         return None
-    return "the bound on write is one on copies into memory (fsync none): close and the flush at the end bring them to the storage"
+    return (
+        "the bound on write applies to copies into memory (fsync none): close and the flush at the end write them "
+        "to the storage"
+    )
 
 
 def points_of(about: About, runs: Mapping[At, Sequence[Run]], least_s: float | None = None) -> tuple[Point, ...]:
@@ -272,5 +275,5 @@ def warnings_of(points: Sequence[Point], *, no_pair: str | None, least_s: float 
             if any(paired)
             else "no run has a null baseline"
         )
-        out.append(f"{lacking}: {no_pair}; so it is not known there what limited the run")
+        out.append(f"{lacking}: {no_pair}; so the limit of the run is unknown there")
     return out

@@ -69,8 +69,8 @@ class DayTelling(Telling):
         return "; ".join(said)
 
     def _score_text(self, score: Score, predicted: Prediction | None, points: Sequence[DayPoint]) -> str:
-        bound = f"95 % of discoveries within {duration(score.within_s_per_gb)} a GB"
-        said = [f"{score.carried:,} matters/day with {bound}" if score.carried else f"no load measured has {bound}"]
+        bound = f"95 % of discoveries within {duration(score.within_s_per_gb)} per GB"
+        said = [f"{score.carried:,} matters/day with {bound}" if score.carried else f"no measured load keeps {bound}"]
         if score.broken is not None:
             point = next(one for one in points if (one.at.setting, one.at.matters) == (score.setting, score.broken))
             said.append(f"{score.broken:,} matters/day take {duration(point.figures[P95].median)} a GB")
@@ -120,8 +120,9 @@ ABOUT = About(
     near_null=near_null,
     pair_decides=True,
     rule=(
-        "The storage share of a day is 1 − response times on null storage ÷ response times, over all jobs: a day lasts as long"
-        " as its schedule. Fairness is Jain's index over clients of the seconds a GB of their discoveries."
+        "The storage share of a day is 1 − response times on null storage ÷ response times, over all jobs: a day "
+        "lasts as long as its schedule. Fairness is Jain's index over the clients, of the seconds per GB of their "
+        "discoveries."
     ),
     telling=DayTelling,
 )

@@ -112,9 +112,9 @@ ABOUT = About(
     run_of=_run_of,
     telling=_telling,
     trusted=(
-        "what the databases of each run counted: items, bytes, containers, exceptions, versions, labels of its jobs",
-        "the parts of the time inside calls (call_time, percentiles marked for it) and every kind of I/O (io): their readings"
-        " are not kept",
-        "what was observed of hosts, mounts, caches dropped, containers and an emulated filer's stations",
+        "counts in the databases of each run: items, bytes, containers, exceptions, versions, labels of its jobs",
+        "the parts of the time inside calls (call_time, percentiles marked for it) and every kind of I/O (io): "
+        "their readings are not stored",
+        "observations of hosts, mounts, dropped caches, containers and an emulated filer's stations",
     ),
 )

@@ -93,7 +93,7 @@ def _elsewhere(hosts: Sequence[Mapping[str, Any]]) -> str:
     if not hosts:
         return ""
     tasks, other = (sum(run[name] for run in hosts) for name in ("tasks", "on_another_host"))
-    return f"on several hosts {other} of {tasks} index tasks read what another host had written or read before"
+    return f"on several hosts {other} of {tasks} index tasks read data that another host had written or read before"
 
 
 def share_remarks(points: Sequence[Point]) -> list[str]:
@@ -161,7 +161,7 @@ def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
     """Return what makes the figures of discoveries incomplete."""
     out = []
     if missed:
-        out.append(f"{missed} queries to a database got no answer: the series have gaps")
+        out.append(f"{missed} queries to a database were not answered: the series have gaps")
     if not all(run.result["calls_complete"] for point in points for run in point.repeats):
         out.append("some call records are missing: the calls are a lower bound")
     paired = [(run, null) for point in points for run in point.repeats if (null := run.null) is not None]
@@ -179,8 +179,8 @@ def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
     ]
     if short:
         out.append(
-            f"null storage took up to {max(short)} portions of under {SHORT_PORTION_S:g} s each: their ends make the storage"
-            " share too low; give it more memory (--null-memory)"
+            f"null storage took up to {max(short)} portions of under {SHORT_PORTION_S:g} s each: their ends make "
+            "the storage share too low; allow more memory (--null-memory)"
         )
     for databases in sorted({point.at.databases for point in points}):
         outcomes = {

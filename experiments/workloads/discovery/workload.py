@@ -82,8 +82,8 @@ def _several(load: Load) -> str:
     return f"one job over the data set on each database, {each}"
 
 
-_READS = "copies in memory of one portion of the corpus at a time, made before its clock starts"
-_WRITES = "in memory until the portion is done, where a task reads it again; index files are discarded"
+_READS = "copies in memory of one portion of the corpus at a time, made before the clock starts"
+_WRITES = "in memory until the portion is done, so that tasks can read it; index files are discarded"
 
 
 class Discovery(Workload):

@@ -198,7 +198,7 @@ def _created_and_followed(
         context.say(f"{made.copies:,} duplicates are omitted")
     if made.containers:
         context.say(
-            f"{made.containers:,} containers are selected: their children are produced only where they are selected themselves"
+            f"{made.containers:,} containers are selected: their children are produced only if selected themselves"
         )
     if made.left_out:
         context.say(

@@ -47,9 +47,9 @@ def backlog(result: runs.ReplayResult) -> Section | None:
     if not rows:
         return None
     said = note(
-        f"Clients whose calls began {words.seconds(runs.LEAST_SECONDS)} or more after their intended starts, of each run the {runs.MOST} worst:"
-        " the latest such start, and the most calls that were due and not over at the end of a second. A client that plays"
-        " several streams is behind with all of them together."
+        f"Clients whose calls began {words.seconds(runs.LEAST_SECONDS)} or more after their intended starts, the "
+        f"{runs.MOST} worst of each run: the latest such start, and the largest number of due calls that had not "
+        "ended at the end of a second. For a client with several streams, the figures are of all of them together."
     )
     parts = (tabled("backlog", _BACKLOG, rows), said)
     return Section(anchor="backlog", title="Streams behind their intended starts", parts=parts)
@@ -64,9 +64,11 @@ def curves(result: runs.ReplayResult) -> Section:
     """Return the section that draws calls a second, and response and service time, against the number of clients: a
     curve for each storage."""
     remark = note(
-        "Medians of the repeats. Response time runs from the moment at which a call was to be made, so that waiting for a late call before it"
-        " counts (no coordinated omission); service time runs from the moment at which it was made. Percentiles are at"
-        " most 3.2 % off."
+        (
+            "Medians of the repeats. Response time starts when a call was due, so it includes waiting for a late "
+            "previous call (no coordinated omission); service time starts when the call was made. Percentiles are at "
+            "most 3.2 % off."
+        )
         + ("" if result.scaling is None else f" More clients are {said(result.scaling, result.recorded.streams)}.")
     )
     return Section(anchor="curves", title="Load and response time, by clients", parts=(_curves_plot(result), remark))
@@ -199,11 +201,11 @@ def filer_side(result: runs.ReplayResult) -> Section | None:
         parts.append(tabled("wire", _WIRE, wire))
         parts.append(
             note(
-                "NFS mounts that hold the paths, on all hosts, everything that read there counted; well below 1, a client's"
-                " cache answered."
+                "NFS mounts of the paths, on all hosts, with reads of all programs; a value well below 1 means "
+                "that a client's cache answered."
             )
         )
-    return Section(anchor="filer", title="What the filer did", parts=tuple(parts)) if parts else None
+    return Section(anchor="filer", title="Activity of the filer", parts=tuple(parts)) if parts else None
 
 
 Times = Latency | SizedLatency
@@ -280,8 +282,8 @@ def beside_the_trace(result: runs.ReplayResult) -> Section:
     if result.fidelity is None:
         parts = (
             paragraph(
-                "Not judged: no point was replayed at recorded speed, or in a closed loop, with as many clients as the trace has"
-                f" streams (--pace schedule, or job, with --clients {result.recorded.streams} does that)."
+                "Not judged: no point was replayed at recorded speed, or in a closed loop, with as many clients as "
+                f"the trace has streams (use --pace schedule, or job, with --clients {result.recorded.streams})."
             ),
         )
     else:
@@ -302,8 +304,8 @@ def beside_the_trace(result: runs.ReplayResult) -> Section:
 def _verdict(fidelity: runs.Fidelity, recorded_on: str) -> str:
     if fidelity.passed is None and fidelity.rows[0].what == runs.ELAPSED:
         return (
-            f"{fidelity.storage}: not judged, because the trace was not recorded on this storage, or it is not known whether it was. The"
-            " elapsed time is how long the recorded job's calls and think times take here."
+            f"{fidelity.storage}: not judged, because the trace was not, or not verifiably, recorded on this "
+            "storage. The elapsed time is the time that the recorded job's calls and think times take here."
         )
     if fidelity.passed is None:
         there = f" ({recorded_on})" if recorded_on else ""
@@ -349,8 +351,8 @@ def _remark(result: runs.ReplayResult) -> Part:
     labels = result.recorded.origin.get("labels")
     recorded_on = f" Labels of the recording: {'; '.join(map(str, labels))}." if isinstance(labels, list) else ""
     return note(
-        "Compared is the service time, from the actual start of a call to its end, as it was recorded. The bounds can be"
-        f" kept only on the storage of the recording.{recorded_on}"
+        "The service time is compared, from the actual start of a call to its end. The bounds can be kept only on "
+        f"the storage of the recording.{recorded_on}"
     )
 
 
@@ -372,9 +374,10 @@ _LINES = (
 def levels(result: runs.ReplayResult, measured: Levels) -> Section:
     """Return the section on load levels: a table, two panels, and how the figure was computed."""
     said = note(
-        "Overall response time: the area under mean response time against achieved load, up to the last level before one that"
-        " was not reached, divided by the load achieved there; below the lowest level its response time holds down to zero."
-        f" A level is reached when no more than {words.percent(measured.tolerance)} of the offered calls a second are missing."
+        "Overall response time: the area under mean response time against achieved load, up to the last level "
+        "before one that was not reached, divided by the load achieved there; below the lowest level its response "
+        f"time is assumed down to zero load. A level is reached if at most {words.percent(measured.tolerance)} of "
+        "the offered calls a second are missing."
     )
     return Section(
         anchor="levels",

@@ -145,8 +145,8 @@ def closed_doubts(trace: runs.RecordedFigures) -> list[str]:
     labels = trace.origin.get("labels")
     if isinstance(labels, list) and any(str(label).startswith(LIMITED) for label in labels):
         out.append(
-            f"the trace is of a job that was {LIMITED}: its think times include waiting for cores, of which there is"
-            " less where the storage is slower; the elapsed time is then too long"
+            f"the trace is of a job that was {LIMITED}: its think times include waiting for cores, which is "
+            "shorter on slower storage; the elapsed time is then too long"
         )
     if trace.tasks_known is False:
         out.append(
@@ -179,16 +179,16 @@ def warnings_of(
     """Return the warnings that a reader of the figures needs."""
     out = []
     if trace.lost:
-        out.append(f"the trace lacks {trace.lost:,} calls that could not be kept when it was recorded")
+        out.append(f"the trace lacks {trace.lost:,} calls that could not be stored while it was recorded")
     if adapted:
         out.append(
-            f"{words.many(adapted, 'call')} of the trace ended otherwise than the rest of it explains (another program"
-            " worked on the same files); they are replayed by the rest"
+            f"{words.many(adapted, 'call')} of the trace ended in a way that its other calls do not explain "
+            "(another program used the same files); the replay follows the other calls"
         )
     if opened:
         out.append(
-            f"{words.many(opened, 'file')} that a call of the trace needs open, no call of the trace opened: the replay"
-            " opens them, unmeasured"
+            f"{words.many(opened, 'file')} are used by calls of the trace but not opened by any: the replay opens "
+            "them, unmeasured"
         )
     for point in points:
         on = f"{point.at.storage}, " if len(runs.by_storage(points)) > 1 else ""

@@ -180,7 +180,7 @@ def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) 
             try:
                 remove_below(place_of(url))
             except (Refused, Failed) as error:
-                raise RunFailed(f"what was written below {url} cannot be removed: {error}") from error
+                raise RunFailed(f"the data written below {url} cannot be removed: {error}") from error
         return
     with own_directories(arena.paths, name) as roots:
         yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,

@@ -518,7 +518,7 @@ class FioTest(Profile[S]):
         done = fio(jobs, arena.paths, arena.scratch, arena.tell, expected_s=expected_s)
         elapsed = elapsed_s(done.jobs)
         if not elapsed:
-            raise RunFailed("fio did nothing: the number of files, or of seconds, is too small")
+            raise RunFailed("fio did no I/O: the number of files or of seconds is too small")
         cpu = sum(job.cpu for job in done.jobs)
         return FioRun(**noted(turn, done.began, elapsed, cpu, processors()), fio=done)
 
@@ -552,7 +552,9 @@ def rate_by(
             legend_right(axes)
     name = f"{figure.name}-by-{axis}"
     best = max((y for line in groups.values() for _, y, _, _ in line), default=0.0)
-    sentence = f"{figure.title} by {axis}; the most is {words.figure(best)}. Bars are the intervals of the repeats, where there are any."
+    sentence = (
+        f"{figure.title} by {axis}; the maximum is {words.figure(best)}. Bars are the intervals of the repeats, if any."
+    )
     series = Series(name=name, header=(group, axis, figure.name, "low", "high"), rows=tuple(rows))
     plot = Plot(name=name, figure=drawn, sentence=sentence, series=series)
     return Section(anchor=f"by-{axis}", title=f"{figure.title} by {axis}", parts=(plot,))

@@ -114,7 +114,7 @@ def test_what_is_taken_out_moved_or_cut_off_is_told(exported: list[dict[str, Any
         assert _faults(actions[:number] + actions[number + 1 :]), number
         assert _faults([*actions[:number], actions[number + 1], actions[number], *actions[number + 2 :]]), number
     assert _faults(actions[:-1]) == []
-    assert "the noted hash" in _faults(actions[:-1], [actions[-1]["chain"]])[0]
+    assert "the hash given with --noted" in _faults(actions[:-1], [actions[-1]["chain"]])[0]
     assert _faults([]) == _faults([one for one in exported if one["record"] == "item"]) != []
     for nonsense in ("", "[]", "{}", '{"record": "action"}', '{"record": "action", "job": 1}', "[" * 100_000):
         assert len(_faults([*actions, nonsense])) == 1, nonsense[:40]

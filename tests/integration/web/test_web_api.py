@@ -310,7 +310,7 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
         ({"out": "{root}/jobs/x"}, "out", "its own files"),
         ({"sources": ["0000"]}, "sources", "no job"),
         ({"sources": []}, "sources", "at least 1"),
-        ({"sources": ["last", "last"]}, "sources", "named twice"),
+        ({"sources": ["last", "last"]}, "sources", "given twice"),
         ({"type": "discovery"}, "type", "extraction"),
         ({"query": "("}, "query", ""),
         ({"query": "zyxwvut0"}, "query", "no item is chosen"),

@@ -161,7 +161,7 @@ def test_a_worker_without_tesseract_suspends_the_job(
     state, reason = task_bench.reason()
     assert state == "suspended"
     assert reason is not None
-    assert "worker w1 cannot do the OCR of this job (--ocr): tesseract is not installed here" in reason
+    assert "worker w1 cannot do the OCR of this job (--ocr): tesseract is not installed on this host" in reason
     assert "apt-get install tesseract-ocr" in reason
     assert reason.endswith("then resume the job")
     assert task_bench.value("SELECT max(failures) FROM task") == 0

@@ -116,7 +116,7 @@ _CSV: tuple[Column[tuple[Point, Run, ContainerUse]], ...] = (
 )  # fmt: skip
 
 
-@section("containers", "What the members of the crew used")
+@section("containers", "Resources used by the members of the crew")
 def containers(result: Result) -> Parts:
     """Show by point and service the run that represents the point; every container of every run is in the CSV."""
     if not ran_in_containers(result):
@@ -129,7 +129,8 @@ def containers(result: Result) -> Parts:
     return (
         shown,
         note(
-            f"{reported(result.points, result, _crew_text)}. Peak memory is the largest member's, of samples, without page cache."
+            f"{reported(result.points, result, _crew_text)}. Peak memory is the largest sample of a member, "
+            "without page cache."
         ),
         note(_block_sources(result)),
     )
@@ -190,7 +191,7 @@ def _block_sources(result: Result) -> str:
     who = {
         "engine": "the engine's counters",
         "control group": "the containers' control groups",
-        "processes": "what the kernel accounts to the containers' processes (/proc/PID/io)",
+        "processes": "the kernel's accounting of the containers' processes (/proc/PID/io)",
     }
     tellers = [who.get(source, source) for source in sorted(source for source in sources if source)]
     text = (
@@ -199,5 +200,5 @@ def _block_sources(result: Result) -> str:
     if tellers and None in sources:
         text += " For some containers it is not available."
     if "processes" in sources:
-        return f"{text} That holds what they read from and wrote to any file system, a network filer's too."
+        return f"{text} It includes reads and writes on all file systems, including network filers."
     return f"{text} I/O on a network filer is network, not block I/O."

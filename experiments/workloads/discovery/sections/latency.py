@@ -181,9 +181,9 @@ def stages(result: Result) -> Parts:
         return "the run has no call latencies by time."
     where = which_run(point, result.points)
     remark = (
-        "R1 gives its filer's two units as 99 % and 60 % busy at 39,000 filer ops a second and mid-50 % and mid-40 % at "
-        "26,000; disk reads under 5 ms and writes at most 25 ms whatever the load. Those were measured inside the filer, "
-        "ours by its client, closed-loop."
+        "R1 gives its filer's two units as 99 % and 60 % busy at 39,000 filer ops a second and mid-50 % and mid-40 "
+        "% at 26,000; disk reads under 5 ms and writes at most 25 ms whatever the load. Those were measured inside "
+        "the filer; ours are measured by its client, closed-loop."
     )
     return (_stages_plot(run, where), _utilisation(run), note(remark))
 
@@ -265,9 +265,9 @@ def calls_an_item(result: Result) -> Parts:
     shown = tabled("calls-an-item", columns, [*counted, None], kept=counted, mark=lambda row: row is None)
     first = _an_item(counted[0][1])
     sentence = (
-        f"An item costs {words.figure(first)} calls on average with {point_name(counted[0][0], result.points)}. R1's at least "
-        f"{LEAST_FILER_OPS_AN_ITEM} are filer operations, counted by the array: a different quantity, shown for the "
-        "order of magnitude only. Only the array's own counters would make the two comparable."
+        f"An item costs {words.figure(first)} calls on average with {point_name(counted[0][0], result.points)}. "
+        f"R1's at least {LEAST_FILER_OPS_AN_ITEM} are filer operations, counted by the array: a different "
+        "quantity, shown for the order of magnitude only. The array's own counters would be comparable."
     )
     return (shown, paragraph(sentence))
 
@@ -309,7 +309,5 @@ def io_kinds(result: Result) -> Parts:
     return (
         paragraph(f"With {which_run(point, result.points)}, of the bytes that are known {said}."),
         tabled("io-kinds", columns, rows),
-        note(
-            "The other lines are counted by the kernel for all programs on that host; reads from its caches are in none of them."
-        ),
+        note("The other lines are counted by the kernel for all programs on that host, without reads from its caches."),
     )

@@ -85,11 +85,11 @@ def calls_over_time(result: Result) -> Parts:
         f" Lines are means over {step} s; peaks are of single seconds." if step > 1 else ""
     )
     parts: list[Part] = [Plot(name="calls", figure=figure, sentence=sentence, series=numbers), note(
-        "R1's Figure 1 shows filer operations a second; these are calls, what the storage layer did. One call can be no "
-        "wire operation (a cache answered) or several, so the shapes may be compared and the numbers may not."
+        "R1's Figure 1 shows filer operations a second; these are calls of the storage layer. One call can be no "
+        "wire operation (a cache answered) or several, so compare the shapes, not the numbers."
     )]  # fmt: skip
     if len(shown) < len(with_calls):
-        parts.append(note(f"{len(shown)} of {len(with_calls)} points are drawn; the series on disk has the same ones."))
+        parts.append(note(f"{len(shown)} of {len(with_calls)} points are drawn; the series file has the same ones."))
     return parts
 
 
@@ -270,7 +270,7 @@ def occupancy(result: Result) -> Parts:
     drawn = dict(list(rows.items())[:MOST_SLOTS])
     parts: list[Part] = [_slots_plot(run, drawn, rows, which_run(point, result.points))]
     if len(drawn) < len(rows):
-        parts.append(note(f"{len(drawn)} of {len(rows)} slots are drawn; the series on disk has all."))
+        parts.append(note(f"{len(drawn)} of {len(rows)} slots are drawn; the series file has all."))
     return tuple(parts)
 
 
@@ -347,7 +347,7 @@ def _slots_sentence(run: Run, rows: dict[_Slot, list[TaskSpan]], where: str) -> 
     share = busy_share(rows, run.elapsed_s, len(rows))
     said = f"With {where}, {words.many(len(rows), 'slot')} had a task for {words.percent(share)} of the elapsed time"
     if run.first_done_s is None or run.last_done_s is None:
-        return f"{said}; when the first and the last slot had ended is not known."
+        return f"{said}; when the first and the last slot ended is unknown."
     tail = run.last_done_s - run.first_done_s
     return (
         f"{said}; the first slot had ended at {words.seconds(run.first_done_s)} and the last at "

@@ -97,13 +97,13 @@ def r1_comparison(result: Result) -> Parts:
         parts += _copies(result)
     else:
         parts.append(
-            note("Scale-out is not shown: this result has one number of databases only for each worker count.")
+            note("Scale-out is not shown: this result has only one number of databases for each worker count.")
         )
     parts.append(
         note(
-            "R1's rates are as printed; its first row would be 11.69 from its own sizes and time. "
-            "Gains are computed from elapsed times. R1 does not say whether its sizes include index bytes, or whether "
-            "GB or GiB is meant; ours leave index bytes out, and 1 GB is 10⁹ bytes."
+            "R1's rates are as printed; its first row would be 11.69 from its own sizes and time. Gains are "
+            "computed from elapsed times. R1 does not say whether its sizes include index bytes, or whether GB or "
+            "GiB is meant; ours exclude index bytes, and 1 GB is 10⁹ bytes."
         )
     )
     return tuple(parts)
@@ -184,7 +184,7 @@ def _tables_sentence(reference: Sequence[ReferenceRun], ours: Sequence[Point]) -
     a, b = ours[0], ours[-1]
     low, high = (over_longest_job(point)[1].median for point in (a, b))
     if a is b or not low:
-        return f"{r1}; ours has one point only, so no gain."
+        return f"{r1}; ours has only one point, so no gain."
     clause = f"{r1}; ours gains {_gain(high / low)} from {_step(a.at, b.at)}"
     return f"{clause}{caveat(a, b)}."
 
@@ -256,9 +256,7 @@ def one_or_two(result: Result) -> Parts:
     """Show calls over time and discovered GB/hour by number of databases, at one number of workers."""
     points = same_workers(result.points)
     if not points:
-        return (
-            "no number of workers was run with two different numbers of databases (edbench bench scale-out does that)."
-        )
+        return "no number of workers was run with two different numbers of databases (use edbench bench scale-out)."
     return (_plot(points),)
 
 

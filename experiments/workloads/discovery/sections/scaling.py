@@ -243,11 +243,11 @@ def _fit_table(fit: UslFit, name: str) -> list[Part]:
     shown = tabled(f"usl-{slug}", columns, rows, caption=f"Universal Scalability Law, {name}")
     if fit.coherency.high < 0 or fit.contention.high < 0:
         end = (
-            "A parameter is below zero with its whole interval: these points do not follow the law, and the fit is a "
-            "description of them, not a forecast."
+            "A parameter is below zero with its whole interval: these points do not follow the law; the fit "
+            "describes them and is not a forecast."
         )
     elif fit.peak is not None and fit.coherency.low > 0:
         end = f"By the law throughput peaks at {words.count(fit.peak)} workers."
     else:
-        end = "κ is not distinguishable from zero, so the law names no number of workers beyond which it falls."
-    return [shown, note(end + " Least squares on relative errors, every repeat counted.")]
+        end = "κ is not distinguishable from zero, so the law gives no number of workers beyond which throughput falls."
+    return [shown, note(end + " Least squares on relative errors of all repeats.")]

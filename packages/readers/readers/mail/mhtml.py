@@ -24,7 +24,7 @@ class MhtmlHandler(LeafHandler):
     declared = Declared(
         title="Web archives",
         extensions=("mht", "mhtml"),
-        text="text of the page and its frames",
+        text="text of the web page and its frames",
         metadata=("title", "address", "created", *CHARSET_KEYS),
         children="pictures, styles and scripts in order, named by the end of their address",
         leaves_out=(

@@ -61,7 +61,7 @@ def test_the_first_line_answers_for_each_scheduler() -> None:
     points = [_point(2, 150, "none"), _point(1, 100, "none"), _point(1, 100, "bfq"), _point(2, 101, "bfq")]
     assert {key[1]: answer(line) for key, line in lines(points).items()} == {
         "bfq": "64 clients, scheduler bfq: 1 path is enough, more do not help (100 calls/s; 101 calls/s on 2 paths, no 5.0 % more)",
-        "none": "64 clients, scheduler none: more paths help up to 2, which is all that there are (150 calls/s on 2 paths)",
+        "none": "64 clients, scheduler none: more paths help up to 2, all that were given (150 calls/s on 2 paths)",
     }
 
 

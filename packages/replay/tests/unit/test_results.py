@@ -303,7 +303,7 @@ def test_strong_and_weak_scaling_are_compared_when_asked_for_by_name(tmp_path: P
     assert compare([strong, strong], force=False).differences == ()
     write_result(weak, tmp_path)
     assert read_result(tmp_path) == weak
-    assert "weak scaling: a data set for every 4 clients" in write_report(weak, tmp_path).read_text(encoding="utf-8")
+    assert "weak scaling: one data set for every 4 clients" in write_report(weak, tmp_path).read_text(encoding="utf-8")
 
 
 def _client(number: int, **found: Any) -> ReplayClient:

@@ -191,7 +191,7 @@ class ZipHandler(ContainerHandler):
             announces="the central directory",
             leaves_out=(
                 "title and author as metadata: they are in the text of a part",
-                "what is left out of zip archives",
+                "everything that is left out of zip archives",
             ),
         ),
     )
