@@ -179,11 +179,11 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "no observations": (lambda at: shutil.rmtree(at / "raw"), "raw/study.json does not exist"),
     "a verdict before the verdict": (
         _replaced(FILE, '"verdict": ', '"verdict": "twice as fast", "verdict": '),
-        "result.json has a syntax error: an object has 'verdict' twice",
+        "result.json has a syntax error: an object contains 'verdict' twice",
     ),
     "a plan before the plan": (
         _replaced("raw/study.json", '"min_seconds": ', '"min_seconds": 9999.0, "min_seconds": '),
-        "raw/study.json has a syntax error: an object has 'min_seconds' twice",
+        "raw/study.json has a syntax error: an object contains 'min_seconds' twice",
     ),
     "nonsense observed": (
         of_observed(lambda observed: observed.update(offsets=[{}, {}])),
