@@ -154,7 +154,7 @@ def follow(
             raise Interrupted(f"job {called} is {state}; continue it with `edbench job resume {called}`")
         complete = all(outcome.calls_complete for outcome in outcomes)
         await_answer(installed.settings.storage, waits=f"job {called} is {state}; ")  # the summary reads it
-        result: Figures = figures_of(refresh(jobs), installed.settings, calls_complete=complete).beside(observed)
+        result: Figures = figures_of(refresh(jobs), installed.settings, calls_complete=complete).with_observed(observed)
         untraced: list[str] = []
         if state.over:
             result, untraced = _with_traces(context, installed, jobs, result)
@@ -197,7 +197,7 @@ def _with_traces(
             gathered = collect_trace(
                 handle, installed.settings, context.clock, labels=each.labels, ours=installed.embedded
             )
-            jobs[-1] = each.beside({"trace": trace_figures(gathered)})
+            jobs[-1] = each.with_observed({"trace": trace_figures(gathered)})
         except UsageError as error:
             failures.append(str(error))
-    return (result.beside({"jobs": jobs}) if isinstance(result, GroupFigures) else jobs[0]), failures
+    return (result.with_observed({"jobs": jobs}) if isinstance(result, GroupFigures) else jobs[0]), failures

@@ -460,11 +460,11 @@ def custody(
 
 def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
     with installation(context.settings(), work=("controller.custody",), looks=False) as installed:
-        from controller.custody import FIELDS, actions_told, ended, items_of, parsers_told
+        from controller.custody import FIELDS, action_records, ended, items_of, parser_records
 
         handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
-        listed = list(actions_told(handles))
-        read = () if actions else chain(parsers_told(handles), items_of(handles))
+        listed = list(action_records(handles))
+        read = () if actions else chain(parser_records(handles), items_of(handles))
         if not context.document(ended(chain(listed, read)), fields=FIELDS):
             names = ("at", "who", "action", "details")
             context.out.print(table(names, (csv_cells(each, names, raw=True) for each in listed), whole=(0,)))

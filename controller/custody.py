@@ -360,7 +360,7 @@ def _hex(value: memoryview | None) -> str | None:
     return None if value is None else bytes(value).hex()
 
 
-def parsers_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
+def parser_records(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
     """Yield every parser set that tasks of the jobs used: handlers, packages, libraries and their versions."""
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -369,7 +369,7 @@ def parsers_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
             yield {"record": "parsers", "job": str(handle.id), "parsers": str(row.id), **row.told}
 
 
-def actions_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
+def action_records(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
     """Yield every operator action, job by job in the order of its chain."""
     for handle in handles:
         for action in actions_of([handle]):

@@ -123,9 +123,9 @@ def _headline(result: Result, best: Point) -> str:
 
 def _found(result: Result) -> str:
     """Return the verdict without its labels, name and place, which have columns of their own."""
-    said = result.verdict.removeprefix("; ".join(result.labels)).removeprefix("; ")
-    said = said.removeprefix(f"{about(result.workload).titled(result.kind)} ")
-    return said.removeprefix(f"on {where(result)}: ")
+    text = result.verdict.removeprefix("; ".join(result.labels)).removeprefix("; ")
+    text = text.removeprefix(f"{about(result.workload).titled(result.kind)} ")
+    return text.removeprefix(f"on {where(result)}: ")
 
 
 def where(result: Result) -> str:
@@ -185,14 +185,14 @@ def verdict(summary: Summary, results: Mapping[str, Result]) -> str:
     label."""
     places = list(dict.fromkeys(place for result in results.values() if (place := where(result))))
     lacking = [entry.name for entry in summary.entries if entry.why_not is not None]
-    said = [f"{', '.join(places) or 'no storage'}: {len(results)} of {len(summary.entries)} tests were measured"]
+    clauses = [f"{', '.join(places) or 'no storage'}: {len(results)} of {len(summary.entries)} tests were measured"]
     if void := [name for name, result in results.items() if any(NO_RESULT in label for label in result.labels)]:
-        said.append(f"{len(void)} of them are not results about the storage (CACHED, SHORT, NOT STEADY)")
+        clauses.append(f"{len(void)} of them are not results about the storage (CACHED, SHORT, NOT STEADY)")
     labelled = sum(bool(result.labels) for result in results.values())
-    said.append(f"{labelled} carry labels" if labelled else "none carries a label")
+    clauses.append(f"{labelled} carry labels" if labelled else "none carries a label")
     if lacking:
-        said.append(f"not measured: {', '.join(lacking)}")
-    return "; ".join(said)
+        clauses.append(f"not measured: {', '.join(lacking)}")
+    return "; ".join(clauses)
 
 
 def _table(summary: Summary, results: Mapping[str, Result]) -> Html:

@@ -208,7 +208,7 @@ class Figures(Document):
     def each(self) -> Sequence[JobFigures]:
         """The figures of each job."""
 
-    def beside(self, seen: Mapping[str, Any]) -> Self:
+    def with_observed(self, seen: Mapping[str, Any]) -> Self:
         """Return these figures with those observed from outside: `filer`, and for a job its `trace`."""
         return type(self).model_validate({**dict(self), **seen})
 

@@ -40,16 +40,16 @@ def held_system(crew: Crew, databases: Sequence[Database], wait: float, say: Cal
 
 def _await_jobs(databases: Sequence[Database], wait: float, say: Callable[[str], None]) -> None:
     """Wait until no job runs; no other starts, since the system is held. Raises UsageError."""
-    deadline, told = time.monotonic() + wait, ""
+    deadline, reported = time.monotonic() + wait, ""
     while True:
         try:
             return _refuse_busy(databases)
         except UsageError as busy:
             if time.monotonic() >= deadline:
                 raise
-            if str(busy) != told:
-                told = str(busy)
-                say(f"waiting: {told}")
+            if str(busy) != reported:
+                reported = str(busy)
+                say(f"waiting: {reported}")
         time.sleep(_LOOK_SECONDS)
 
 

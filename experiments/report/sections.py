@@ -212,9 +212,9 @@ def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
         if names:
             legend_right(panels[-1])
     header = (*(["load"] if names else []), "op", "bound_us", axis, rate.name, "p99_us")
-    said = [_sentence(result, knee) for knee in knees]
-    said = [f"{name}: {one}" for name, one in zip(names, said, strict=True)] if names else said
-    sentence = f"{' '.join(said)} Numbers at the markers are {axis}."
+    sentences = [_sentence(result, knee) for knee in knees]
+    sentences = [f"{name}: {one}" for name, one in zip(names, sentences, strict=True)] if names else sentences
+    sentence = f"{' '.join(sentences)} Numbers at the markers are {axis}."
     series = Series(name="knee", header=header, rows=tuple(rows))
     return Plot(name="knee", figure=figure, sentence=sentence, series=series)
 
@@ -251,8 +251,8 @@ def array(result: Result) -> Parts:
         Column("mean", "mean", lambda row: statistics.median(use.mean for use in row[3]), words.figure),
         Column("peak", "peak", lambda row: max(use.peak for use in row[3]), words.figure),
     )
-    said = "Counted by the filer over each run, with its clock adjusted to this host's: neither calls nor wire ops."
-    return tabled("array", columns, rows), note(said)
+    text = "Counted by the filer over each run, with its clock adjusted to this host's: neither calls nor wire ops."
+    return tabled("array", columns, rows), note(text)
 
 
 def _counter(use: ArrayUse) -> tuple[str, str]:

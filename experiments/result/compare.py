@@ -292,8 +292,8 @@ def _overall(result: Result, number: int, words: dict[_Place, str]) -> Overall |
     if levels is None or levels.overall_us is None or levels.up_to is None:
         return None
     other = "" if not number else "not compared: the curves do not end at the same level"
-    said = words.get(((), number, _OVERALL), other)
-    return Overall(levels.overall_us, levels.up_to, levels.peak, said)
+    text = words.get(((), number, _OVERALL), other)
+    return Overall(levels.overall_us, levels.up_to, levels.peak, text)
 
 
 def _ratios(about: About, keys: Sequence[dict[_Key, Point]]) -> dict[_Place, Ratio | None]:

@@ -159,7 +159,7 @@ class WorkerExposition:
 
     def serve(self, endpoint: Endpoint) -> None:
         """Answer until the process ends."""
-        endpoint.serve_or_tell(self.collectors)
+        endpoint.serve_or_log(self.collectors)
 
     def add(self, deltas: Iterable[CounterDelta], observations: Iterable[Observation]) -> None:
         """Add what the slots' recorders have counted since the last time, and the present observations."""

@@ -118,8 +118,8 @@ def curve(result: DayResult) -> Parts:
         from_zero(axes)
         legend_right(axes)
     series = Series(name="curve", header=("line", "matters", P95), rows=tuple(rows))
-    said = " ".join(f"{_kept(score)}." for score in result.scores)
-    return (Plot(name="curve", figure=figure, sentence=said, series=series),)
+    sentences = " ".join(f"{_kept(score)}." for score in result.scores)
+    return (Plot(name="curve", figure=figure, sentence=sentences, series=series),)
 
 
 def _line(what: str, setting: str | None) -> str:

@@ -92,7 +92,7 @@ def _run(turn: Turn, deployment: Deployment, target: Target, load: Load) -> tupl
         order=turn.order,
         started_at=job_time(handles)[0] - before[databases[0].name],
         processors=deployment.processors,
-        result=result.beside(beside).to_json(),
+        result=result.with_observed(beside).to_json(),
         jobs=read_tables(handles),
         samples=seen.samples,
         containers=tuple(deployment.containers()),

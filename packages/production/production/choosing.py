@@ -104,10 +104,10 @@ def prepare(
     for at in range(0, len(ids), _AT_ONCE):
         PRODUCTION.production_pick(conn, items=ids[at : at + _AT_ONCE])
     jobs = [handle.id for handle in sources]
-    for tags, said in ((list(choice.withhold), True), (list(more), False)):
+    for tags, stated in ((list(choice.withhold), True), (list(more), False)):
         if tags:
             PRODUCTION.production_withhold(
-                conn, jobs=jobs, tags=tags, alike=choice.originals, empty=NO_FIELDS, said=said
+                conn, jobs=jobs, tags=tags, alike=choice.originals, empty=NO_FIELDS, said=stated
             )
 
 

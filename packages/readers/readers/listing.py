@@ -86,7 +86,7 @@ def _page(formats: list[Listed]) -> Iterator[str]:
 def _summary(one: Listed) -> tuple[str, ...]:
     declared = one.declared
     ticked = " ".join(f"`.{extension}`" for extension in declared.extensions)
-    marks = ("yes" if said else "" for said in (declared.text, declared.children))
+    marks = ("yes" if text else "" for text in (declared.text, declared.children))
     return (f"[{declared.title}](#{_anchor(declared.title)})", ticked, *marks, declared.announces)
 
 
@@ -97,8 +97,8 @@ def _anchor(title: str) -> str:
 
 def _section(one: Listed) -> Iterator[str]:
     yield from ("", f"## {one.declared.title}", "")
-    for name, said in details(one):
-        yield f"- {name}: {said}."
+    for name, text in details(one):
+        yield f"- {name}: {text}."
 
 
 def details(one: Listed) -> Iterator[tuple[str, str]]:

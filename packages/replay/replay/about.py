@@ -10,7 +10,7 @@ from experiments.report import words
 from experiments.workload import ELAPSED, About, Figure, Same, percentile
 from replay.local import MARK
 from replay.runs import ALL, NAME, RATE, Observed, ReplayPoint, ReplayResult, ReplayRun, in_calls, run_of
-from replay.telling import ReplayTelling
+from replay.wording import ReplayWording
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
@@ -115,7 +115,7 @@ ABOUT = About(
     doubt=lambda result: result.fidelity is not None and result.fidelity.passed is False,
     raw=lambda: Observed,
     run_of=run_of,
-    telling=ReplayTelling,
+    wording=ReplayWording,
     trusted=(
         "the figures of the recording: the package contains the hash of the trace, not the trace",
         "histograms of each client over the whole replay; none by second are stored",

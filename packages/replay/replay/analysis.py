@@ -28,7 +28,7 @@ from replay.orders import parse_pace
 from replay.plan import ReplayChoice
 from replay.program import Program, compile_replay
 from replay.tally import ClientResult
-from storage_tests.about import ProfileTelling, Published, about_test
+from storage_tests.about import ProfileWording, Published, about_test
 from storage_tests.devices import Tuned, tuned
 from storage_tests.fio import rate_by
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, Room, figured
@@ -122,7 +122,7 @@ def enough(line: Sequence[AnalysisPoint]) -> int | None:
                 if all(more <= rate * (1 + HELPS) for _, more in rates[place + 1 :]))  # fmt: skip
 
 
-class AnalysisTelling(ProfileTelling):
+class AnalysisWording(ProfileWording):
     """`surroundings` as those of every profile."""
 
     def sentence(self, points: Sequence[AnalysisPoint]) -> str:
@@ -308,12 +308,12 @@ class _OnNull(AnalysisReplay):
 
 def _answers(result: AnalysisResult) -> Section:
     answers = [paragraph(f"{answer(line)}.") for line in lines(result.points).values()]
-    said = note(
+    remark = note(
         f"More paths help where some larger number of them has over {words.percent(HELPS)} more calls a second, by "
         "the medians. Report R5: more than 8 disks did not help 64 analysis jobs, 3 or 4 met their needs, and the "
         "scheduler mattered a lot."
     )
-    return Section(anchor="paths", title="How many paths help", parts=(*answers, said))
+    return Section(anchor="paths", title="How many paths help", parts=(*answers, remark))
 
 
 def _queues(result: AnalysisResult) -> Section:
@@ -333,8 +333,8 @@ def _queues(result: AnalysisResult) -> Section:
         rows,
         mark=lambda row: bool(row[1].refused),
     )
-    said = note("The values in force during the run, read from the kernel; restored after it.")
-    return Section(anchor="queues", title="Schedulers and read-ahead", parts=(shown, said))
+    remark = note("The values in force during the run, read from the kernel; restored after it.")
+    return Section(anchor="queues", title="Schedulers and read-ahead", parts=(shown, remark))
 
 
 _R5_CLIENTS = 64
@@ -371,6 +371,6 @@ AnalysisReplay.ABOUT = about_test(
     ),
     notes={"calls": lambda run: run.calls, "errors": lambda run: run.errors, "not_as_recorded": lambda run: run.differences,
            "data_sets": lambda run: run.data_sets, "trace": lambda run: run.trace_sha256[:12]},
-    telling=AnalysisTelling,
+    wording=AnalysisWording,
     makers="clients",
 )  # fmt: skip

@@ -226,16 +226,16 @@ class _Export:
 
     def losses(self) -> list[str]:
         """Return the losses of this trace as sentences."""
-        said = [f"calls that an iolog cannot express: {_listed(self._dropped)}"] if self._dropped else []
+        found = [f"calls that an iolog cannot express: {_listed(self._dropped)}"] if self._dropped else []
         if self._names_too_long:
-            said.append(f"{self._names_too_long:,} files whose path is longer than {LONGEST_NAME} bytes")
+            found.append(f"{self._names_too_long:,} files whose path is longer than {LONGEST_NAME} bytes")
         if self._files * self._lines > _MANY_LOOKUPS:
-            said.append(
+            found.append(
                 f"time: fio looks up each of {self._lines:,} lines up among up to {self._files:,} names one by one, and may "
                 "take hours before it starts"
             )
         return [
-            *said,
+            *found,
             "dependencies: each stream keeps its own times, and a file that one stream creates and another opens exists "
             "from the start",
             "renames: a file has its last name from the start; create is an open that creates the file, even if it "

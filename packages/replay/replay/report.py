@@ -46,12 +46,12 @@ def backlog(result: runs.ReplayResult) -> Section | None:
     rows = [(named(p, result), run.repeat + 1, one) for p in result.points for run in p.repeats for one in run.backlog]
     if not rows:
         return None
-    said = note(
+    remark = note(
         f"Clients whose calls began {words.seconds(runs.LEAST_SECONDS)} or more after their intended starts, the "
         f"{runs.MOST} worst of each run: the latest such start, and the largest number of due calls that had not "
         "ended at the end of a second. For a client with several streams, the figures are of all of them together."
     )
-    parts = (tabled("backlog", _BACKLOG, rows), said)
+    parts = (tabled("backlog", _BACKLOG, rows), remark)
     return Section(anchor="backlog", title="Streams behind their intended starts", parts=parts)
 
 
@@ -147,14 +147,14 @@ def _key(axes: plots.Axes, storages: Sequence[str]) -> None:
 
 
 def _curves_sentence(result: runs.ReplayResult) -> str:
-    said = []
+    sentences = []
     for storage, points in runs.by_storage(result.points).items():
         shown = points if len(points) <= 3 else (points[0], points[-1])
-        said.append(f"{storage}: {'; '.join(map(_told, shown))}.")
+        sentences.append(f"{storage}: {'; '.join(map(_told, shown))}.")
     on = f" on {result.recorded.emulated}" if result.recorded.emulated else ""
     hollow = " Hollow points are GENERATOR-LIMITED." if any(point.limited for point in result.points) else ""
     recorded = f"Recorded{on}: {words.figure(result.recorded.calls_per_second)} calls a second."
-    return f"{' '.join([*said, recorded])}{hollow}"
+    return f"{' '.join([*sentences, recorded])}{hollow}"
 
 
 def _told(point: runs.ReplayPoint) -> str:
@@ -264,8 +264,8 @@ def latencies(result: runs.ReplayResult) -> Section:
         for op, response in point.run.latency.items():
             both = zip(_with_sizes(op, response), _with_sizes(op, point.run.service[op]), strict=True)
             rows += [_Timed(point.at.storage, point.at.level, name, one, other) for (name, one), (_, other) in both]
-    said = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
-    remarks = [paragraph(f"{name}: {sentence}") for name, sentence in said if sentence is not None]
+    sentences = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
+    remarks = [paragraph(f"{name}: {sentence}") for name, sentence in sentences if sentence is not None]
     parts: list[Part] = [tabled("latency", columns, rows), *remarks]
     return Section(anchor="latency", title="Response and service time, by op", parts=tuple(parts))
 
@@ -313,11 +313,11 @@ def _verdict(fidelity: runs.Fidelity, recorded_on: str) -> str:
             f"{fidelity.storage}: not judged, because the trace was recorded on another filer{there}. The differences show"
             " how the two differ."
         )
-    said = "kept" if fidelity.passed else "NOT kept"
+    kept = "kept" if fidelity.passed else "NOT kept"
     if fidelity.rows[0].what == runs.ELAPSED:
-        return f"{fidelity.storage}: bound {said}: elapsed within {words.percent(runs.ELAPSED_BOUND)} of the recorded."
+        return f"{fidelity.storage}: bound {kept}: elapsed within {words.percent(runs.ELAPSED_BOUND)} of the recorded."
     return (
-        f"{fidelity.storage}: bounds {said}: calls a second within {words.percent(runs.RATE_BOUND)} of the recorded, p50 and"
+        f"{fidelity.storage}: bounds {kept}: calls a second within {words.percent(runs.RATE_BOUND)} of the recorded, p50 and"
         f" p99 of all calls within {words.percent(runs.LATENCY_BOUND)}."
     )
 
@@ -373,7 +373,7 @@ _LINES = (
 
 def levels(result: runs.ReplayResult, measured: Levels) -> Section:
     """Return the section on load levels: a table, two panels, and how the figure was computed."""
-    said = note(
+    remark = note(
         "Overall response time: the area under mean response time against achieved load, up to the last level "
         "before one that was not reached, divided by the load achieved there; below the lowest level its response "
         f"time is assumed down to zero load. A level is reached if at most {words.percent(measured.tolerance)} of "
@@ -382,7 +382,7 @@ def levels(result: runs.ReplayResult, measured: Levels) -> Section:
     return Section(
         anchor="levels",
         title="Offered against achieved load, and response time",
-        parts=(_table(result, measured), _levels_plot(result, measured), said),
+        parts=(_table(result, measured), _levels_plot(result, measured), remark),
     )
 
 
@@ -437,9 +437,9 @@ def _reached(axes: plots.Axes, measured: Levels) -> None:
 
 
 def _levels_sentence(measured: Levels) -> str:
-    said = levels_text(measured)
+    text = levels_text(measured)
     hollow = " Hollow points were not reached." if not all(level.reached for level in measured.levels) else ""
-    return f"{said[0].upper()}{said[1:]}.{hollow}"
+    return f"{text[0].upper()}{text[1:]}.{hollow}"
 
 
 NAME = "timeline"
@@ -489,13 +489,13 @@ def _timeline_plot(result: runs.ReplayResult, storage: str, points: Sequence[run
 def _timeline_sentence(result: runs.ReplayResult, points: Sequence[runs.ReplayPoint], step: int) -> str:
     recorded = result.recorded
     on = f" on {recorded.emulated}" if recorded.emulated else ""
-    said = [f"recorded{on}: {words.count(recorded.calls)} calls in {words.seconds(recorded.elapsed_s)}"]
+    clauses = [f"recorded{on}: {words.count(recorded.calls)} calls in {words.seconds(recorded.elapsed_s)}"]
     for point in points if len(points) <= 3 else (points[0], points[-1]):
-        said.append(
+        clauses.append(
             f"{point.at.on(result.axis)}: {words.count(point.run.calls)} in {words.seconds(point.run.elapsed_s)}"
         )
     averaged = f" Lines are means over {step} s." if step > 1 else ""
-    return "; ".join(said) + "." + averaged
+    return "; ".join(clauses) + "." + averaged
 
 
 def sections(result: runs.ReplayResult) -> list[Section]:

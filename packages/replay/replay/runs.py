@@ -112,8 +112,8 @@ class Load(schema.At):
         return f"{self.percent} % of the peak" if self.percent else "full speed"
 
     def __str__(self) -> str:
-        said = f"{self.storage}, {self.on('clients')}"
-        return said if self.percent is None else f"{said}, {self.on('percent')}"
+        text = f"{self.storage}, {self.on('clients')}"
+        return text if self.percent is None else f"{text}, {self.on('percent')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

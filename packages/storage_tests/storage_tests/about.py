@@ -15,13 +15,13 @@ from experiments.report.parts import Column, Section, missing, note, tabled
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.views import named
 from experiments.result.schema import At, Point, Result, types_of
-from experiments.workload import About, Figure, Telling
+from experiments.workload import About, Figure, Wording
 from experiments.workloads import about
 from storage_tests.devices import Direct
 from storage_tests.profile import Profile, ProfileRun
 
 
-class ProfileTelling(Telling):
+class ProfileWording(Wording):
     """Reports on a storage test, from `surroundings` as `ProfileStudy.surroundings` returns them."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
@@ -243,7 +243,7 @@ def about_test(
     `About`."""
     bounded = tuple(figure for figure in figures if figure.name in ceilings)
     point, whole = types_of(load, run)
-    known = {"notes": {}, "telling": ProfileTelling, "makers": "clients", **known}
+    known = {"notes": {}, "wording": ProfileWording, "makers": "clients", **known}
     return About(
         name=kind.name,
         title=kind.name,

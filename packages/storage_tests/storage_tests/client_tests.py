@@ -27,7 +27,7 @@ from experiments.result.steady import by_second, judged_whole
 from experiments.workload import Figure, Turn, percentile
 from storage_tests.about import Published, about_test
 from storage_tests.clients import ClientDone, Deed, ProcessDone
-from storage_tests.crowd import MOST, ClientsTelling, Crowd, check_s3, crowd, own_place
+from storage_tests.crowd import MOST, ClientsWording, Crowd, check_s3, crowd, own_place
 from storage_tests.devices import Usage, synced, usage
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, Room, figured, noted, varied
 from storage_tests.tally import Counted, latencies, merged
@@ -428,7 +428,7 @@ ClientSweep.ABOUT = about_test(
         Figure(name="overlap", title="clients at once", of=lambda run: getattr(run.phase(WRITE), "overlap", None), write=words.figure),
     ),
     sections=lambda result: [_rates(result), _falls(result), _clients(result)],
-    telling=ClientsTelling,
+    wording=ClientsWording,
     ceilings=("write_mean_mb_s", "read_mean_mb_s"),
 )  # fmt: skip
 
@@ -772,7 +772,7 @@ InsertDrift.ABOUT = about_test(
                missing="not known"),
     ),
     sections=lambda result: [_groups(result), _drift(result), _usage(result)],
-    telling=ClientsTelling,
+    wording=ClientsWording,
     ceilings=("files_per_s",),
     published=(
         Published(what="2.26 million small files one after another, in groups of 5,000, through a small VM",

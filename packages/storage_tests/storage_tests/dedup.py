@@ -30,7 +30,7 @@ from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import by_second, judged_whole
 from experiments.workload import ELAPSED, Figure, Turn
 from monitoring.machine import host_seconds, processors
-from storage_tests.about import ProfileTelling, Published, about_test
+from storage_tests.about import ProfileWording, Published, about_test
 from storage_tests.dedup_data import CDC as CDC_BYTES
 from storage_tests.dedup_data import (
     FIXED,
@@ -242,7 +242,7 @@ def _ratio(written: int, taken: int | None) -> float | None:
 CDC = "expected_cdc"
 
 
-class DedupTelling(ProfileTelling):
+class DedupWording(ProfileWording):
     """Reports on a `dedup`, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[DedupPoint]) -> str:
@@ -536,6 +536,6 @@ Dedup.ABOUT = about_test(
         _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of nearly idle servers"),
     ),
     notes={"files": lambda run: run.files, "bytes": lambda run: run.bytes},
-    telling=DedupTelling,
+    wording=DedupWording,
     makers="writers",
 )  # fmt: skip

@@ -29,7 +29,7 @@ from experiments.result.schema import Latency, Result
 from experiments.result.steady import judged_whole
 from experiments.workload import Figure, Turn
 from monitoring.machine import processors
-from storage_tests.about import ProfileTelling
+from storage_tests.about import ProfileWording
 from storage_tests.devices import Tuned
 from storage_tests.owner import storage_errors
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, figured, noted
@@ -467,8 +467,8 @@ def sampled(per_second: list[tuple[float, float]], elapsed_s: float) -> tuple[fl
     return tuple(total / length for total, length in zip(sums, seconds, strict=True))
 
 
-def settings_in(of: Result | ProfileTelling) -> dict[str, Any]:
-    known = of.surroundings if isinstance(of, ProfileTelling) else of.conditions
+def settings_in(of: Result | ProfileWording) -> dict[str, Any]:
+    known = of.surroundings if isinstance(of, ProfileWording) else of.conditions
     settings: dict[str, Any] = known["configuration"]["settings"]
     return settings
 

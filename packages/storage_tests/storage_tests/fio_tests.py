@@ -33,7 +33,7 @@ from experiments.result.drift import LEAST
 from experiments.result.schema import Point
 from experiments.workload import ELAPSED, Figure, Turn, percentile
 from monitoring.machine import processors
-from storage_tests.about import MARK, ProfileTelling, Published, about_test
+from storage_tests.about import MARK, ProfileWording, Published, about_test
 from storage_tests.devices import Direct, tuned
 from storage_tests.fio import (
     IOPS,
@@ -92,7 +92,7 @@ _LONG, _SEARCHED = 2, 6
 _CORPUS_FILE = 100_000  # bytes of a loose file of the reference corpus, about
 
 
-class BlockTelling(ProfileTelling):
+class BlockWording(ProfileWording):
     """Reports on a block-8k, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[BlockPoint]) -> str:
@@ -372,7 +372,7 @@ Block.ABOUT = about_test(
     ceilings=("iops",),
     published=PUBLISHED,
     notes={"ios": lambda run: run.ios},
-    telling=BlockTelling,
+    wording=BlockWording,
     makers="generators",
 )  # fmt: skip
 
@@ -406,7 +406,7 @@ StreamPoint = schema.PointOf[StreamLoad, FioRun]
 StreamResult = schema.ResultOf[StreamPoint]
 
 
-class StreamTelling(ProfileTelling):
+class StreamWording(ProfileWording):
     """Reports on a stream, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[StreamPoint]) -> str:
@@ -665,7 +665,7 @@ Stream.ABOUT = about_test(
     ceilings=("mb_per_s",),
     published=(_of_tier("fast", 44, 2e9, 253), _of_tier("slow", 70, 2.43e9, 116)),
     notes={"bytes": lambda run: run.bytes},
-    telling=StreamTelling,
+    wording=StreamWording,
     makers="streams",
 )
 
@@ -688,7 +688,7 @@ class CheckLoad(schema.At):
 CheckPoint = schema.PointOf[CheckLoad, FioRun]
 
 
-class CheckTelling(ProfileTelling):
+class CheckWording(ProfileWording):
     """Reports on a self-check: no storage is under test, so it has no label of one."""
 
     def where(self) -> str:
@@ -794,6 +794,6 @@ SelfCheck.ABOUT = about_test(
     FioRun,
     figures=(IOPS, dataclasses.replace(MB_PER_S, headline=True)),
     run_of=run_of,
-    telling=CheckTelling,
+    wording=CheckWording,
     makers="threads",
 )

@@ -24,7 +24,7 @@ from experiments.report.plots import (
 from experiments.result import schema
 from experiments.workload import ELAPSED, Figure, Turn
 from storage_tests import fio
-from storage_tests.about import ProfileTelling, Published, about_test
+from storage_tests.about import ProfileWording, Published, about_test
 from storage_tests.fio import (
     COARSE_S,
     FioRun,
@@ -89,7 +89,7 @@ CACHED = 1.25  # re-read ÷ read beyond which a cache is reported to have answer
 CACHED_COARSE = 2.0  # bound if the first reading was too short for an exact rate
 
 
-class MatrixTelling(ProfileTelling):
+class MatrixWording(ProfileWording):
     """Reports on a matrix, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[MatrixPoint]) -> str:
@@ -379,6 +379,6 @@ Matrix.ABOUT = about_test(
                   remark="outside its matrix; 20 MB in all: its filer's cache"),
     ),
     notes={"cut": lambda run: ", ".join(op for op, one in run.ops.items() if one.cut) or "–"},
-    telling=MatrixTelling,
+    wording=MatrixWording,
     makers="threads",
 )  # fmt: skip

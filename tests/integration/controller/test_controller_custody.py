@@ -16,7 +16,7 @@ from taskbench import TaskBench
 from unpacking import make_zip
 
 from cli.main import FAILED, OK, main
-from controller.custody import acting, actions_of, actions_told, check_list, ended, items_of, parsers_told
+from controller.custody import acting, action_records, actions_of, check_list, ended, items_of, parser_records
 from controller.databases import JobHandle
 from controller.search.named import save_search
 from core.records import JobOptions, Phase
@@ -48,7 +48,7 @@ def exported(copy: Any) -> list[dict[str, Any]]:
             "details": '{"n": 1.50, "changed": true}',
         }
         conn.execute(_AN_HOUR_AGO, given)
-    return [*actions_told([copy.handle]), *items_of([copy.handle])]
+    return [*action_records([copy.handle]), *items_of([copy.handle])]
 
 
 def _faults(records: Sequence[dict[str, Any] | str], noted: Sequence[str] = ()) -> list[str]:
@@ -211,7 +211,7 @@ def test_each_task_of_an_item_tells_its_own_worker(task_bench: TaskBench) -> Non
         assert (first["phase"], first["worker"], first["version"]) == ("expand", "w-1.0", "1.0")
         assert (first["parsers"], line["parsers"]) == (str(_parsers("1.0").id), str(_parsers("2.0").id))
         assert None not in (first["task"], first["at"], line["task"], line["at"])
-    sets = {line["parsers"]: line for line in parsers_told([_handle(task_bench)])}
+    sets = {line["parsers"]: line for line in parser_records([_handle(task_bench)])}
     assert sorted(line["libraries"]["lxml"] for line in sets.values()) == ["1.0", "2.0"]
     assert sets.keys() == {str(_parsers("1.0").id), str(_parsers("2.0").id)}
 
@@ -384,7 +384,7 @@ def test_of_tasks_from_before_it_is_said_to_be_unknown(task_bench: TaskBench) ->
         conn.execute("UPDATE worker SET name = 'w-3.0'")
     assert {_by(line) for line in _told(task_bench).values()} == {("index", "w-3.0", None, None, "0.9")}
     assert {line["parsers"] for line in _told(task_bench).values()} == {None}
-    assert list(parsers_told([_handle(task_bench)])) == []
+    assert list(parser_records([_handle(task_bench)])) == []
     slot.shards.close()
 
 

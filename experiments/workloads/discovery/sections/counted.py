@@ -28,8 +28,8 @@ def exceptions(result: Result) -> Parts:
     runs = [(point, run, totals_by_key(run, "exceptions")) for point in result.points for run in point.repeats]
     codes = sorted({code for _, _, totals in runs for code in totals})
     if not codes:
-        said = f"No exception was recorded in {words.many(len(runs), 'run')}."
-        return (paragraph(said),)
+        sentence = f"No exception was recorded in {words.many(len(runs), 'run')}."
+        return (paragraph(sentence),)
     columns = (*KEYS, *map(_of_code, codes))
     shown = Tabled(table=_table(codes, _alike(result)), series=series("exceptions", columns, runs))
     return (shown, paragraph(_exceptions_sentence(result)))
@@ -69,20 +69,20 @@ def _exceptions_sentence(result: Result) -> str:
         by_databases.setdefault(point.at.databases, []).extend(
             totals_by_key(run, "exceptions") for run in point.repeats
         )
-    said = []
+    clauses = []
     for databases, totals in sorted(by_databases.items()):
         where = f" with {words.many(databases, 'database')}" if len(by_databases) > 1 else ""
         number = sum(totals[0].values())
         if len(totals) == 1:
-            said.append(f"the run{where} recorded {words.many(number, 'exception')}")
+            clauses.append(f"the run{where} recorded {words.many(number, 'exception')}")
         elif all(one == totals[0] for one in totals):
-            said.append(
+            clauses.append(
                 f"each of {words.many(len(totals), 'run')}{where} recorded the same {words.many(number, 'exception')}"
             )
         else:
             least, most = (pick(sum(one.values()) for one in totals) for pick in (min, max))
-            said.append(f"the {len(totals)} runs{where} differ: {least:,} to {words.many(most, 'exception')}")
-    text = words.listed(said)
+            clauses.append(f"the {len(totals)} runs{where} differ: {least:,} to {words.many(most, 'exception')}")
+    text = words.listed(clauses)
     return text[0].upper() + text[1:] + "."
 
 

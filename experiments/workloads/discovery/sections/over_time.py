@@ -240,14 +240,14 @@ def _phases_plot(points: list[Point], result: Result) -> Plot:
 
 
 def _phases_sentence(points: list[Point], by_point: list[dict[str, float]], result: Result) -> str:
-    said = []
+    clauses = []
     for point, phases in (list(zip(points, by_point, strict=True)) if len(points) < 3 else
                           [(points[0], by_point[0]), (points[-1], by_point[-1])]):  # fmt: skip
         whole = sum(phases.values()) or 1.0
         longest = max(phases, key=lambda name: phases[name])
         share = words.percent(phases[longest] / whole)
-        said.append(f"with {point_name(point, result.points)} {longest} takes {share} of {words.seconds(whole)}")
-    text = words.listed(said)
+        clauses.append(f"with {point_name(point, result.points)} {longest} takes {share} of {words.seconds(whole)}")
+    text = words.listed(clauses)
     return text[0].upper() + text[1:] + ". Runs of median elapsed time; with several jobs, the longest."
 
 
@@ -345,12 +345,12 @@ def _name_rows(axes: Axes, slots: list[_Slot]) -> None:
 
 def _slots_sentence(run: Run, rows: dict[_Slot, list[TaskSpan]], where: str) -> str:
     share = busy_share(rows, run.elapsed_s, len(rows))
-    said = f"With {where}, {words.many(len(rows), 'slot')} had a task for {words.percent(share)} of the elapsed time"
+    text = f"With {where}, {words.many(len(rows), 'slot')} had a task for {words.percent(share)} of the elapsed time"
     if run.first_done_s is None or run.last_done_s is None:
-        return f"{said}; when the first and the last slot ended is unknown."
+        return f"{text}; when the first and the last slot ended is unknown."
     tail = run.last_done_s - run.first_done_s
     return (
-        f"{said}; the first slot had ended at {words.seconds(run.first_done_s)} and the last at "
+        f"{text}; the first slot had ended at {words.seconds(run.first_done_s)} and the last at "
         f"{words.seconds(run.last_done_s)}, a straggler tail of {words.percent(tail / max(run.elapsed_s, 1e-9))} of elapsed."
     )
 

@@ -79,8 +79,8 @@ class DjvuHandler(LeafHandler):
         return out
 
 
-def _code(said: str, cut: bool) -> ExceptionCode:
-    if "indirect" in said:
+def _code(message: str, cut: bool) -> ExceptionCode:
+    if "indirect" in message:
         return ExceptionCode.UNSUPPORTED
     return ExceptionCode.TRUNCATED if cut else ExceptionCode.CORRUPT
 

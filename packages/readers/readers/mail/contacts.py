@@ -58,8 +58,8 @@ class ContentLine:
         """People and places in parameters that the value does not contain: addresses, an address as printed."""
         if not self.parameters:
             return []
-        said = (_without_escapes(self.parameters[name]) for name in _TOLD if name in self.parameters)
-        return [plain for text in said if (plain := _MAILTO.sub("", text)) and plain not in self.value]
+        texts = (_without_escapes(self.parameters[name]) for name in _TOLD if name in self.parameters)
+        return [plain for text in texts if (plain := _MAILTO.sub("", text)) and plain not in self.value]
 
     @property
     def is_base64(self) -> bool:

@@ -484,16 +484,16 @@ class OneNoteHandler(LeafHandler):
             store = _store(file, source, limits)
         collector = clean.Collector(limits.text_characters)
         by_number: dict[int, list[bytes]] = {}
-        said: set[tuple[bytes, str]] = set()
+        written: set[tuple[bytes, str]] = set()
         for held in store.objects.values():
             for number, value in properties(held.raw):
                 if isinstance(value, int):
                     continue
                 if number in (_TEXT, _TEXT_8BIT, _LINK, _ALT_TEXT) and (line := _decoded(number, value)):
-                    if (held.owner, line) not in said:
+                    if (held.owner, line) not in written:
                         collector.add(line + "\n")
                     if held.owner:
-                        said.add((held.owner, line))
+                        written.add((held.owner, line))
                 elif number in (_TITLE, _AUTHOR, _CREATED, _MODIFIED):
                     by_number.setdefault(number, []).append(value)
         out = collector.result()

@@ -19,7 +19,7 @@ from replay.analysis import (
     AnalysisPoint,
     AnalysisReplay,
     AnalysisRun,
-    AnalysisTelling,
+    AnalysisWording,
     answer,
     enough,
     lines,
@@ -66,7 +66,7 @@ def test_the_first_line_answers_for_each_scheduler() -> None:
 
 
 def test_what_was_not_set_and_paths_on_one_device_are_warned_of() -> None:
-    said = AnalysisTelling({"sessions": [], "targets": []}).warnings(
+    said = AnalysisWording({"sessions": [], "targets": []}).warnings(
         [_point(2, 100, "bfq", ("vda: scheduler bfq is not set: Permission denied",))]
     )
     assert any("Permission denied" in one for one in said)

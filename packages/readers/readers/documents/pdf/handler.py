@@ -232,8 +232,8 @@ class PdfHandler(LeafHandler):
             out = collector.result()
             out.pages = len(document)
             info = pdf_document.information(document, _KEYS)
-        said, lost = pdf_metadata.read(data)
-        pairs = ((key, info[name].strip() or said.get(key, "")) for name, key in _KEYS.items())
+        xmp, lost = pdf_metadata.read(data)
+        pairs = ((key, info[name].strip() or xmp.get(key, "")) for name, key in _KEYS.items())
         out.metadata = (
             dict(clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)) | opened
         )

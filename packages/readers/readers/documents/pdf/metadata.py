@@ -50,11 +50,11 @@ def described(data: bytes) -> dict[str, str]:
     chosen = _named(data) & packets.keys() or packets.keys()
     if len(chosen) != 1:
         return {}
-    said: dict[str, str] = {}
+    found: dict[str, str] = {}
     for name, values in xmp.properties(packets[next(iter(chosen))].packet(data), KEYS):
-        if KEYS[name] not in said and (texts := list(filter(None, map(clean.value, values)))):
-            said[KEYS[name]] = ", ".join(texts) if name in _LISTS else texts[0]
-    return said
+        if KEYS[name] not in found and (texts := list(filter(None, map(clean.value, values)))):
+            found[KEYS[name]] = ", ".join(texts) if name in _LISTS else texts[0]
+    return found
 
 
 class _Place(NamedTuple):

@@ -42,8 +42,8 @@ def addresses(text: str) -> Iterator[str]:
 def chosen(data: bytes) -> Iterator[str]:
     """Yield the chosen entries of the lists of a form, which are not among its characters."""
     for match in islice(_FORM_FIELD.finditer(data), _MOST):
-        if said := _entry(data, match.end()):
-            yield said
+        if entry := _entry(data, match.end()):
+            yield entry
 
 
 def _entry(data: bytes, at: int) -> str:

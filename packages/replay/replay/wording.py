@@ -11,7 +11,7 @@ from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, 
 from experiments.report import words
 from experiments.result.codec import decode
 from experiments.result.verdict import bounds_copies
-from experiments.workload import Telling
+from experiments.workload import Wording
 from replay import runs
 from replay.orders import JOB, MOST, SCHEDULE
 from replay.runs import backlog_text
@@ -20,7 +20,7 @@ from replay.runs import said as said_scaling
 _NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are computed"
 
 
-class ReplayTelling(Telling):
+class ReplayWording(Wording):
     """Remarks of a replay experiment; `surroundings` are those of `Replays.surroundings`."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
@@ -85,11 +85,11 @@ class ReplayTelling(Telling):
         meaning of a bound on writes."""
         options = self._recorded.origin.get("options")
         fsync = options.get("fsync") if isinstance(options, dict) else None
-        said = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
-        remarks = [*as_recorded(result), *limits_told(result.points, waits=self._pace == MOST)]
+        bound = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
+        remarks = [*as_recorded(result), *filer_limits(result.points, waits=self._pace == MOST)]
         if result.scaling is not None and {point.at.clients for point in result.points} != {self._recorded.streams}:
             remarks.append(said_scaling(result.scaling, self._recorded.streams))
-        return remarks if said is None else [*remarks, said]
+        return remarks if bound is None else [*remarks, bound]
 
     def warnings(self, points: Sequence[runs.ReplayPoint]) -> Sequence[str]:
         """Return the warnings about the trace and about calls that ended otherwise."""
@@ -126,8 +126,8 @@ def as_recorded(result: runs.ReplayResult) -> list[str]:
     if verdict.passed is None:
         elapsed = verdict.rows[0]
         took, recorded = (words.seconds(us / 1e6) for us in (elapsed.replayed, elapsed.recorded))
-        said = f"{took} on {verdict.storage} against {recorded} recorded ({_signed(elapsed)} %)"
-        return [said] if elapsed.what == runs.ELAPSED else []  # of a closed loop elsewhere
+        text = f"{took} on {verdict.storage} against {recorded} recorded ({_signed(elapsed)} %)"
+        return [text] if elapsed.what == runs.ELAPSED else []  # of a closed loop elsewhere
     kept = "as recorded" if verdict.passed else "NOT as recorded"
     of = f" on {verdict.storage}" if len(runs.by_storage(result.points)) > 1 else ""
     judged = (f"{row.what} {_signed(row)} %" for row in verdict.rows if row.bound is not None)
@@ -161,7 +161,7 @@ def pace_of(configuration: Mapping[str, Any]) -> str:
     return str(configuration.get("pace") or {"recorded": SCHEDULE}.get(str(old), old))
 
 
-def limits_told(points: Sequence[runs.ReplayPoint], *, waits: bool) -> list[str]:
+def filer_limits(points: Sequence[runs.ReplayPoint], *, waits: bool) -> list[str]:
     """Return the limit at the highest load on one storage, if it was not the generator: an emulated filer's station, or
     the storage if clients spent most of the time in its calls. `waits`: clients have no think time."""
     top = points[-1]
