@@ -80,7 +80,9 @@ def _refuse_empty(storage: Storage, root: bytes, directories: Collection[bytes])
         if listing.count > len(names):
             return
         ahead += [os.path.join(path, name) for name in names]
-    raise UsageError(f"source {display_name(root)} contains no file; give a directory with files, and check its mount")
+    raise UsageError(
+        f"source {display_name(root)} is empty: it contains no file; give a directory with files, and check its mount"
+    )
 
 
 def _is_corpus(root: bytes, directories: Collection[bytes]) -> bool:
