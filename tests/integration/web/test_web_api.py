@@ -273,7 +273,7 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
     [
         ({"ocr_languages": "eng"}, "ocr_languages", "requires --ocr"),
         ({"ocr": True, "ocr_languages": "../eng"}, "ocr_languages", "write eng or eng+deu"),
-        ({"ocr": True, "ocr_languages": "eng+zzz"}, "ocr_languages", "no data of zzz"),
+        ({"ocr": True, "ocr_languages": "eng+zzz"}, "ocr_languages", "no data for zzz"),
         ({"ocr": True, "ocr_languages": ""}, "ocr_languages", "at least 1"),
         ({"ocr": True}, "ocr", "apt-get install tesseract-ocr"),  # there is no such program then
     ],
