@@ -112,7 +112,7 @@ def scale_out(
     from experiments.workloads.discovery.result import PointSpec
 
     if order.shard and points.source_copies:
-        raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
+        raise UsageError("--shard and --source-copies exclude each other: the jobs of a shard never read the same file")
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
     bases = varied(PointSpec(1, points.workers, settings.slots), points)

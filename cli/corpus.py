@@ -30,7 +30,7 @@ commands = Commands()
 _SHOWN = 20
 _PLAIN_SECONDS = 5.0
 Report = Callable[[int, int], None]
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="a corpus that `edbench corpus generate` wrote")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="a corpus created by `edbench corpus generate`")]
 
 
 @commands.add(
@@ -105,7 +105,7 @@ def _show_checked(console: Console, directory: Path, checked: Checked) -> None:
         return
     of = checked.description
     name = f"{of['profile']} version {of['profile_version']}, scale {of['scale']:g}, seed {of['seed']}"
-    genuine = "genuine: this is the published hash" if checked.published else "no hash is published for it"
+    genuine = "genuine: the hash is the published one" if checked.published else "no hash is published for it"
     console.print(f"{directory}: {name}")
     console.print(f"complete: {checked.files:,} files, {bytes_text(checked.read)}; {genuine}")
     console.print(f"hash {of['hash']}")
@@ -160,7 +160,7 @@ def describe(
 def profiles(
     ctx: typer.Context,
     profile: Annotated[
-        str, typer.Argument(metavar="[NAME|FILE]", help="a corpus profile, or one of your own in TOML")
+        str, typer.Argument(metavar="[NAME|FILE]", help="a corpus profile, or a TOML file with your own")
     ] = "",
     scale: Annotated[
         float,

@@ -114,7 +114,7 @@ def import_counters(
             metavar="SECONDS",
             min=-opt.MOST_OFFSET,
             max=opt.MOST_OFFSET,
-            help="Add SECONDS to the filer's times: the database's clock minus the filer's.",
+            help="Add SECONDS to the filer's times: the database's clock minus the filer's clock.",
         ),
     ] = 0,
     name: Name = None,
@@ -129,7 +129,7 @@ def import_counters(
 
     context = shared(ctx)
     if remove and name is None:
-        raise UsageError("--remove requires --array-name NAME: which counters to remove")
+        raise UsageError("--remove requires --array-name NAME, the counters to remove")
     collected = file is not None and mapping is None and is_collected(file)
     if not remove and mapping is None and not collected:
         raise UsageError("--map is missing: give a file that describes the columns")

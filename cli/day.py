@@ -171,7 +171,9 @@ def read_day(path: Path) -> DayResult:
 
     result = read_result(path)
     if not isinstance(result, DayResult):
-        raise UsageError(f"{path} is the result of a {result.workload}; --from takes one of `bench day --matters 0`")
+        raise UsageError(
+            f"{path} is a result of workload {result.workload}; --from needs one of `bench day --matters 0`"
+        )
     return result
 
 

@@ -84,9 +84,9 @@ def refuse_scaling(workers: int | None, slots: int | None) -> None:
     """Raise UsageError if workers or slots were given, and the workers belong to a system that runs by itself."""
     if workers is not None or slots is not None:
         raise UsageError(
-            f"{'--workers' if workers is not None else '--slots'}: this command does not start the workers of this system"
-            " (EDBENCH_DATABASES is set); omit the option, or change them where they were started, for containers on the"
-            f" host: edbench scale {workers or 6}",
+            f"{'--workers' if workers is not None else '--slots'}: this command does not start the workers of this "
+            "system (EDBENCH_DATABASES is set); omit the option, or change them where they were started; for "
+            f"containers, on their host: edbench scale {workers or 6}",
             field="workers",
         )
 
@@ -128,7 +128,7 @@ def follow(
             raise Interrupted(f"job {called} is {state}; continue it with `edbench job resume {called}`")
         complete = all(outcome.calls_complete for outcome in outcomes)
         await_answer(installed.settings.storage, waits=f"job {called} is {state}; ")  # the summary reads it
-        result: Figures = figures_of(refresh(jobs), installed.settings, calls_complete=complete).beside(observed)
+        result: Figures = figures_of(refresh(jobs), installed.settings, calls_complete=complete).with_observed(observed)
         untraced: list[str] = []
         if state.over:
             result, untraced = _with_traces(context, installed, jobs, result)
@@ -148,7 +148,7 @@ def follow(
             first = f"job {called}: {result.gb_per_hour_discovered:,.1f} GB/hour discovered, {state}"
             (automation or Automation()).settle("discover", first, result.bounds, result.elapsed_s, context.env)
     except SystemFault:
-        context.say(f"job {called} waits: remove the cause, then `edbench job resume {called}`")
+        context.say(f"job {called} is suspended: remove the cause, then run `edbench job resume {called}`")
         raise
     finally:
         context.last_line(called)
@@ -171,7 +171,7 @@ def _with_traces(
             gathered = collect_trace(
                 handle, installed.settings, context.clock, labels=each.labels, ours=installed.embedded
             )
-            jobs[-1] = each.beside({"trace": trace_figures(gathered)})
+            jobs[-1] = each.with_observed({"trace": trace_figures(gathered)})
         except UsageError as error:
             failures.append(str(error))
-    return (result.beside({"jobs": jobs}) if isinstance(result, GroupFigures) else jobs[0]), failures
+    return (result.with_observed({"jobs": jobs}) if isinstance(result, GroupFigures) else jobs[0]), failures

@@ -35,6 +35,4 @@ def doctor(ctx: typer.Context, storage: opt.StorageRoot = None) -> None:
     context.document(findings)
     wrong = sum(f.level is Level.BAD for f in findings)
     if wrong:
-        raise RunFailed(
-            f"{wrong} of {len(findings)} checks are bad: fix what they name, then run `edbench doctor` again"
-        )
+        raise RunFailed(f"{wrong} of {len(findings)} checks failed: fix their causes, then run `edbench doctor` again")

@@ -23,19 +23,22 @@ from worker.parsers import load_plugins
 
 commands = Commands()
 _LIMITS = {
-    "depth": "containers and documents inside one another",
-    "parse_bytes": "bytes of a document or message that has to be parsed whole; larger ones are `too_large`",
-    "expansion_ratio": "extracted bytes over the bytes of the loose file, above …",
-    "expansion_floor": "… so many extracted bytes",
+    "depth": "nested containers and documents",
+    "parse_bytes": "bytes of a document or message that must be parsed whole; larger ones are `too_large`",
+    "expansion_ratio": "extracted bytes ÷ bytes of the loose file, above …",
+    "expansion_floor": "… this many extracted bytes",
     "extracted_bytes": "extracted bytes under one loose file",
     "children": "items under one loose file",
     "item_seconds": "seconds for one item, and …",
-    "item_seconds_per_mb": "… so many more for each 10⁶ bytes of it",
-    "hand_ons": "ranges and items under one loose file that are left to other tasks; the others are opened where they are found",
+    "item_seconds_per_mb": "… this many more for each 10⁶ bytes of it",
+    "hand_ons": (
+        "ranges and items under one loose file that are passed to other tasks; the rest are opened by the task "
+        "that finds them"
+    ),
     "loose_seconds": "CPU seconds for one loose file with all its content, in one phase, and …",
-    "loose_seconds_per_mb": "… so many more for each 10⁶ bytes of it; then `time_limit`",
+    "loose_seconds_per_mb": "… this many more for each 10⁶ bytes of it; then `time_limit`",
     "deaths": "slots that may die in one loose file, or in one container in it, in one phase, and …",
-    "deaths_per_mb": "… so many more for each 10⁶ bytes of it; then `deaths_limit`",
+    "deaths_per_mb": "… this many more for each 10⁶ bytes of it; then `deaths_limit`",
     "text_characters": "characters of text taken from one item",
 }
 
@@ -85,7 +88,7 @@ def _row(one: Listed) -> tuple[str, ...]:
 
 def page() -> str:
     """The text of docs/formats.md."""
-    head = "\n## Limits\n\nHitting one is an exception with its own code; what was extracted before it stays.\n\n"
+    head = "\n## Limits\n\nReaching a limit is an exception with its own code; data extracted before is kept.\n\n"
     return (
         markdown(all_handlers()) + head + "\n".join(markdown_table(("Limit", "Default", "Of what"), _limits())) + "\n"
     )

@@ -139,9 +139,7 @@ def show(console: Console, summary: Summary) -> None:
     rows = [(title, *_counts(of)) for title, of in (*summary.by_items(), ("all", summary.total()))]
     console.print(table(("format", "items", "bytes", "text", "exceptions"), rows, right=(1, 2)))
     unknown = (
-        f"; {summary.remainders:,} cut short, so that the number of their children is not known"
-        if summary.remainders
-        else ""
+        f"; {summary.remainders:,} cut short, so the number of their children is unknown" if summary.remainders else ""
     )
     console.print(
         f"{summary.loose_files:,} loose files, {summary.items:,} items, {summary.with_exceptions:,} of them with "

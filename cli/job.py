@@ -60,7 +60,7 @@ def list_jobs(
             groups = {row.id: row for row in list_groups(installed.databases)}
             context.out.print(jobs_table(found, groups, done))
         else:
-            context.say("no job yet; create one with `edbench discover DIR`")
+            context.say("there is there is no job yet; create one with `edbench discover DIR`")
 
 
 def _progress(database: Database, summary: JobSummary) -> JobProgress:
@@ -388,7 +388,7 @@ def _end(context: CommandContext, jobs: Jobs, ask: Callable[[JobHandle], JobStat
             f"job {jobs.id} is still {state}: it waits for a long task; check it with `edbench job show {jobs.id}`"
         )
     if state is not wanted:
-        context.say(f"job {jobs.id} ended before: it is {state}")
+        context.say(f"job {jobs.id} had already ended: it is {state}")
     _print_state(context, jobs.id, state)
 
 
@@ -429,7 +429,7 @@ def custody(
         typer.Option(
             "--check",
             metavar="FILE",
-            help="Check a list that -o jsonl wrote against its own hashes; needs no database.",
+            help="Check a list written with -o jsonl against its own hashes, without a database.",
         ),
     ] = None,
     noted: Annotated[
@@ -460,17 +460,17 @@ def custody(
 
 def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
     with installation(context.settings(), work=("controller.custody",), looks=False) as installed:
-        from controller.custody import FIELDS, actions_told, ended, items_of, parsers_told
+        from controller.custody import FIELDS, action_records, ended, items_of, parser_records
 
         handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
-        listed = list(actions_told(handles))
-        read = () if actions else chain(parsers_told(handles), items_of(handles))
+        listed = list(action_records(handles))
+        read = () if actions else chain(parser_records(handles), items_of(handles))
         if not context.document(ended(chain(listed, read)), fields=FIELDS):
             names = ("at", "who", "action", "details")
             context.out.print(table(names, (csv_cells(each, names, raw=True) for each in listed), whole=(0,)))
     flush()
     if broken := sum(each["broken"] for each in listed):
-        raise RunFailed(f"{broken} operator actions differ from what was recorded, or their predecessors are missing")
+        raise RunFailed(f"{broken} operator actions differ from the record, or earlier actions are missing")
 
 
 def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> None:

@@ -43,8 +43,8 @@ def clean(
         if going and not yes:
             names = ", ".join(database.name for database in installed.databases)
             _confirm(
-                f"Remove {len(going)} directories below {root} that the databases {names} do not know? Jobs of another"
-                " installation on this storage root would lose their files. [y/N] "
+                f"Remove {len(going)} directories below {root} that are in none of the databases {names}? Jobs of "
+                "another installation on this storage root would lose their files. [y/N] "
             )
         for row in found:
             if row.job in going:
@@ -55,7 +55,7 @@ def clean(
         lines = [(row.path, f"{row.changed:%Y-%m-%d %H:%M}", "yes" if row.removed else "no") for row in rows]
         context.out.print(table(columns, lines, whole=(0,)))
     if not rows:
-        context.say(f"the databases know every job below {root}")
+        context.say(f"the databases have every job below {root}")
     elif kept := len(rows) - len(going):
         context.say(
             f"{kept} changed within the last hour and were kept"
@@ -67,7 +67,7 @@ def clean(
 def _confirm(question: str) -> None:
     """Raise UsageError for any answer but yes, and if no user can answer."""
     if not sys.stdin.isatty():
-        raise UsageError("standard input is no terminal; confirm with --yes")
+        raise UsageError("standard input is not a terminal; confirm with --yes")
     print(question, end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise UsageError("nothing was removed")

@@ -40,7 +40,7 @@ ROOT = (
     Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace",)),
     Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),
     Entry("counters", "Collect the counters of a filer and import them into a job.", ("cli.counters",)),
-    Entry("storage", "List and remove what no database knows on the storage root.", ("cli.leftovers",)),
+    Entry("storage", "List and remove directories that are in no database.", ("cli.leftovers",)),
     Entry("scale", "Start or stop worker containers on this host.", ("cli.scale",), group=False),
     Entry("worker", "Run workers on this host for a system.", ("cli.worker",), group=False),
 )
@@ -128,7 +128,7 @@ def _meaning(error: BaseException) -> tuple[str, int]:
         return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", FAILED
     if isinstance(error, ModuleNotFoundError) and (need := missing_extra(error)):
         return need, FAILED
-    return f"internal error: {type(error).__name__}: {error}; set EDBENCH_DEBUG=1 to see where", FAILED
+    return f"internal error: {type(error).__name__}: {error}; set EDBENCH_DEBUG=1 for a traceback", FAILED
 
 
 def _command_of(error: Any) -> str:

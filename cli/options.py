@@ -78,7 +78,8 @@ ArrayFile = Annotated[
     typer.Option(
         "--array",
         metavar="FILE",
-        help="Add the array's own counters to each run: a file that `edbench counters collect` writes meanwhile, or a CSV.",
+        help="Add the array's own counters to each run: a file that `edbench counters collect` is writing, or a CSV "
+        "file.",
     ),
 ]
 ArrayMapFile = Annotated[
@@ -92,7 +93,7 @@ ArrayOffset = Annotated[
         metavar="SECONDS",
         min=-MOST_OFFSET,
         max=MOST_OFFSET,
-        help="Add SECONDS to the array's times: this host's clock minus it.",
+        help="Add SECONDS to the array's times: this host's clock minus the array's clock.",
     ),
 ]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the web UI on the loopback address during the run.")]

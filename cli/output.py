@@ -33,8 +33,8 @@ def await_answer(
         try:
             if not _within(ended, patience):
                 _say(
-                    f"{waits}the storage at {directory} has not answered for {patience:g} s: is its server up? Waiting for it;"
-                    " Ctrl-C ends this"
+                    f"{waits}the storage at {directory} has not answered for {patience:g} s; check its server. "
+                    "Waiting; Ctrl-C exits"
                 )
                 _within(ended, None)
                 _say(f"the storage at {directory} answers")

@@ -71,7 +71,8 @@ def plan(ctx: typer.Context, *, order: PlanOrder) -> None:
     cache = opt.declared_cache(order.filer_cache, settings)
     if cache is None:
         raise UsageError(
-            "the size of the filer's cache is not known: give --filer-cache, such as 32GB (0B: none), or EDBENCH_FILER_CACHE"
+            "the size of the filer's cache is unknown: give --filer-cache, such as 32GB (0B: none), or "
+            "EDBENCH_FILER_CACHE"
         )
     memory = None if order.client_memory is None else parse_bytes(order.client_memory, "--client-memory")
     counts = None if order.workers is None else opt.numbers(order.workers, "--workers")
@@ -128,7 +129,7 @@ def _rates_here(context: CommandContext, settings: Settings, wish: Wish) -> Rate
     plan = sweep(
         [PointSpec(1, 1, settings.slots)], "workers", points, repeats=study.repeats, seed=SEED, name="scale-up"
     )
-    context.say("measuring for some minutes; these figures are not a result of the storage:")
+    context.say("measuring for some minutes; these figures are not a result about the storage:")
     result, directory = carry_out(context, settings, corpus, plan, study, DiscoveryOrder())
     print_lines(context.err, result.verdict)
     finish(result, directory)
@@ -150,10 +151,11 @@ def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
         f"measured: {measured}, over {size(rates.discovered_bytes)} discovered ({rates.source})",
         *(f"  label: {label}" for label in rates.labels),
         f"needed: {size(sizing.needed_bytes)} discovered: {sizing.why}",
-        f"corpus: scale {sizing.scale:g}, {size(sizing.raw_bytes)} raw, {size(sizing.discovered_bytes)} discovered,"
-        f" {count(sizing.items)} items (actual corpora differ by up to {MISSED:.0%}, which is allowed for)".replace(
-            "%", " %"
-        ),
+        (
+            f"corpus: scale {sizing.scale:g}, {size(sizing.raw_bytes)} raw, {size(sizing.discovered_bytes)} "
+            f"discovered, {count(sizing.items)} items (actual corpora differ by up to {MISSED:.0%}; the plan allows "
+            "for it)"
+        ).replace("%", " %"),
         f"workers {', '.join(map(str, sizing.workers))} of {many(rates.slots, 'slot')}, {many(sizing.wish.repeats, 'repeat')};"
         f" the shortest run takes {seconds(sizing.shortest_s)} or longer",
         *(f"note: {note}" for note in sizing.notes),
@@ -170,7 +172,7 @@ def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
     print_lines(
         console,
         f"\nof {sizing.wish.hours:g} hours, {SPARE:.0%} are reserve".replace("%", " %"),
-        f"room: {size(sizing.room_bytes)} on the storage (corpus, one run's items and index; its blocks round up)",
+        f"room: {size(sizing.room_bytes)} on the storage (corpus, items and index of one run, rounded up to blocks)",
         "",
         *typed(sizing, settings),
     )

@@ -205,8 +205,8 @@ def _overall(one: Overall | None) -> str:
     from experiments.result.statistics import interval_text
 
     if one is None:
-        return "no overall response time: not even the lowest level was reached"
-    against = f"; against 1: {one.against_first}" if one.against_first else ""
+        return "no overall response time: the lowest level was not reached"
+    against = f"; compared with 1: {one.against_first}" if one.against_first else ""
     time = interval_text(one.response_us, words.microseconds)
     return f"overall response time {time} up to {one.up_to} % of a peak of {words.count(one.peak)} calls/s{against}"
 

@@ -41,7 +41,7 @@ ITEM = "id of an item, or an unambiguous prefix of it, as `edbench review search
 Custodian = Annotated[
     str | None, typer.Option("--custodian", metavar="NAME", help="Select only the items of this custodian.")
 ]
-Families = Annotated[bool, typer.Option("--families", help="Add everything in the families of the items that match.")]
+Families = Annotated[bool, typer.Option("--families", help="Add the families of the matching items.")]
 
 
 @commands.add("search", "edbench review search last 'subject:budget AND \"third quarter\"'")
@@ -274,9 +274,7 @@ def item(
     ctx: typer.Context,
     job: opt.JobArgument,
     item: Annotated[str, typer.Argument(metavar="ITEM", help=ITEM)],
-    text: Annotated[
-        bool, typer.Option("--text-only", help="Print the indexed text of the item and nothing else.")
-    ] = False,
+    text: Annotated[bool, typer.Option("--text-only", help="Print only the indexed text of the item.")] = False,
 ) -> None:
     """Show an item with its family, duplicates and thread; or its text.
 

@@ -15,9 +15,7 @@ commands = Commands()
 @commands.add("scale", "edbench scale 6")
 def scale(
     ctx: typer.Context,
-    workers: Annotated[
-        int, typer.Argument(metavar="N", min=1, max=512, help="number of worker containers to have from now on")
-    ],
+    workers: Annotated[int, typer.Argument(metavar="N", min=1, max=512, help="new number of worker containers")],
 ) -> None:
     """Run this on the host of the containers: it needs the socket of the Docker engine.
 

@@ -51,7 +51,7 @@ class SimulationOrder(Order):
         Field(
             ge=1.0,
             le=1e6,
-            description="Serve so many items together; 1: each alone.  [default: as many as keep a run short]",
+            description="Simulate this many items as one; 1: each alone.  [default: enough to keep a run short]",
         ),
         Metavar("ITEMS"),
     ] = None

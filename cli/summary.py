@@ -164,7 +164,7 @@ def calls_table(calls: Mapping[str, Calls]) -> Table:
         ]
     shown = table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
     if any(c.processor for c in calls.values()):
-        shown.caption = f"{DOMINATED_MARK} more than half of it is waiting for a core"
+        shown.caption = f"{DOMINATED_MARK} more than half is waiting for a core"
     return shown
 
 
@@ -190,7 +190,7 @@ def io_rows(io: IoFigures | None) -> list[tuple[str, str]]:
     rest = [kind for kind in io.kinds if not kind.recorded]
     counted = ", ".join(f"{kind.kind} {bytes_text(kind.bytes)}" for kind in rest if _is_counted(kind))
     others = ", ".join(kind.kind for kind in rest if not _is_counted(kind))
-    share = f"{io.unrecorded_share:.0%} of the bytes that are known are not recorded: {counted or 'none'}"
+    share = f"{io.unrecorded_share:.0%} of the known bytes are not recorded: {counted or 'none'}"
     return [("I/O", share + (f"; not counted: {others}" if others else ""))]
 
 
@@ -206,11 +206,11 @@ def show_wire(console: Console, wire: WireShares) -> None:
     console.print(table(("read in", "by calls", "over the wire", "wire ÷ call", ""), rows, right=(1, 2, 3)))
     hosts = len({source.partition(":")[0] for source in wire.sources})
     console.print(
-        f"wire: NFS mounts of {hosts} host{'s' if hosts != 1 else ''}, everything that read there counted;"
-        " well below 1, a client's cache answered"
+        f"wire: NFS mounts of {hosts} host{'s' if hosts != 1 else ''}, with reads of all programs; well below 1, a "
+        "client's cache answered"
     )
     if wire.other_jobs:
-        console.print(f"wire: {wire.other_jobs} other jobs ran meanwhile; what they read may be in these figures")
+        console.print(f"wire: {wire.other_jobs} other jobs ran meanwhile; these figures may include their reads")
 
 
 def _cells(share: WireShare) -> tuple[str, str, str, str]:

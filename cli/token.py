@@ -23,7 +23,7 @@ SECONDS = 30.0  # for the controller to answer
 def token(
     ctx: typer.Context,
     api: Annotated[
-        bool, typer.Option("--api", help="Print the permanent token, for programs and where links are not printed.")
+        bool, typer.Option("--api", help="Print the permanent token, for programs, or if no links are printed.")
     ] = False,
     grafana: Annotated[bool, typer.Option("--grafana", help="Print Grafana's address, user and password.")] = False,
 ) -> None:
@@ -38,7 +38,7 @@ def token(
     reached, dashboards = published(context.env, WEB), published(context.env, GRAFANA)
     secret, file = given_token(context.env), context.env.get(FILE_VARIABLE)
     if reached is None or secret is None:
-        raise UsageError(f"this is no container of edbench: type `{COMMAND}`; `edbench serve` prints its own link")
+        raise UsageError(f"this is not a container of edbench: run `{COMMAND}`; `edbench serve` prints its own link")
     if grafana:
         if dashboards is None or file is None:
             raise UsageError("this system has no Grafana")

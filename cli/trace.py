@@ -38,7 +38,9 @@ def record(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
             if not handle.job.options.trace:
                 raise UsageError(f"job {handle.id} recorded no calls: create the job with `edbench discover --trace`")
             if not handle.job.state.over:
-                raise UsageError(f"job {handle.id} is {handle.job.state}: its trace can be written when it is over")
+                raise UsageError(
+                    f"job {handle.id} is {handle.job.state}: its trace can be written when the job has ended"
+                )
         for handle in handles:
             labels = job_result(handle, installed.settings).labels
             gathered = collect_trace(handle, installed.settings, context.clock, labels=labels, ours=installed.embedded)

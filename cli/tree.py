@@ -62,7 +62,7 @@ _OUTPUT = (
         bool,
         False,
         "--csv-raw",
-        help="With -o csv: do not put an apostrophe before what a spreadsheet runs.",
+        help="With -o csv: do not put an apostrophe before values that a spreadsheet would execute.",
     ),
 )
 

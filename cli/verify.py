@@ -71,7 +71,7 @@ def verify(
         flush()
         note_verified(target.each, outcome)  # last: the result is printed even if this fails
     if outcome.differences:
-        what = "what it wrote, or in its load files" if produced else "its manifest"
+        what = "its output or its load files" if produced else "its manifest"
         listed = "" if produced else ", listed above"
         raise RunFailed(f"job {target.id} differs from {what}: {outcome.differences:,} differences{listed}")
 
@@ -103,16 +103,16 @@ def _show_differences(console: Console, counts: Sequence[Count], differing: Sequ
 
 def _left(ghosts: int) -> str:
     """A remark on documents that tasks published before an outage of the database; they were done again."""
-    return f" ({ghosts:,} of them left by tasks that were done again; no search returns these)" if ghosts else ""
+    return f" ({ghosts:,} of them left by repeated tasks; no search returns these)" if ghosts else ""
 
 
 def show(console: Console, done: Verification) -> None:
     """Print the report for people."""
     _show_differences(console, done.counts, done.examples)
-    against = f"against {done.manifest_items:,} in {done.manifest}" if done.manifest else "(there was no manifest)"
+    against = f"against {done.manifest_items:,} in {done.manifest}" if done.manifest else "(without a manifest)"
     console.print(
         f"{done.items:,} items {against}: {done.missing:,} missing, {done.extra:,} extra, {done.wrong:,} wrong;"
         f" {done.documents:,} index documents{_left(done.ghosts)}, {done.terms:,} planted terms, {done.files:,} files on the filer"
     )
     if done.records:
-        console.print(f"{done.records:,} records of a load file were to be loose files")
+        console.print(f"{done.records:,} records of a load file were expected as loose files")

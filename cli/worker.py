@@ -41,7 +41,7 @@ def worker(
     workers: Annotated[int, typer.Option("--workers", min=1, max=512, help=texts.WORKERS)] = 1,
     slots: opt.Slots = None,
     name: Annotated[
-        str | None, typer.Option("--member", metavar="NAME", help="Call this member NAME.  [default: host and process]")
+        str | None, typer.Option("--member", metavar="NAME", help="Name this member NAME.  [default: host and process]")
     ] = None,
     storage: opt.StorageRoot = None,
 ) -> None:

@@ -148,7 +148,8 @@ def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str]
     for chain in noted:
         if chain.lower() not in checking.seen:
             checking.wrong(
-                f"no action has the noted hash {chain}: the end of the list is missing, or this is another list"
+                f"no action has the hash given with --noted, {chain}: the end of the list is missing, or this is "
+                "another list"
             )
     if checking.open:
         checking.wrong("there is no line `end` after the last one: the list was cut off")
@@ -212,7 +213,7 @@ class _Checking:
         self._chains.clear()
         for kind, name in ((_ACTION, "actions"), (_ITEM, "items")):
             if record[name] != before[kind]:
-                raise ValueError(f"it counts {record[name]} {name} before it, but there are {before[kind]}")
+                raise ValueError(f"it states {record[name]} {name} before it, but there are {before[kind]}")
 
 
 def _differing(record: dict[str, Any]) -> str | None:
@@ -355,7 +356,7 @@ def _hex(value: memoryview | None) -> str | None:
     return None if value is None else bytes(value).hex()
 
 
-def parsers_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
+def parser_records(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
     """Yield every parser set that tasks of the jobs used: handlers, packages, libraries and their versions."""
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -364,7 +365,7 @@ def parsers_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
             yield {"record": "parsers", "job": str(handle.id), "parsers": str(ident), **told}
 
 
-def actions_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
+def action_records(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
     """Yield every operator action, job by job in the order of its chain."""
     for handle in handles:
         for action in actions_of([handle]):

@@ -80,7 +80,7 @@ def first_databases(databases: Sequence[Database], number: int) -> list[Database
     """Return the first `number` databases of the installation; raises UsageError if there are fewer."""
     if len(databases) < number:
         raise UsageError(
-            f"--databases is {number}, but EDBENCH_DATABASES names {len(databases)}; add the others there",
+            f"--databases is {number}, but EDBENCH_DATABASES lists {len(databases)}; add the missing ones",
             field="databases",
         )
     return list(databases[:number])

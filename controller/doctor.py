@@ -168,7 +168,7 @@ def rename_over(role: str, probe: Path) -> Finding:
         new.write_bytes(b"new")
         new.rename(old)
         if old.read_bytes() != b"new" or new.exists():
-            return bad(f"{role}: renaming a file over another keeps the wrong content", fix)
+            return bad(f"{role}: renaming a file over another leaves the wrong content", fix)
     except OSError as error:
         return bad(f"{role}: a file cannot be renamed over another: {error.strerror}", fix)
     return ok(f"{role}: a file can be renamed over another")
@@ -185,14 +185,14 @@ def names(probe: Path) -> Finding:
     if naming.listed != naming.written:
         return bad(
             f"storage: a file created as {naming.written} is listed as {naming.listed}",
-            "mount it so that it keeps names; otherwise item names differ from those in the evidence",
+            "mount it so that it preserves names; otherwise item names differ from those in the evidence",
         )
     if not naming.case_matters:
         return warn(
-            "storage: it ignores case: of two names that differ only in case it keeps one",
-            "do not copy evidence there that has such names (edbench refuses to copy it)",
+            "storage: it ignores case: it keeps one of two names that differ only in case",
+            "do not copy evidence with such names to it (edbench refuses to)",
         )
-    return ok("storage: names are kept as written, and case matters")
+    return ok("storage: names are preserved, and case matters")
 
 
 def fsync_latency(probe: Path, clock: Clock) -> Finding:
@@ -285,9 +285,9 @@ def magic() -> Finding:
     found = libmagic.found()
     if found is None:
         why = libmagic.preload()
-        return warn(f"no libmagic ({why}): rare file types are recorded as application/octet-stream", install)
+        return warn(f"libmagic is missing ({why}): rare file types are recorded as application/octet-stream", install)
     if "wheel" in found:
-        return warn(f"libmagic {found} is old, and it reads hostile bytes", install)
+        return warn(f"libmagic {found} is old, but it reads untrusted bytes", install)
     return ok(f"libmagic {found}")
 
 
@@ -441,10 +441,10 @@ def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
         yield ok(f"database {address.name}: PostgreSQL {version // 10_000} answers")
     if powers:
         yield warn(
-            f"database {address.name}: the login is a superuser, which may run programs on the server",
+            f"database {address.name}: the login is a superuser, which can run programs on the server",
             "use a login that only owns the database, see docs/logins.md",
         )
-    text = f"database {address.name}: its clock is {offset * 1000:+.0f} ms from ours"
+    text = f"database {address.name}: its clock differs from this host's by {offset * 1000:+.0f} ms"
     yield ok(text) if abs(offset) <= _OFFSET_SECONDS else warn(text, "run an NTP client on both machines")
 
 

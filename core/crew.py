@@ -221,7 +221,7 @@ def resolved(place: Place, roots: Mapping[str, Path]) -> Path:
 def writable(place: Place, roots: Mapping[str, Path]) -> Path:
     """The path of a place that is written to. Raises UsageError as `resolved`, and for evidence."""
     if place.root == "evidence":
-        raise UsageError("evidence is not written to")
+        raise UsageError("the evidence directory is read-only")
     return resolved(place, roots)
 
 
@@ -254,7 +254,7 @@ def wait_for(path: Path) -> None:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not path.exists():
         if time.monotonic() > deadline:
-            raise SystemFault(f"{path}, which the controller made, is not here: is the same storage mounted?")
+            raise SystemFault(f"{path}, created by the controller, does not exist here; mount the same storage")
         time.sleep(0.1)
 
 

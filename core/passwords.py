@@ -74,14 +74,12 @@ def parse_bank(data: bytes, what: str) -> PasswordBank:
 def check_bank(bank: PasswordBank, what: str) -> PasswordBank:
     """Return the bank. Raises UsageError if it exceeds a limit."""
     if not bank.passwords:
-        raise UsageError(f"{what}: there is no password in it; write one password a line")
+        raise UsageError(f"{what}: it contains no password; write one password a line")
     if len(bank.passwords) > MOST_PASSWORDS:
         raise UsageError(f"{what}: {len(bank.passwords)} passwords; the most is {MOST_PASSWORDS}")
     for password, number in bank.passwords.items():
         if "\0" in password or len(password.encode("utf-8")) > MOST_BYTES:
-            raise UsageError(
-                f"{what}: line {number} has a NUL or is longer than {MOST_BYTES} bytes; is it a text file?"
-            )
+            raise UsageError(f"{what}: line {number} has a NUL or is longer than {MOST_BYTES} bytes; give a text file")
     return bank
 
 
@@ -89,7 +87,7 @@ def bank_of(passwords: Iterable[str], what: str) -> PasswordBank:
     """The bank of passwords that came one by one. Raises UsageError as `parse_bank`."""
     given = tuple(passwords)
     if any("\n" in password for password in given):
-        raise UsageError(f"{what}: a password has a line break in it")
+        raise UsageError(f"{what}: a password contains a line break")
     return check_bank(PasswordBank(given), what)
 
 

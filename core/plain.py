@@ -18,7 +18,7 @@ def _named_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(out) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in out if names.count(name) > 1)
-        raise ValueError(f"an object has {twice!r} twice")
+        raise ValueError(f"an object contains {twice!r} twice")
     return out
 
 

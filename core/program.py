@@ -78,7 +78,7 @@ def missing_extra(error: ModuleNotFoundError) -> str | None:
     for name, line in ours:
         found = _REQUIRED.match(line)
         if found and found[1].replace("-", "_") == module:
-            return f"this needs {found[1]}, which is not installed; run: pip install '{name}[{found[2]}]'"
+            return f"this command needs {found[1]}, which is not installed; run: pip install '{name}[{found[2]}]'"
     return None
 
 

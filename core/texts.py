@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-DATABASES = "Use this many database servers, each with a job over the same data set."
+DATABASES = "Use this many database servers, each with a job on the same data set."
 FILER_CACHE = "Assume this cache in the filer, such as 32GB; 0B: none.  [default: EDBENCH_FILER_CACHE]"
 FORMAT = "Write this format."
 FROM = "Predict from this earlier result."
 MIN_SECONDS = "Label a point SHORT if a run takes less than this."
 NAME = "Name the job."
-OCR = "Read text in images and scanned pages with tesseract, as a phase of its own."
+OCR = "Read text in images and scanned pages with tesseract, as a separate phase."
 OCR_LANGUAGES = "Use these tesseract languages, such as eng+deu."
-OUT = "Write to DIR, which is new or empty."
+OUT = "Write to DIR, which must be new or empty."
 PATH = "Test this empty directory on the storage; repeatable."
 PROCESSES = "Use this many processes.  [default: one per core]"
 REMOVE = "Remove instead of adding or listing."

@@ -31,8 +31,8 @@ _ALL = (
     Variable("EDBENCH_BROKER", "`redis://…`; needed with `EDBENCH_DATABASES`"),
     Variable(
         "EDBENCH_LOGIN_FILE",
-        "a file with `user:password`, for those of these URLs that have no login; a URL without a password is refused"
-        " ([logins.md](logins.md))",
+        "a file with `user:password`, for those of these URLs without a login; a URL without a password is refused "
+        "([logins.md](logins.md))",
     ),
     Variable("EDBENCH_SLOTS", "tasks at a time in each worker, 1 or more", "4"),
     Variable("EDBENCH_INDEX_ENGINE", "`tantivy` or `whoosh`", "tantivy"),
@@ -48,8 +48,8 @@ _ALL = (
     ),
     Variable(
         "EDBENCH_FILER_CACHE",
-        "what the filer itself can cache, such as `16GB` (`0B`: nothing), for the label `CACHED`"
-        " ([labels.md](labels.md)); unset: not known",
+        "size of the filer's own cache, such as `16GB` (`0B`: none), for the label `CACHED` "
+        "([labels.md](labels.md)); unset: unknown",
     ),
     Variable(
         "EDBENCH_REMOUNT",
@@ -61,19 +61,20 @@ _ALL = (
     Variable("EDBENCH_GRACE_S", "seconds that a running task gets to finish when its worker is stopped", "10"),
     Variable(
         "EDBENCH_PLUGINS",
-        "modules with readers of more formats, comma-separated; [packages/readers](../packages/readers/README.md) shows how"
-        " to make one",
+        "modules with readers for more formats, comma-separated; [packages/readers](../packages/readers/README.md) "
+        "shows how to write one",
     ),
     Variable(
         "EDBENCH_TOKEN",
         "token of the web UI and the API, 16 characters or more; unset: generated, in `page-token` in scratch",
     ),
-    Variable("EDBENCH_TOKEN_FILE", "a file with that token, where `EDBENCH_TOKEN` is not set"),
+    Variable("EDBENCH_TOKEN_FILE", "a file with that token, if `EDBENCH_TOKEN` is not set"),
     Variable(
         "EDBENCH_WEB_ADDRESS",
-        "set in containers: `ADDRESS:PORT` of the host at which the web UI is published; links that sign in are printed where that is loopback",
+        "set in containers: `ADDRESS:PORT` of the host at which the web UI is published; sign-in links are printed "
+        "if that is loopback",
     ),
-    Variable("EDBENCH_GRAFANA_ADDRESS", "set in containers: the same of Grafana"),
+    Variable("EDBENCH_GRAFANA_ADDRESS", "set in containers: the same for Grafana"),
     Variable(
         "EDBENCH_CORPORA",
         "directories besides the storage root from which the web UI offers sources, separated by colons",
@@ -94,14 +95,14 @@ _ALL = (
     ),
     Variable(
         "EDBENCH_BOX",
-        "`off`: parse files in the slots themselves, with all rights of a slot, to measure what the sandbox costs; the"
-        " result is labelled",
+        "`off`: parse files in the slots themselves, with all rights of a slot, to measure the cost of the "
+        "sandbox; the result is labelled",
         "on",
     ),
     Variable(
         "EDBENCH_OBSERVE",
-        "`off`: record no storage calls and observe nothing, to measure what that costs; such a result has no calls and is"
-        " labelled",
+        "`off`: record no storage calls and observe nothing, to measure their cost; such a result has no calls and "
+        "is labelled",
         "on",
     ),
     Variable("EDBENCH_METRICS_PORT", "first Prometheus port, 0: none ([metrics.md](metrics.md))", "0"),

@@ -115,8 +115,8 @@ def tally_of_part(part: Path) -> CorpusTotals:
     """Return the totals of the files of a written unit, stored with the last rows."""
     with pa.memory_map(str(part)) as file:
         reader = pa.ipc.open_file(file)
-        said = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1).custom_metadata
-        return tally_of(said[_TALLY])
+        metadata = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1).custom_metadata
+        return tally_of(metadata[_TALLY])
 
 
 Store = Callable[[Iterator[Letter], IO[bytes]], Truth]

@@ -77,26 +77,26 @@ def emulated(filer: FilerModel | None) -> dict[str, Any] | None:
 def assumptions(filer: FilerModel) -> list[str]:
     """Return sentences that list what was not measured on the filer that the model represents."""
     protocol, client = filer.protocol, filer.client
-    said = []
+    lines = []
     if protocol is None:
-        said.append(
+        lines.append(
             "filer ops: every call counts as one filer op; no protocol is modelled between calls and the filer's units"
         )
     else:
-        said.append(
+        lines.append(
             f"filer ops: by protocol {protocol.name}, {protocol.origin};"
             f" {filer.filer_ops_per_call:.3g} for a call of the mix that the ceiling is stated for"
             + ("" if (served := filer.server_ops_per_call) is None else f", {served:.3g} as the server counts them")
         )
-    said.append(
-        f"client cache: {client.cache_bytes:,} bytes a client, a read that it answers takes {client.reread_us:g} us"
+    lines.append(
+        f"client cache: {client.cache_bytes:,} bytes a client, a cached read takes {client.reread_us:g} us"
         if client.cache_bytes
         else "client cache: none, every read reaches the filer"
     )
     if filer.directory.entry_us:
-        said.append(f"directories: each entry adds {filer.directory.entry_us:g} us to making one more")
-    said.append(f"round trip: {client.round_trip_us:g} us a metadata op, and for all data ops of a call together")
-    return said
+        lines.append(f"directories: each entry adds {filer.directory.entry_us:g} us to the creation of another")
+    lines.append(f"round trip: {client.round_trip_us:g} us a metadata op, and for all data ops of a call together")
+    return lines
 
 
 NOT_DROPPED = "not dropped: caches of the filer itself, of its disks, and of other hosts"
@@ -129,7 +129,7 @@ def cache_state(drops: Sequence[Drop], *, asked: bool) -> str:
     """Return `cold …`, `partly cold: …` or `unknown` (nothing was dropped), with the share of bytes in memory after a
     drop."""
     if not asked:
-        return "unknown (nothing was dropped; --cold drops what may be dropped)"
+        return "unknown (nothing was dropped; --cold drops caches)"
     stayed = max((one.resident_after / one.bytes for one in drops if one.bytes), default=0.0)
     if drops and all(one.cold for one in drops):
         where = "every host" if any(one.host for one in drops) else "this host"

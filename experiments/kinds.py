@@ -162,7 +162,7 @@ class Grid(Kind):
             return
         self.order += "; then a search, doubling, then halving the gap"
         if search.axis not in search.base or search.figure not in {one.name for one in about.figures}:
-            raise UsageError("a search has a figure of its workload and an axis of its load")
+            raise UsageError("a search needs a figure of its workload and an axis of its load")
 
     def points(self) -> Sequence[At]:
         """Return all points known in advance, and both ends of each search."""
@@ -252,7 +252,7 @@ def parse_bounds(text: str) -> dict[str, float]:
         if match is None or not float(match[2]):
             raise UsageError(f"--max-p99: {part!r} is not OP=TIME; write read=20ms,write=40ms (us, ms or s)")
         if match[1] not in known:
-            raise UsageError(f"--max-p99: there is no op {match[1]!r}; use {', '.join(known)}")
+            raise UsageError(f"--max-p99: unknown op {match[1]!r}; use {', '.join(known)}")
         out[match[1]] = float(match[2]) * _UNITS[match[3]]
     if not out:
         raise UsageError("--max-p99 needs at least one bound, such as read=20ms")
@@ -271,7 +271,7 @@ _MOST = 10_000  # repeats or points: bounds the work that an untrusted plan can 
 class KneeSearch(Kind):
     """A search for the knee: the load is the number on one axis; the rest of a start does not change."""
 
-    order = "that of the search: doubling, then halving the gap at the knee; the repeats of a point follow each other"
+    order = "as searched: doubling, then halving the gap at the knee; the repeats of a point are consecutive"
     needs = ("most", "bounds_us")
     has = "a start, bounds and a highest load"
     starts = _MOST
@@ -348,7 +348,7 @@ class LoadLevels(Kind):
     def points(self) -> Sequence[At]:
         """Return the point at which the peak is found, or all levels of a given peak."""
         if not LEAST_LEVELS <= (self.plan.levels or 0) <= MOST_LEVELS:
-            raise UsageError(f"--levels can be from {LEAST_LEVELS} to {MOST_LEVELS}")
+            raise UsageError(f"--levels must be from {LEAST_LEVELS} to {MOST_LEVELS}")
         if self.plan.peak is None:
             return [self._part(0, 0)]
         if self.plan.peak < 1:
@@ -413,7 +413,7 @@ class Stages(Kind):
     the last run is finished. Stages keep their order: the state that one leaves in caches and on the storage is what
     the next begins with."""
 
-    order = "that of the stages; a stage repeats its run until its time is over"
+    order = "by stage; a stage repeats its run until its time has passed"
     needs = ("stages",)
     has = "a start and stages"
     starts = 1
@@ -488,7 +488,7 @@ def kind_of(plan: Plan, about: About) -> Kind:
     else:
         enough = bool(plan.points or plan.search)
     if not enough or any(getattr(plan, name) is None for name in kind.needs):
-        raise UsageError(f"the plan of kind {plan.kind} has {kind.has}")
+        raise UsageError(f"the plan of kind {plan.kind} must have {kind.has}")
     made = kind(plan, about)
     made.points()
     return made

@@ -39,7 +39,7 @@ FilerCache = Annotated[
 ]
 NoBaseline = Annotated[
     bool,
-    Field(description="Run no point on null storage; the result is labelled NO BASELINE and names no storage share."),
+    Field(description="Run no point on null storage; the result is labelled NO BASELINE and has no storage share."),
 ]
 MAX_P99 = Field(
     max_length=200,
@@ -78,7 +78,8 @@ StagesText = Annotated[
     Field(
         max_length=1_000,
         pattern=TEXT,
-        description="Run stages in this order instead, such as 1x5m,4x10m: a load, and how long its run is repeated.",
+        description="Run stages in this order instead, such as 1x5m,4x10m: a load, and the time for which its run is "
+        "repeated.",
     ),
     Metavar("LOADxTIME,…"),
 ]
@@ -199,10 +200,12 @@ class DayOrder(_Days):
         Field(
             ge=1,
             le=100_000,
-            description="Divide the day's length by this; each matter then stands for one that is so many times as large.",
+            description="Divide the day's length by this factor; each matter then represents one that is larger by it.",
         ),
     ] = 1.0
-    matter_clients: Annotated[int, Field(ge=1, le=1_000, description="Draw the matters' clients from this many.")] = 4
+    matter_clients: Annotated[
+        int, Field(ge=1, le=1_000, description="Distribute the matters over this many clients.")
+    ] = 4
     workers: Workers = 2
     min_seconds: MinSeconds = MIN_SECONDS
 
@@ -226,7 +229,7 @@ class R1Points(Axes):
         Field(
             max_length=200,
             pattern=TEXT,
-            description=f"{texts.WORKERS}  [default: one and three for each six cores]",
+            description=f"{texts.WORKERS}  [default: one and three for every six cores]",
         ),
         Metavar("N,M"),
     ] = None

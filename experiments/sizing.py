@@ -94,7 +94,7 @@ def rates_of(result: Result, source: str) -> Rates:
     one = runs[0]
     if not all(run.phases and any(phase.calls for phase in run.phases) for run in runs):
         raise UsageError(
-            f"{source} has no records of calls by phase (an older version made it, or EDBENCH_OBSERVE was off)"
+            f"{source} has no records of calls by phase (made by an older version, or with EDBENCH_OBSERVE off)"
         )
     written = _calls(one, _WRITING)
     files = sum(use.calls for label, use in written if label == Op.CREATE.label)
@@ -263,7 +263,10 @@ def _sized(wish: Wish, rates: Rates, profile: Profile, workers: Sequence[int]) -
         wish=wish,
         why=f"{CACHE_FACTOR} x ({size(wish.client_memory)} of the clients' memory + {size(wish.filer_cache)} of the filer's cache)"
         if caches >= long_enough
-        else f"{duration(LONGER * MIN_SECONDS)} at {fastest:,.0f} GB/hour, which {many(max(workers), 'worker')} do not pass",
+        else (
+            f"{duration(LONGER * MIN_SECONDS)} at {fastest:,.0f} GB/hour, which {many(max(workers), 'worker')} do "
+            "not exceed"
+        ),
         needed_bytes=math.ceil(needed),
         scale=scale,
         raw_bytes=raw,
@@ -295,21 +298,25 @@ def _parts(rates: Rates, raw: int, discovered: int, workers: Sequence[int], repe
         for number, seconds in runs.items():
             yield Part(what=f"its null baseline, {many(number, 'worker')}", times=repeats, each_s=seconds * share)
         yield Part(what="copy the corpus to null storage", times=repeats * len(runs), each_s=rates.copy_s * data)
-    yield Part(what="remove what a run wrote", times=repeats * len(runs), each_s=rates.remove_s * data)
+    yield Part(what="remove the output of a run", times=repeats * len(runs), each_s=rates.remove_s * data)
     yield Part(what="between runs: services, workers", times=repeats * len(runs), each_s=rates.around_s)
 
 
 def _notes(wish: Wish, rates: Rates, profile: Profile, raw: int, workers: Sequence[int]) -> Iterator[str]:
     """Yield what the operator must know in advance."""
     if rates.null_share is None:
-        yield "NO BASELINE is to be expected: the measured runs had no null baseline"
+        yield "NO BASELINE expected: the measured runs had no null baseline"
     elif (store := _largest_store(rates, profile, raw)) > SHARE * wish.client_memory:
         yield (
-            f"NO BASELINE is to be expected: the largest mail store with what is taken out of it needs {size(store)} of memory, and null"
-            f" storage may hold {percent(SHARE)} of {size(wish.client_memory)}; a profile with more custodians has smaller ones"
+            f"NO BASELINE expected: the largest mail store with its extracted children needs {size(store)} of "
+            f"memory, but null storage may use {percent(SHARE)} of {size(wish.client_memory)}; a profile with more "
+            "custodians has smaller ones"
         )
     if max(workers) > (most := rates.measured[-1].workers):
-        yield f"more than {many(most, 'worker')} were not measured: taken as no faster for the time, and for the length as {rates.most(max(workers)):,.0f} GB/hour at most"
+        yield (
+            f"more than {many(most, 'worker')} were not measured: the plan assumes no higher rate for the time, "
+            f"and at most {rates.most(max(workers)):,.0f} GB/hour for the length"
+        )
 
 
 def _largest_store(rates: Rates, profile: Profile, raw: int) -> float:
@@ -351,7 +358,7 @@ def _smaller(least: Sizing, profile: Profile) -> str:
         return _sized(wish, least.rates, profile, least.workers).seconds <= _may_take(wish)
 
     if not fits(0):
-        return " (less data would not do: runs of 10 minutes alone take longer)"
+        return " (less data does not help: runs of 10 minutes alone take longer)"
     while high - low > low // 1000 + 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)

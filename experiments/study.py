@@ -32,7 +32,7 @@ from experiments.result.schema import At, Point, Result, Run, Tuning
 from experiments.result.statistics import METHOD, ratio_of
 from experiments.result.steady import MIN_SECONDS, RULE
 from experiments.result.verdict import labels_of, levels_of, missed, points_of, sentence, warnings_of
-from experiments.workload import About, Disturbed, HostLost, Telling, Turn, Workload
+from experiments.workload import About, Disturbed, HostLost, Turn, Wording, Workload
 from experiments.workloads import about as about_of
 
 
@@ -41,44 +41,44 @@ def evaluated(study: Study, records: Records) -> Result:
     found. Raises UsageError."""
     about = about_of(study.workload)
     kind = kind_of(study.plan, about)
-    telling = about.telling(study.surroundings)
-    observed = _Observed(records, telling)
+    wording = about.wording(study.surroundings)
+    observed = _Observed(records, wording)
     findings = kind.run(observed)
     if observed.done != records.count():
-        raise UsageError(f"there are {records.count()} runs, but the plan has {observed.done}")
-    return _result(about, study, kind.order, findings, telling)
+        raise UsageError(f"{records.count()} runs are recorded, but the plan has {observed.done}")
+    return _result(about, study, kind.order, findings, wording)
 
 
 class _Observed:
     """A `Measure` that reads observations."""
 
-    def __init__(self, records: Records, telling: Telling) -> None:
-        self._records, self._telling = records, telling
+    def __init__(self, records: Records, wording: Wording) -> None:
+        self._records, self._wording = records, wording
         self.done = 0
 
     def __call__(self, at: At, repeat: int) -> Run:
         observed, run = self._records.read(self.done, at, repeat)
-        self._telling.see(observed)
+        self._wording.see(observed)
         if (run.order, run.repeat) != (self.done, repeat):
             raise UsageError(f"run {self.done + 1} is numbered as run {run.order + 1}")
         self.done += 1
         return run
 
 
-def _result(about: About, study: Study, order: str, findings: Findings, telling: Telling) -> Result:
+def _result(about: About, study: Study, order: str, findings: Findings, wording: Wording) -> Result:
     kind, axis = study.plan.kind, study.plan.axis
     least = study.min_seconds
     points = points_of(about, findings.runs, least)
-    emulated = [telling.emulated(point) for point in points]
-    cached, undeclared = telling.cached(points), telling.undeclared()
-    paired = telling.pairs
+    emulated = [wording.emulated(point) for point in points]
+    cached, undeclared = wording.cached(points), wording.undeclared()
+    paired = wording.pairs
     labels = labels_of(points, emulated, cached=cached, undeclared=undeclared, least_s=least, paired=paired)
     levels = None if findings.peak is None else levels_of(about, points, findings.peak, found=study.plan.peak is None)
     tuning = _gained(about, findings, points)
-    said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(),
+    verdict = sentence(about, kind, axis, points, where=wording.where(), pace=wording.pace(),
                     found=findings.knees or levels or tuning)  # fmt: skip
-    if own := telling.sentence(points):
-        said = f"{about.titled(kind)} on {telling.where()}: {own}"
+    if own := wording.sentence(points):
+        verdict = f"{about.titled(kind)} on {wording.where()}: {own}"
     fields: dict[str, Any] = {
         "workload": about.name,
         "kind": kind,
@@ -88,11 +88,11 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         "verdict": "",
         "labels": labels,
         "warnings": (
-            *warnings_of(points, no_pair=telling.no_pair, least_s=least),
+            *warnings_of(points, no_pair=wording.no_pair, least_s=least),
             *missed(levels),
-            *telling.warnings(points),
+            *wording.warnings(points),
         ),
-        "conditions": telling.conditions(points)
+        "conditions": wording.conditions(points)
         | {"order": order, "statistics": METHOD, "steady_state": {"min_seconds": least, "rule": RULE}},
         "points": points,
         "knee": findings.knees[0] if len(findings.knees) == 1 else None,
@@ -101,8 +101,8 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         "tuning": tuning,
         "bounds": _outcomes(about, study.fail_if, points),
     }
-    result = about.result(**fields, **telling.more_fields(points))
-    return dataclasses.replace(result, verdict="; ".join([*labels, said, *telling.remarks(result)]))
+    result = about.result(**fields, **wording.more_fields(points))
+    return dataclasses.replace(result, verdict="; ".join([*labels, verdict, *wording.remarks(result)]))
 
 
 def _gained(about: About, findings: Findings, points: Sequence[Point]) -> Tuning | None:
@@ -190,7 +190,7 @@ def _alone(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise UsageError(
-            "another command runs the same storage test with the same settings on the same paths"
+            "another command is running the same storage test with the same settings on the same paths"
         ) from error
 
 
@@ -276,7 +276,7 @@ def _deliver(kept: Path, directory: Path) -> None:
         shutil.copytree(kept, directory / RAW, copy_function=shutil.copyfile)
         (directory / RAW).chmod(directory.stat().st_mode & 0o777)  # a temporary directory is closed to others
     except (OSError, shutil.Error) as error:
-        raise RunFailed(f"what was observed cannot be written to {directory}: {error}") from error
+        raise RunFailed(f"the observations cannot be written to {directory}: {error}") from error
 
 
 class _Measured:

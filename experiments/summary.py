@@ -114,9 +114,9 @@ def _headline(result: Result, best: Point) -> str:
 
 def _found(result: Result) -> str:
     """Return the verdict without its labels, name and place, which have columns of their own."""
-    said = result.verdict.removeprefix("; ".join(result.labels)).removeprefix("; ")
-    said = said.removeprefix(f"{about(result.workload).titled(result.kind)} ")
-    return said.removeprefix(f"on {where(result)}: ")
+    text = result.verdict.removeprefix("; ".join(result.labels)).removeprefix("; ")
+    text = text.removeprefix(f"{about(result.workload).titled(result.kind)} ")
+    return text.removeprefix(f"on {where(result)}: ")
 
 
 def where(result: Result) -> str:
@@ -143,12 +143,12 @@ def _share_of_ceiling(result: Result, best: Point) -> str:
         tops = [top for run in best.repeats if (top := getattr(run, "ceilings", {}).get(figure.name))]
         if tops and figure.name in best.figures:
             share = words.percent(best.figures[figure.name].median / max(tops))
-            return f"not this host: {figure.title} is {share} of the same load's in memory"
+            return f"not this host: {figure.title} is {share} of that of the same load in memory"
     null = result.conditions.get("null_storage") or {}
-    return f"not known: {null.get('why_not') or 'no null baseline'}"
+    return f"unknown: {null.get('why_not') or 'no null baseline'}"
 
 
-_HEADER = ("test", "of", "most", "what was found", "limit", "labels")
+_HEADER = ("test", "of", "most", "result", "limit", "labels")
 
 
 def summary_html(summary: Summary, results: Mapping[str, Result]) -> str:
@@ -166,8 +166,8 @@ def summary_html(summary: Summary, results: Mapping[str, Result]) -> str:
             " NOT STEADY is not a result about the storage. 1 GB is 10⁹ bytes.", class_="note"),
         _storage(summary, results),
         _advice(results),
-        tag("p", "Every figure here comes from a package below packages/, with its own report; edbench result check on this directory"
-            " recomputes all of them from the records.", class_="note"),
+        tag("p", "Every figure is from a package in packages/, with its own report; `edbench result check` on this "
+            "directory recomputes all of them from the records.", class_="note"),
     )  # fmt: skip
 
 
@@ -176,14 +176,14 @@ def verdict(summary: Summary, results: Mapping[str, Result]) -> str:
     label."""
     places = list(dict.fromkeys(place for result in results.values() if (place := where(result))))
     lacking = [entry.name for entry in summary.entries if entry.why_not is not None]
-    said = [f"{', '.join(places) or 'no storage'}: {len(results)} of {len(summary.entries)} tests were measured"]
+    clauses = [f"{', '.join(places) or 'no storage'}: {len(results)} of {len(summary.entries)} tests were measured"]
     if void := [name for name, result in results.items() if any(NO_RESULT in label for label in result.labels)]:
-        said.append(f"{len(void)} of them are not results about the storage (CACHED, SHORT, NOT STEADY)")
+        clauses.append(f"{len(void)} of them are not results about the storage (CACHED, SHORT, NOT STEADY)")
     labelled = sum(bool(result.labels) for result in results.values())
-    said.append(f"{labelled} carry labels" if labelled else "none carries a label")
+    clauses.append(f"{labelled} carry labels" if labelled else "none carries a label")
     if lacking:
-        said.append(f"not measured: {', '.join(lacking)}")
-    return "; ".join(said)
+        clauses.append(f"not measured: {', '.join(lacking)}")
+    return "; ".join(clauses)
 
 
 def _table(summary: Summary, results: Mapping[str, Result]) -> Html:
@@ -268,14 +268,14 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
     except (UsageError, RunFailed) as error:
         differences.append(str(error))
     except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
-        differences.append(f"{PACKAGES}: they give no summary: {type(error).__name__} {error}")
+        differences.append(f"{PACKAGES}: no summary can be computed from them: {type(error).__name__} {error}")
     return Checked(differences=tuple(differences), trusted=tuple(trusted), signed=signed, made_by=made_by)
 
 
 def _against_files(directory: Path, summary: Summary) -> Iterator[str]:
     """Recreate the page and compare it. Any file outside the packages is a difference."""
     if (directory / REPORT).read_text(encoding="utf-8") != summary_html(summary, results_of(directory, summary)):
-        yield f"{REPORT}: not what the packages give"
+        yield f"{REPORT}: differs from the report computed from the packages"
     own = {FILE, REPORT}
     inside = tuple(f"{PACKAGES}/{entry.name}/" for entry in summary.entries if entry.why_not is None)
     yield from (f"{name}: not part of this summary" for name in files_of(directory)

@@ -3,7 +3,7 @@
 `About` is what is known of it without running it: reports, `compare` and the web UI need only that. `Workload` runs it:
 `prepared` prepares and cleans up around a whole experiment, `started` starts and stops around one run, and what
 `started` yields is called to observe the run to its end. Observations are kept as they are; everything else is computed
-from them (`About.run_of`, `Telling`), in a measurement and in a check alike."""
+from them (`About.run_of`, `Wording`), in a measurement and in a check alike."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from experiments.report.parts import Section
 
 
-class Telling:
+class Wording:
     """Reports on a workload. `surroundings`: what it observed outside the runs. A workload's own class overrides the
     reports."""
 
@@ -180,7 +180,7 @@ class About:
     mean_response_us: Callable[[Any], float | None] = lambda _run: None  # of all that it was asked for
     raw: Callable[[], type[Any]] | None = None  # type of the observations of a run; None: the run itself
     run_of: Callable[[Any], Any] = lambda raw: raw  # a run out of what was observed of it, and nothing else
-    telling: Callable[[dict[str, Any]], Telling] = Telling
+    wording: Callable[[dict[str, Any]], Wording] = Wording
     trusted: tuple[str, ...] = ()  # parts of a result that cannot be recomputed from observations
 
     def titled(self, kind: str) -> str:
@@ -273,4 +273,4 @@ class Workload(ABC):
 
     @abstractmethod
     def surroundings(self) -> dict[str, Any]:
-        """Return what was observed outside the runs, in plain data, after all of them: the input of `About.telling`."""
+        """Return what was observed outside the runs, in plain data, after all of them: the input of `About.wording`."""

@@ -36,7 +36,7 @@ def client_url(url: str) -> str:
         return url
     if parts.scheme != "redis+socket":
         scheme = parts.scheme or repr(shown_url(url))
-        raise UsageError(f"EDBENCH_BROKER: {scheme} is not known; write redis://… or redis+socket://…")
+        raise UsageError(f"EDBENCH_BROKER: unknown scheme {scheme}; write redis://… or redis+socket://…")
     database = parse_qs(parts.query).get("virtual_host", ["0"])[0].lstrip("/") or "0"
     login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
     return f"unix://{login}{quote(parts.path, safe='/%')}?db={database}"

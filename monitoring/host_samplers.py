@@ -200,5 +200,5 @@ class HostSampling:
             except Exception as error:  # noqa: BLE001 - the calls of this second must go out, whatever a kernel returns
                 if number not in self._reported:
                     self._reported.add(number)
-                    log.warning("%s failed, its series have gaps: %s", type(sampler).__name__, error)
+                    log.warning("%s failed; its series have gaps: %s", type(sampler).__name__, error)
         return out

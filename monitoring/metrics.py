@@ -273,7 +273,7 @@ class Endpoint:
 
         return stop
 
-    def serve_or_tell(self, collectors: Iterable[Collector]) -> Callable[[], None]:
+    def serve_or_log(self, collectors: Iterable[Collector]) -> Callable[[], None]:
         """Answer as `serve` does, or log the error, if the work does not depend on it."""
         try:
             return self.serve(collectors)

@@ -73,7 +73,7 @@ def _manage(
         for d in databases
     ]
     collector = Collector(settings.broker, {database.name: database for database in databases}, run=settings.run)
-    silence = endpoint.serve_or_tell(collectors(metrics, collector))
+    silence = endpoint.serve_or_log(collectors(metrics, collector))
     parts = [collector.run, *(manager.run for manager in managers)]
     if not settings.run:  # of a run there are no further runs
         parts.append(Runs(settings, partial(manage_all, metrics=metrics), stop).run)

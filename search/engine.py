@@ -172,7 +172,7 @@ def _engine(name: str) -> tuple[Callable[[Path], IndexWriter], Callable[[Path, P
     try:
         where, writer, reader = _ENGINES[name]
     except KeyError:
-        raise UsageError(f"there is no index engine {name!r}; take one of {', '.join(_ENGINES)}") from None
+        raise UsageError(f"there is no index engine {name!r}; use one of {', '.join(_ENGINES)}") from None
     module = importlib.import_module(where)
     return getattr(module, writer), getattr(module, reader)
 

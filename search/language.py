@@ -66,7 +66,7 @@ def ledger_kind(field: str) -> str | None:
 
 def _date(field: str, value: str) -> str:
     if (date := asked_in_utc(value)) is None:
-        raise UsageError(f"{field} is a date, as in 2001, 2001-06 or 2001-06-30T17:45, where +02:00 or Z may follow")
+        raise UsageError(f"{field} is a date, as in 2001, 2001-06 or 2001-06-30T17:45, optionally with +02:00 or Z")
     return date
 
 
@@ -79,7 +79,7 @@ def checked(field: str, op: str, value: str, *, quoted: bool = False) -> tuple[s
     if op == "!=" and field in _OWN:
         raise UsageError(f"{field} has no !=; write NOT {field}:{value}")
     if field in _CHOICES and value not in _CHOICES[field]:
-        raise UsageError(f"{field} can be {', '.join(_CHOICES[field])}")
+        raise UsageError(f"{field} must be one of {', '.join(_CHOICES[field])}")
     if field in (TAG, SAVED):
         checked_name(value, "a tag" if field == TAG else "a saved search")
     elif field == SIZE:
@@ -139,7 +139,7 @@ def _row(fields: tuple[str, ...], places: list[tuple[int, Pattern]], text: str) 
             if len(text.encode("utf-8")) < TOO_LONG
             else f"has no word of less than {TOO_LONG} bytes"
         )
-        raise UsageError(f"it {why}; an index contains words only")
+        raise UsageError(f"it {why}; an index contains only words")
     return Row(fields, tuple(places))
 
 
@@ -148,7 +148,7 @@ def _fuzzy(text: str, edits: str) -> Fuzzy:
     if edits not in ("", "1", "2"):
         raise UsageError("after a word use ~1 or ~2: the number of letters that may differ")
     if len(words) != 1 or set("*?") & set(text):
-        raise UsageError("~ follows one word of letters and digits")
+        raise UsageError("~ must follow one word of letters and digits")
     return Fuzzy(words[0][1], int(edits or 1))
 
 
@@ -170,7 +170,7 @@ def end_of_range(text: str) -> str | None:
         return None
     words = placed(usual(text))
     if len(words) != 1:
-        raise UsageError("each end of a range is one word of letters and digits, or *")
+        raise UsageError("each end of a range must be one word of letters and digits, or *")
     return words[0][1]
 
 
@@ -267,7 +267,7 @@ class _Reading:
     def whole(self) -> Node:
         node = self._either(DEFAULT_FIELDS, 0)
         if self._next(")"):
-            self._wrong("this bracket closes none; remove it, or quote it")
+            self._wrong("this bracket has no opening bracket; remove it, or quote it")
         return _positive(node)
 
     def _wrong(self, why: str, at: int | None = None) -> NoReturn:
@@ -350,7 +350,7 @@ class _Reading:
             return node
         other = self._part(fields, depth)
         if self._taken(_NEAR):
-            self._wrong("only one w/ or pre/ at a time; join two of them with AND", match.start())
+            self._wrong("only one w/ or pre/ at a time; combine two of them with AND", match.start())
         with self._at_place(match.start()):
             return near(node, other, int(match[2]), ordered=match[1].lower() == "pre")
 
@@ -412,7 +412,7 @@ class _Reading:
         with self._at_place(begin):
             if ledger_kind(fields[0]):
                 if self._text.startswith("~", self._at):
-                    raise UsageError(f"{fields[0]} has no ~: it is not a field of the index")
+                    raise UsageError(f"{fields[0]} does not support ~: it is not a field of the index")
                 return Asked(fields[0], *checked(fields[0], "", text, quoted=True))
             row = phrase(fields, text)
             self._count(len(row.places))
@@ -476,5 +476,5 @@ def _typed(word: str) -> None:
 
 def _positive(node: Node) -> Node:
     if isinstance(node, All) and not node.wanted:
-        raise UsageError("the query only excludes items; first give what to find, for example: * NOT word")
+        raise UsageError("the query only excludes items; write first what to find, for example: * NOT word")
     return node

@@ -377,7 +377,7 @@ def _reader(directory: Path, segments: list[dict[str, Any]]) -> IndexReader:
     for described in segments:
         name, documents = str(described["id"]), int(described["documents"])
         if not name.isalnum():
-            raise ValueError(f"a segment cannot be called {name!r}")
+            raise ValueError(f"a segment cannot have the name {name!r}")
         segment = whoosh3.W3Segment(whoosh3.W3Codec(), index._DEF_INDEX_NAME, doccount=documents, segid=name)
         segment.compound = True
         segment._fieldlengths = dict(described["field_lengths"])

@@ -58,9 +58,7 @@ def simulate(wish: Wish, say: Say) -> Answer:
     """Run every point. Raises UsageError."""
     site = wish.site
     if wish.result is not None and site.report:
-        raise UsageError(
-            f"site {site.name} is fitted to a calibration of its own; use --from with a site without `report`"
-        )
+        raise UsageError(f"site {site.name} is fitted to its own calibration; use --from with a site without `report`")
     cases = _cases(wish)
     calibration = shipped(site.report)
     say("planning the data set")
@@ -113,7 +111,7 @@ def calibrated(calibration: Calibration, result: Mapping[str, Any], plan: Plan, 
         return of_result(calibration, result, scaled, f"{source}, and the shipped calibration for the types of items")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         lacks = error if isinstance(error, KeyError) else "runs with figures"
-        raise UsageError(f"{source} is not the result of a discovery: it has no {lacks}") from error
+        raise UsageError(f"{source} is not a result of a discovery: it has no {lacks}") from error
 
 
 def _gains(
@@ -123,7 +121,7 @@ def _gains(
     name, case = first
     out = []
     for what, site in {**doubled(wish.site), "workers": wish.site}.items():
-        say(f"simulating twice the {what}")
+        say(f"simulating with twice the {what}")
         more = Case(workers=2 * case.workers, databases=case.databases, shard=case.shard) if what == "workers" else case
         try:
             elapsed_s = run_case(site, more, plan, demands, chunk=wish.chunk)[0].elapsed_s
@@ -151,7 +149,7 @@ def lines(answer: Answer) -> list[str]:
     ]
     if answer.facts is not None:
         out += [f"not held: {line}" for line in report.missed(answer.facts, answer.rows)]
-    out += [f"twice the {gain.doubled}: {gain.gain:.2f} x as fast" for gain in document.gains]
+    out += [f"with twice the {gain.doubled}: {gain.gain:.2f} x as fast" for gain in document.gains]
     return out
 
 

@@ -70,7 +70,9 @@ class _Day:
         self, result: DayResult, filer: FilerModel | None, at: DayLoad, schedule: Schedule, within: float
     ) -> None:
         if filer is None:
-            raise UsageError("a day is predicted for an emulated filer only: the queues of real storage are not known")
+            raise UsageError(
+                "a day can be predicted for an emulated filer only: the queues of real storage are unknown"
+            )
         self._at, self._schedule, self._within = at, schedule, within
         alone = next(
             (point for point in result.points if not point.at.matters and point.at.setting == at.setting), None

@@ -142,7 +142,9 @@ def plan_of(
             specs += files
             _count(tally, files, contents)
     except KeyError as error:
-        raise UsageError(f"profile {profile_name}: no generated corpus shows what files of {error} hold") from error
+        raise UsageError(
+            f"profile {profile_name}: no generated corpus shows the content of files of {error}"
+        ) from error
     specs.sort(key=lambda spec: spec.path)
     return replace(_items(profile_name, scale, specs, contents, seed), copies=copies)
 

@@ -202,7 +202,7 @@ def _distribution(policy: TomlTable) -> JobOptions:
 def _some(top: TomlTable, key: str, most: int) -> Sequence[TomlTable]:
     tables = top.tables(key)
     if not 1 <= len(tables) <= most:
-        raise top.refuse(key, f"must be tables, [[{key}]], from 1 to {most} of them")
+        raise top.refuse(key, f"must be 1 to {most} tables, [[{key}]]")
     return tables
 
 
@@ -242,7 +242,8 @@ def placed(site: Site, workers: int) -> list[int]:
     room = [int(host.memory_gb // site.worker_memory_gb) if host.memory_gb and site.worker_memory_gb else workers for host in site.hosts]  # fmt: skip
     if sum(room) < workers:
         raise UsageError(
-            f"site {site.name}: its hosts have memory for {sum(room)} workers of {site.worker_memory_gb:g} GB, not for {workers}"
+            f"site {site.name}: its hosts have memory for {sum(room)} workers of {site.worker_memory_gb:g} GB, but "
+            f"{workers} are requested"
         )
     waiting = [(1 / host.cores, -host.ghz, n, 1) for n, host in enumerate(site.hosts) if room[n]]
     heapq.heapify(waiting)

@@ -118,14 +118,14 @@ class Rows:
         """The only row; None if there is none. Raises LookupError if there are several."""
         found = list(islice(self._rows, 2))
         if len(found) > 1:
-            raise LookupError("several rows, where one was expected")
+            raise LookupError("several rows; one was expected")
         return found[0] if found else None
 
     def one(self) -> Any:
         """The only row. Raises LookupError if there are none or several."""
         row = self.one_or_none()
         if row is None:
-            raise LookupError("no row, where one was expected")
+            raise LookupError("no row; one was expected")
         return row
 
     def scalar_one(self) -> Any:

@@ -47,7 +47,7 @@ def parse_queries(text: str, origin: str, parts: Mapping[str, str] = NO_PARTS) -
 
     def part(match: re.Match[str]) -> str:
         if match[1] not in parts:
-            raise ValueError(f"{origin}: there is no part {match[1]}")
+            raise ValueError(f"{origin}: no part {match[1]} exists")
         return parts[match[1]]
 
     pieces = _NAME.split(text)

@@ -20,7 +20,7 @@ from sql.connection import Connection
 _BY_STATE: dict[str, tuple[str, bool]] = {
     "53100": ("its disk is full; free space there", False),
     "53200": ("it is out of memory; give the server more", False),
-    "53300": ("it has no connection left; raise its max_connections or run fewer slots", True),
+    "53300": ("all its connections are in use; raise its max_connections or run fewer slots", True),
     "25006": ("it is read-only; connect to a writable server", False),
     "42501": (
         "its login lacks a privilege; run any edbench command as the owner of the tables, which grants it again",

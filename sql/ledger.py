@@ -145,7 +145,7 @@ def _end(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
         portions=claimed.portions if result.portions is None else result.portions,
     )
     if fenced.rowcount != 1:
-        raise TaskLost(f"task {claimed.id}: claim {claimed.token} does not hold it; its work is dropped")
+        raise TaskLost(f"task {claimed.id}: claim {claimed.token} no longer holds it; its work is discarded")
 
 
 def _write(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
@@ -288,5 +288,6 @@ def _fence(conn: Connection, claimed: ClaimedTask, number: int) -> None:
     row = QUERIES["portion"].run(conn, task=claimed.id, token=claimed.token, before=number - 1)
     if row.rowcount != 1:
         raise TaskLost(
-            f"task {claimed.id}: claim {claimed.token} does not hold it or lost a part of its work; the rest is dropped"
+            f"task {claimed.id}: claim {claimed.token} no longer holds it or lost part of its work; the rest is "
+            "discarded"
         )

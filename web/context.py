@@ -163,4 +163,4 @@ class WebContext:
 
     def _refuse_none(self) -> None:
         if not self.databases:
-            raise UsageError("there is no job yet: the experiment starts its databases with its next run")
+            raise UsageError("there is no job yet: the experiment starts its databases with the next run")

@@ -95,7 +95,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(PermissionError)
     async def closed(request: Request, error: PermissionError) -> Response:
-        line = f"{error.filename}: {error.strerror}; give it to the user that this server runs as, {os.geteuid()}"
+        line = f"{error.filename}: {error.strerror}; give access to the user that this server runs as, {os.geteuid()}"
         return answer(request, 409, line)
 
     @app.exception_handler(RequestValidationError)

@@ -209,7 +209,7 @@ _KINDS = (
     ),
     Kind(
         name="day",
-        does="let matters arrive at rising rates, each with all types of jobs",
+        does="let matters arrive at increasing rates, each with all types of jobs",
         model=model("Day", DayOrder, _WHERE),
         check=_checks(matters=day_loads),
     ),
@@ -297,7 +297,7 @@ class Measurements:
         """Raise UsageError while a measurement runs, because it would be distorted."""
         running = next((each for each in self.every() if each.ended is None), None)
         if running is not None:
-            raise UsageError(f"a measurement is running here ({running.kind}); wait for its end, or cancel it")
+            raise UsageError(f"a measurement is running ({running.kind}); wait until it ends, or cancel it")
 
     def start(self, kind: str, words: Sequence[str]) -> Measurement:
         """Start a measurement. Raises UsageError while one runs, here or in another server of the same scratch."""
@@ -383,7 +383,7 @@ class Measurements:
         with self._lock:
             one, process = self.of(identity), self._process
             if one.ended is not None or process is None:
-                raise UsageError("this measurement is over")
+                raise UsageError("this measurement has ended")
             if one.state == "cancelling":
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -409,5 +409,5 @@ def _held(path: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(lock)
-        raise UsageError("another server of this scratch measures; wait for its end") from error
+        raise UsageError("another server with this scratch is measuring; wait until it ends") from error
     return lock

@@ -259,7 +259,7 @@ class Budget:
         if (seconds := self.seconds) > self._seconds:
             raise DocumentError(
                 ExceptionCode.TIME_LIMIT,
-                f"{seconds:.0f} seconds were spent; {max(0.0, self._seconds):.0f} were left for this loose file",
+                f"{seconds:.0f} seconds were spent; {max(0.0, self._seconds):.0f} were available for this loose file",
             )
         if self._room is not None and self.children >= self._room:
             raise DocumentError(
@@ -330,5 +330,6 @@ class Budget:
     def _over(self, amount: int) -> DocumentError:
         return DocumentError(
             ExceptionCode.EXPANSION_LIMIT,
-            f"{self.spent + amount} bytes would have come out of {self.loose_bytes}; the limit is {self.allowed}",
+            f"{self.spent + amount} bytes would have been extracted from {self.loose_bytes}; the limit is "
+            f"{self.allowed}",
         )

@@ -70,7 +70,7 @@ def make_plans(arguments: Sequence[str], env: Mapping[str, str]) -> Plans:
     parser.add_argument(
         "--alone",
         action="store_true",
-        help="take tasks of the settings' databases only; offer no workers to experiments",
+        help="take tasks of the configured databases only; offer no workers to experiments",
     )
     parser.add_argument("--idle", action="store_true", help="start no worker until an experiment orders it")
     options = parser.parse_args(arguments)

@@ -29,14 +29,14 @@ def load_plugins(names: Iterable[str]) -> None:
         except Exception as e:
             why = " ".join(f"{type(e).__name__}: {e}".split())  # a module that is imported may raise anything
             raise UsageError(
-                f"EDBENCH_PLUGINS: {name} cannot be used ({why}); install its package, or set EDBENCH_PLUGINS to other"
-                " modules, or to none (EDBENCH_PLUGINS=)"
+                f"EDBENCH_PLUGINS: {name} cannot be used ({why}); install its package, set EDBENCH_PLUGINS to "
+                "other modules, or clear it (EDBENCH_PLUGINS=)"
             ) from e
 
 
 def _register(plugin: ModuleType) -> None:
     if not {"HANDLERS", "MEDIA_TYPES"} & set(vars(plugin)):
-        raise ValueError("neither HANDLERS nor MEDIA_TYPES")
+        raise ValueError("it defines neither HANDLERS nor MEDIA_TYPES")
     if hasattr(plugin, "HANDLERS"):
         register(plugin.HANDLERS)
     register_modules(getattr(plugin, "MEDIA_TYPES", {}))

@@ -139,8 +139,8 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
     if job.options.filer.digest != context.filer_digest:
         wanted = job.options.filer.source
         raise StorageFault(
-            f"the job runs on the emulated filer {wanted!r} and worker {context.worker} emulates another or none:"
-            f" start its workers with EDBENCH_FILER={wanted} and the same file there"
+            f"the job uses the emulated filer {wanted!r}, but worker {context.worker} emulates another or none: "
+            f"start the workers with EDBENCH_FILER={wanted} and the same file"
         )
     if job.options.ocr.asked:  # now, not after hours of work
         ocr.engine_of(job.options.ocr.languages, context.worker)

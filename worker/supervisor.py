@@ -109,7 +109,7 @@ class Supervisor:
             log.log(
                 logging.WARNING if self._lacking else logging.INFO,
                 "sandboxes: %s",
-                self._lacking or "all that they can have",
+                self._lacking or "the maximum",
             )
         self._tend_fork_server(self._now())  # it loads while we do
         self._plan.preload(self._plan.settings)

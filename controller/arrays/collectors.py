@@ -50,10 +50,10 @@ def glusterfs_mount(text: str) -> dict[str, float]:
     _, begun, rest = text.rpartition(_BEGIN)
     whole, ended, _ = rest.partition(f"\n{_END}")
     if not begun or not ended:
-        raise ValueError(f"no part {_BEGIN!r} to its end in it (profiling must be on): {text.strip()[:200]!r}")
+        raise ValueError(f"no complete part {_BEGIN!r} in the output (start profiling): {text.strip()[:200]!r}")
     head, titled, table = whole.partition(f"\n{_COLUMNS}")
     if not titled:
-        raise ValueError(f"no column {_COLUMNS.strip()!r}: {whole.strip()[:200]!r}")
+        raise ValueError(f"the output has the output has no column {_COLUMNS.strip()!r}: {whole.strip()[:200]!r}")
     out = dict.fromkeys(_BYTES.values(), 0.0)
     for line in head.splitlines():
         name, _, number = line.partition(":")
@@ -130,22 +130,23 @@ class Collector:
 
 COLLECTORS: dict[str, Collector] = {
     "glusterfs": Collector(
-        about="GlusterFS: what all bricks of a volume served (run `gluster volume profile VOLUME start` first)",
+        about="GlusterFS: ops that all bricks of a volume served (run `gluster volume profile VOLUME start` first)",
         command="gluster volume profile VOLUME info cumulative --xml",
         parse=profile,
     ),
     "moosefs": Collector(
-        about="MooseFS: what the master served to all mounts in the current hour of its clock",
+        about="MooseFS: ops that the master served to all mounts in the current hour of its clock",
         command="mfscli -H MASTER -SMO -m 1 -p -s ,",
         parse=operations,
     ),
     "glusterfs-mount": Collector(
-        about="GlusterFS: what the kernel requested from one mount (run `gluster volume profile VOLUME start` first)",
+        about="GlusterFS: ops that the kernel requested from one mount (run `gluster volume profile VOLUME start` "
+        "first)",
         command="sh -c 'rm -f /var/run/gluster/NAME.*; setfattr -n trusted.io-stats-dump -v NAME MOUNT; cat /var/run/gluster/NAME.*'",
         parse=glusterfs_mount,
     ),
     "moosefs-mount": Collector(
-        about="MooseFS: what the kernel requested from one mount",
+        about="MooseFS: ops that the kernel requested from one mount",
         command="cat MOUNT/.stats",
         parse=moosefs_mount,
     ),

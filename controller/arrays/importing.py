@@ -43,7 +43,7 @@ def read_csv(path: Path, mapping: ArrayMap) -> Readings:
     map."""
     form = mapping.csv
     if form is None:
-        raise UsageError("the map is for a Prometheus query; give no CSV file, or give a map with [csv]")
+        raise UsageError("the map is for Prometheus queries; omit the CSV file, or give a map with [csv]")
     try:
         with path.open(encoding=form.encoding, newline="") as lines:
             return _read(lines, path, form, mapping.columns)
@@ -151,7 +151,7 @@ def _ask(form: PrometheusForm, parameters: Mapping[str, str], env: Mapping[str, 
     headers = {"Accept": "application/json"}
     if form.token_env:
         if not env.get(form.token_env):
-            raise UsageError(f"{form.token_env} is not set; the map takes the bearer token from there")
+            raise UsageError(f"{form.token_env} is not set; the map reads the bearer token from it")
         headers["Authorization"] = f"Bearer {env[form.token_env]}"
     url = f"{form.url.rstrip('/')}/api/v1/query_range?{urllib.parse.urlencode(parameters)}"
     try:
@@ -166,7 +166,7 @@ def _ask(form: PrometheusForm, parameters: Mapping[str, str], env: Mapping[str, 
     try:
         return json.loads(data)
     except ValueError as error:
-        raise UsageError(f"{shown_url(form.url)} does not answer like Prometheus: {error}") from error
+        raise UsageError(f"{shown_url(form.url)} does not answer in the format of Prometheus: {error}") from error
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
@@ -187,7 +187,7 @@ def _series(answer: Any, column: Column) -> dict[Column, list[Point]]:
             " ".join((column.name, *(str(v) for k, v in metric.items() if k != "__name__"))) for metric, _ in series
         ]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"{column.origin!r} was not answered like Prometheus answers: {error!r}") from error
+        raise UsageError(f"{column.origin!r} got an answer that is not Prometheus's: {error!r}") from error
     if len(series) > SERIES:
         raise UsageError(
             f"{column.origin!r} gives {len(series)} series, more than {SERIES}; sum some of them in the query"
@@ -233,7 +233,7 @@ def import_array(
     try:
         rows = [(second, Observation(ARRAY, source, values)) for (second, source), values in sorted(seconds.items())]
     except ValueError as error:
-        raise UsageError(f"{mapping.name}: {error}; take fewer columns") from error
+        raise UsageError(f"{mapping.name}: {error}; use fewer columns") from error
     _store(handles[0], mapping.name, rows)
     times = [at + offset_s for at in readings.times()]
     inside = [at for at in times if _near(at, start, finish)]
@@ -295,8 +295,8 @@ def refuse_no_overlap(readings: Readings, start: float, finish: float, offset_s:
         raise UsageError(f"no values found{bad}")
     if not any(start <= at <= finish + readings.interval_s() for at in times):
         raise UsageError(
-            f"no value is within the job's time: the array has {shown(times[0])} to {shown(times[-1])}, the job ran"
-            f" {shown(start)} to {shown(finish)}, both UTC; is the map's zone right, or --offset missing?"
+            f"no value is within the job's time: the array has {shown(times[0])} to {shown(times[-1])}, the job "
+            f"ran {shown(start)} to {shown(finish)}, both UTC; check the zone of the map and --offset"
         )
 
 
@@ -325,7 +325,7 @@ def _by_second(
 
 def source_name(name: str, column: Column, offset_s: float) -> str:
     """Return the source's name in the timeline: the array, the unit, and the offset applied to its clock."""
-    moved = f"clock {offset_s:+g} s" if offset_s else "clock as it was"
+    moved = f"clock {offset_s:+g} s" if offset_s else "clock unchanged"
     return SEPARATOR.join(part for part in (name, column.unit, moved) if part)[:SOURCE_CHARACTERS]
 
 

@@ -88,7 +88,7 @@ def read_map(path: Path, name: str | None = None) -> ArrayMap:
     form.done()
     names = [column.name for column in out.columns]
     if not names or len(names) > COLUMNS or len(set(names)) < len(names):
-        raise UsageError(f"{path}: needs 1 to {COLUMNS} [[column]], each with a name of its own")
+        raise UsageError(f"{path}: needs 1 to {COLUMNS} [[column]], each with a different name")
     return out
 
 
@@ -117,9 +117,9 @@ def _column(table: TomlTable, origin: str) -> Column:
 def _csv(table: TomlTable) -> CsvForm:
     out = table.record(CsvForm)
     if len(out.delimiter) != 1 or len(out.decimal) != 1 or out.delimiter == out.decimal:
-        raise table.refuse("delimiter", "and decimal are one character each, and not the same")
+        raise table.refuse("delimiter", "and decimal must be one character each, and different")
     if out.zone and zone_of(out.zone) is None:
-        raise table.refuse("zone", f"is like Europe/Berlin, UTC or +02:00, not {out.zone}")
+        raise table.refuse("zone", f"must be a zone such as Europe/Berlin, UTC or +02:00, not {out.zone}")
     return out
 
 
@@ -304,5 +304,5 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[float, dict[str, float
             row = json.loads(line)
             moments.append((float(row["at"]), {str(key): float(value) for key, value in row["values"].items()}))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            bad.append(BadRow(number, f"no moment of a collector: {error!r}"))
+            bad.append(BadRow(number, f"not a sample of a collector: {error!r}"))
     return head, moments, tuple(bad)

@@ -39,7 +39,7 @@ def items_page(
     return out
 
 
-def items_beside(
+def neighbouring_items(
     handles: Sequence[JobHandle], wanted: ItemFilter, item: uuid.UUID
 ) -> tuple[uuid.UUID | None, uuid.UUID | None]:
     """Return the wanted items before and after this one, in the order of `items_page`; None if there is none. Raises

@@ -105,5 +105,5 @@ def _engine_faults() -> Iterator[None]:
         raise SystemFault(f"the Docker engine refused: {error.explanation or error}") from error
     except (DockerException, requests.RequestException) as error:
         raise SystemFault(
-            f"the Docker engine does not answer ({error}); is it running, and is DOCKER_HOST right?"
+            f"the Docker engine does not answer ({error}); check that it runs, and DOCKER_HOST"
         ) from error

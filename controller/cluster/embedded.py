@@ -213,7 +213,8 @@ class EmbeddedCluster:
             raise self._fault
         if self._thread is not None and not self._thread.is_alive():
             raise SystemFault(
-                "the thread that manages the workers has ended, and so have they; see standard error for the cause"
+                "the thread that manages the workers has ended and so have the workers; see standard error for the "
+                "cause"
             )
 
     def pids(self) -> dict[str, int]:

@@ -87,7 +87,9 @@ def _name_clash(path: bytes, error: StorageFault) -> UsageError | StorageFault:
     """Refuse a copy if the storage root takes two names of the source for one: one of the two files would be lost."""
     if error.errno != errno.EEXIST:
         return error
-    return _cannot_copy(f"{display_name(path)} exists already on the storage root (does its file system ignore case?)")
+    return _cannot_copy(
+        f"{display_name(path)} already exists on the storage root; check whether its file system ignores case"
+    )
 
 
 def _cannot_copy(why: str) -> UsageError:

@@ -60,7 +60,7 @@ class Distribution(Order):
         Field(
             max_length=200,
             pattern=TEXT,
-            description="Run at most so many tasks of a phase at a time, such as walk=2,expand=8.  [default: no limit]",
+            description="Run at most N tasks of a phase at a time, such as walk=2,expand=8.  [default: no limit]",
         ),
         Metavar("PHASE=N,…"),
     ] = None

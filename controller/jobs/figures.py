@@ -117,9 +117,7 @@ class ProductionFigures(Document):
         0,
         description="For an export of pages: duplicates without pages that are not produced, because their original was withheld later.",
     )
-    tag_changes: int = Field(
-        0, description="How often items of its sources got or lost a tag that it selects by since its creation."
-    )
+    tag_changes: int = Field(0, description="Number of changes, since its creation, of tags that it selects by.")
     equal: int = Field(
         0, description="Produced items that are duplicates, by bytes or as messages, of an item with such a tag."
     )
@@ -131,7 +129,7 @@ def production_lines(made: ProductionFigures) -> list[tuple[str, str]]:
     line with a label."""
     withheld = f"{made.withheld:,} items: tag {', '.join(made.withhold)}, with families"
     known = (
-        ("chosen", made.chosen, f"{made.chosen or 0:,} items, of which {made.items:,} are taken"),
+        ("chosen", made.chosen, f"{made.chosen or 0:,} items, {made.items:,} of them produced"),
         ("withheld", made.withhold, withheld),
         ("copies", made.copies, f"{made.copies:,} items, omitted as duplicates"),
         ("system files", made.system_files, f"{made.system_files:,} items, omitted"),
@@ -218,7 +216,7 @@ class Figures(Document):
     def each(self) -> Sequence[JobFigures]:
         """The figures of each job."""
 
-    def beside(self, seen: Mapping[str, Any]) -> Self:
+    def with_observed(self, seen: Mapping[str, Any]) -> Self:
         """Return these figures with those observed from outside: `filer`, and for a job its `trace`."""
         return type(self).model_validate({**dict(self), **seen})
 

@@ -90,9 +90,7 @@ def find_discovered(databases: Sequence[Database], reference: str) -> Jobs:
     found = find(databases, reference)
     for handle in those_there(found):
         if handle.job.options.type is not JobType.DISCOVERY:
-            raise OtherType(
-                f"job {handle.id} is of type {handle.job.options.type} and has no items of its own; name a discovery"
-            )
+            raise OtherType(f"job {handle.id} is of type {handle.job.options.type} and has no items; give a discovery")
     return found
 
 

@@ -212,8 +212,8 @@ def refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path
         storage.stat(job_directory(storage_root, handle.id))
     except SourceFileError as error:
         raise UsageError(
-            f"job {handle.id} has its files under {display_name(theirs)} and not under {display_name(ours)};"
-            f" set EDBENCH_STORAGE={shlex.quote(display_name(theirs))}"
+            f"job {handle.id} stores its files in {display_name(theirs)}, not in {display_name(ours)}; set "
+            f"EDBENCH_STORAGE={shlex.quote(display_name(theirs))}"
         ) from error
 
 

@@ -49,7 +49,8 @@ def check_plan(databases: int, *, shard: bool, source_copies: bool) -> None:
         raise UsageError("a group needs at least two databases", field="databases")
     if shard and source_copies:
         raise UsageError(
-            "--shard and --source-copies exclude each other: no two jobs of a shard read the same file", field="shard"
+            "--shard and --source-copies exclude each other: the jobs of a shard never read the same file",
+            field="shard",
         )
 
 

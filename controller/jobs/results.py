@@ -179,7 +179,7 @@ def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | Non
     UsageError if a job is gone."""
     found = _figures(selected, settings, calls_complete)
     bounds = _bounds(selected)
-    return found.beside({"bounds": judged(found, bounds)}) if bounds else found
+    return found.with_observed({"bounds": judged(found, bounds)}) if bounds else found
 
 
 def outcomes_of(selected: Jobs, settings: Settings) -> list[Outcome]:
@@ -206,7 +206,7 @@ def _figures(selected: Jobs, settings: Settings, calls_complete: bool | None) ->
     if group is None:
         return job_result(selected.each[0], settings, calls_complete=calls_complete)
     jobs = [
-        job_result(handle, settings, calls_complete=calls_complete, copies=group.source_copies).beside(
+        job_result(handle, settings, calls_complete=calls_complete, copies=group.source_copies).with_observed(
             {"database": handle.database.name}
         )
         for handle in selected.each

@@ -92,7 +92,7 @@ def run_all_to_rest(
             except KeyboardInterrupt:
                 interrupted = True
                 what = "the job" if len(handles) == 1 else "the jobs"
-                say(f"interrupted: pausing {what}; press Ctrl-C again to exit at once and leave it as it is")
+                say(f"interrupted: pausing {what}; press Ctrl-C again to exit at once without pausing")
                 pause_all(handles, clock)
     except KeyboardInterrupt:
         if interrupted:
@@ -106,7 +106,7 @@ def run_all_to_rest(
             for handle in handles:
                 _suspend(handle, str(fault))
             raise
-        say(f"while the workers left: {fault}")  # it is not why the job ended
+        say(f"while the workers disconnected: {fault}")  # it is not why the job ended
     outcomes = []
     for number, handle in enumerate(handles):
         state = settle_job(handle, clock, _LAST_SETTLE_SECONDS)
@@ -198,7 +198,7 @@ def _suspend(handle: JobHandle, reason: str) -> None:
         with handle.database.transaction(durable=True) as conn:
             states.suspend(conn, handle.id, reason)
     except DatabaseFault as fault:
-        raise DatabaseFault(f"{reason}; and the job could not be suspended: {fault}") from fault
+        raise DatabaseFault(f"{reason}; also, the job could not be suspended: {fault}") from fault
 
 
 def judge(outcome: Outcome, job: str, violations: int) -> str | None:

@@ -81,7 +81,7 @@ def _refuse_empty(storage: Storage, root: bytes, directories: Collection[bytes])
             return
         ahead += [os.path.join(path, name) for name in names]
     raise UsageError(
-        f"source {display_name(root)} is empty: there is no file in it; give a directory with files, and check its mount"
+        f"source {display_name(root)} is empty: it contains no file; give a directory with files, and check its mount"
     )
 
 
@@ -108,7 +108,8 @@ def _whole(storage: Storage, root: bytes) -> tuple[int, int]:
         raise UsageError(f"source {display_name(root)} cannot be used: {error}") from error
     if parts.away:
         raise UsageError(
-            f"source {display_name(root)} is incomplete: {', '.join(parts.away)} of its file system is not available; restore that"
+            f"source {display_name(root)} is incomplete: {', '.join(parts.away)} of its file system is not "
+            "available; restore it"
         )
     return identity
 
@@ -147,8 +148,8 @@ def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:
         raise UsageError(f"source {shown} cannot be entered; give this user execute permission on it")
     if len(directories) > MOST_CUSTODIANS:
         raise UsageError(
-            f"source {shown} contains more than {MOST_CUSTODIANS:,} directories, and each would be a custodian;"
-            " give its parent directory, so that it becomes one custodian"
+            f"source {shown} contains more than {MOST_CUSTODIANS:,} directories, and each would become a "
+            "custodian; give its parent directory to make it one custodian"
         )
     return directories, listing.count - len(directories)
 
@@ -158,8 +159,8 @@ def refuse_own_output(source: PreparedSource, settings: Settings) -> None:
     for path, variable in ((settings.storage, "EDBENCH_STORAGE"), (settings.scratch, "EDBENCH_SCRATCH")):
         if lies_in(path, os.fsdecode(source.path)):
             raise UsageError(
-                f"source {display_name(source.path)} contains {path}, to which edbench itself writes;"
-                f" give another directory, or set {variable} to a directory outside it"
+                f"source {display_name(source.path)} contains {path}, to which edbench writes its own files; give "
+                f"another directory, or set {variable} to a directory outside it"
             )
 
 

@@ -203,15 +203,27 @@ _ADVICE = {
     FILER: "its delays are modelled; measure the filer itself, without --filer",
     ELSEWHERE: "copy the source to the storage under test, to measure its reads too",
     "CACHED": f"use at least {CACHE_FACTOR} x as much data as the memory of this client and the filer's cache together",
-    "SHORT": "short runs measure start-up and caches; use more data or a longer trace, until every run takes as long as the"
-    " rule requires (--min-seconds; 10 minutes)",
-    "NOT STEADY": "the rate changed during the measurement, so its mean is not meaningful; run longer, with nothing else on the"
-    " storage; the warnings name the points",
+    "SHORT": (
+        "short runs measure start-up and caches; use more data or a longer trace until every run is as long as the "
+        "rule requires (--min-seconds; 10 minutes)"
+    ),
+    "NOT STEADY": (
+        "the rate changed during the measurement, so its mean is not meaningful; run longer, without other load on "
+        "the storage; the warnings name the points"
+    ),
     LOWERED: "the required length of a run was set below 10 minutes; state that wherever a figure is quoted, or remove --min-seconds",
-    UNDECLARED: "state what the filer can cache, with EDBENCH_FILER_CACHE=16GB, or for experiments and replays --filer-cache"
-    " 16GB (0B: nothing); without it CACHED cannot be determined",
-    NO_BASELINE: "it is not known what limited the run; the warnings name the cause, often too little memory for null storage (--null-memory)",
-    LIMITED: "this point measured the load generator and not the storage; add cores or hosts for the load, or use the other points only",
+    UNDECLARED: (
+        "state the size of the filer's cache, with EDBENCH_FILER_CACHE=16GB, or for experiments and replays "
+        "--filer-cache 16GB (0B: nothing); without it CACHED cannot be determined"
+    ),
+    NO_BASELINE: (
+        "the limit of the run is unknown; the warnings name the cause, often too little memory for null storage "
+        "(--null-memory)"
+    ),
+    LIMITED: (
+        "this point measured the load generator, not the storage; add cores or hosts for the load, or use only the "
+        "other points"
+    ),
 }
 
 

@@ -146,7 +146,7 @@ def metrics_served(settings: Settings, endpoint: Endpoint, results: Callable[[],
         return
     databases = [Database(a.name, a.url, application="edbench metrics", pool_size=1) for a in settings.databases]
     metrics = ControllerMetrics(databases, settings.broker, results)
-    silence = endpoint.serve_or_tell((metrics,))
+    silence = endpoint.serve_or_log((metrics,))
     metrics.start()
     try:
         yield

@@ -52,7 +52,7 @@ class Evaluation:
                 return either
             case Asked():
                 return self._mask(_asked(self.index.handle, node))
-        raise AssertionError(f"{node} does not ask the ledger")
+        raise AssertionError(f"{node} does not query the ledger")
 
     def _mask(self, ids: Ids) -> Mask:
         out = np.zeros(len(self.items), dtype=np.bool_)

@@ -54,7 +54,7 @@ class _Reading:
         if depth == _DEEPEST:
             raise UsageError(f"the saved search {name!r} refers to itself, or to too many others")
         if not self._left:
-            raise UsageError(f"the saved searches in the query come to more than {_MOST:,}, with those that they name")
+            raise UsageError(f"the query uses more than {_MOST:,} saved searches, including those that they refer to")
         self._left -= 1
         if self._kept is None:
             with self._handle.database.transaction() as conn:

@@ -269,4 +269,4 @@ def _others_text(recent: Recent) -> str:
     if recent.others_share is None or recent.stolen_share is None:
         return ""
     stolen = f", withheld by the hypervisor {_percent(recent.stolen_share)}" if recent.stolen_share >= 0.01 else ""
-    return f", other programs (databases on it included) {_percent(recent.others_share)}{stolen}"
+    return f", other programs (including databases on the host) {_percent(recent.others_share)}{stolen}"

@@ -50,8 +50,8 @@ class Verification(Document):
     terms: int
     documents: int  # in all shards
     ghosts: int = Field(
-        description="Of the documents, those that no item owns: a task had published them, its claim was lost (by an outage of the"
-        " database, or a killed worker), and the task was done again. No search returns them; they are no difference."
+        description="Documents that no item owns: a task published them, lost its claim (an outage of the database, or a "
+        "killed worker) and was repeated. No search returns them; they are not differences."
     )
     files: int  # written children on the filer
     counts: Annotated[tuple[Count, ...], Field(exclude=True)]
@@ -108,8 +108,8 @@ def choose_manifest(source: bytes, given: Path | None, *, internal: bool) -> Pat
     manifest = find_manifest(source)
     if manifest is None:
         raise UsageError(
-            f"there is no manifest next to {display_name(source)}; give one with --manifest,"
-            " or use --internal to check only the job's own promises"
+            f"there is no manifest next to {display_name(source)}; give one with --manifest, or use --internal to "
+            "check only the job's own consistency"
         )
     return manifest
 
@@ -138,7 +138,7 @@ def verify_job(
         if part is not None:
             progress("joining the manifest with the database")
             terms = _against_truth(conn, handle, part)
-        progress("checking the job's own promises")
+        progress("checking the job's own consistency")
         for check in _WITHIN:
             run_check(conn, check, handle.id)
         records = _against_import(conn, handle)

@@ -95,7 +95,9 @@ def protocol_of(table: Mapping[str, Any], what: str, source: str) -> Protocol:
     top = TomlTable(what, "", dict(table))
     origin = top.text("origin", "")
     if not origin.startswith(("measured", "assumed")) or len(origin) > _MAX_TEXT:
-        raise top.refuse("origin", f"must say how it is known, `measured …` or `assumed …`, in {_MAX_TEXT} characters")
+        raise top.refuse(
+            "origin", f"must state its source, `measured …` or `assumed …`, in at most {_MAX_TEXT} characters"
+        )
     server = top.table("server")
     protocol = Protocol(
         name=_name(top),
@@ -377,7 +379,7 @@ def read_table(path: Path, what: str, known: Collection[str]) -> dict[str, Any]:
         with path.open("rb") as file:
             raw = file.read(MAX_FILE_BYTES + 1)
         if len(raw) > MAX_FILE_BYTES:
-            raise UsageError(f"{what}: the file has more than {MAX_FILE_BYTES} bytes; is it the right one?")
+            raise UsageError(f"{what}: the file has more than {MAX_FILE_BYTES} bytes; give a filer profile")
         return tomllib.loads(raw.decode("utf-8"))
     except OSError as e:
         raise UsageError(f"{read_problem(what, e)}; give {', '.join(known)}, or a TOML file") from e

@@ -59,8 +59,9 @@ def _when_it_answers(name: str, server: Mapping[str, Any]) -> None:
             why = " ".join(str(error).split())
             if "password authentication failed" in why:
                 raise UsageError(
-                    f"database {name} refuses the superuser password of the volume of secrets: it was created"
-                    " with another one; set EDBENCH_DB_PASSWORD to that and remove the volume (docs/containers.md, Secrets)"
+                    f"database {name} refuses the superuser password of the volume of secrets: it was created with "
+                    "another one; set EDBENCH_DB_PASSWORD to that password and remove the volume "
+                    "(docs/containers.md, Secrets)"
                 ) from error
             if time.monotonic() > deadline:
                 raise DatabaseFault(f"database {name} does not answer: {why}") from error

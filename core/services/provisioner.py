@@ -44,7 +44,7 @@ def provision(servers: Sequence[Server], client: Any, stop: Stop) -> None:
 
 def _carry_out(servers: Sequence[Server], order: Make) -> None:
     if order.databases > len(servers):
-        raise UsageError(f"the run needs {order.databases} database servers, and the system has {len(servers)}")
+        raise UsageError(f"the run needs {order.databases} database servers, but the system has {len(servers)}")
     act = remove if isinstance(order, Remove) else make
     for number, server in enumerate(servers[: order.databases], start=1):
         act(server, database_name(order.run, number))

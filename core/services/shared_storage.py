@@ -19,7 +19,7 @@ from core.errors import EdbenchError, StorageFault, UsageError
 from core.mounts import MountEntry, Reach, holding, reach_of, read_mountinfo
 
 TOKEN = ".edbench-storage"
-_ADVICE = "mount the filer at the same path on every host, and start the system again"
+_ADVICE = "mount the filer at the same path on every host, and restart the system"
 _NEGOTIATED = ("rsize", "wsize", "timeo", "retrans")  # the server may lower them
 _OPPOSITE = {"hard": "soft", "soft": "hard", "ro": "rw", "rw": "ro", "lock": "nolock", "nolock": "lock"}
 
@@ -57,7 +57,7 @@ def identify(root: Path, *, mark: bool) -> Identity:
     """The identity of the storage at `root`; `mark`: write its token if there is none. Raises StorageFault."""
     entry = holding(os.path.realpath(root), read_mountinfo())
     if entry is None:
-        raise StorageFault(f"the mount table does not say what {root} is on")
+        raise StorageFault(f"the mount table has no entry for {root}")
     file = root / TOKEN
     try:
         if mark and not file.exists():

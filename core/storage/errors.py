@@ -52,16 +52,16 @@ _ADVICE = {
     errno.ENOMEM: "free memory on this machine",
     errno.EFBIG: "raise the limit on file sizes (ulimit -f, or the file system's own)",
     errno.ENAMETOOLONG: "choose a storage root with a shorter path",
-    errno.ENOTEMPTY: "stop the process that writes there or has a file of it open, then try again",
+    errno.ENOTEMPTY: "stop the process that writes to it or has a file in it open, then try again",
     errno.EBUSY: "close its open files or unmount what is mounted there, then try again",
-    errno.EEXIST: "find out which other program writes there",
+    errno.EEXIST: "find the other program that writes there",
     errno.ENOENT: "check that it is mounted, and which other programs use this storage",
     errno.ENOTDIR: "a file has the name of a directory: move it away",
 }
 _ADVICE_GONE = "check that the filer is mounted and reachable"
 _ADVICE_UNSAFE = {
-    errno.ELOOP: "find out who put it there, and put the directory back",
-    errno.EXDEV: "find out who wrote such a path into the database",
+    errno.ELOOP: "find the program that put it there, and restore the directory",
+    errno.EXDEV: "find the program that wrote such a path into the database",
 }
 
 

@@ -404,7 +404,8 @@ class Storage:
             self.stat(self.floor)
         except SourceFileError as e:
             raise StorageFault(
-                f"the storage does not contain {display_name(self.floor)} ({os.strerror(e.errno)}); check that it is mounted",
+                f"{display_name(self.floor)} is missing from the storage ({os.strerror(e.errno)}); check that it "
+                "is mounted",
                 errno=e.errno,
             ) from e
 

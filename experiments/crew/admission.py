@@ -77,8 +77,9 @@ class Admission:
         offset, error = self.crew.offset(member)
         if abs(offset) - error > _MOST_OFFSET_SECONDS:
             raise UsageError(
-                f"the clock of member {member.name} is {abs(offset):,.1f} s {'ahead of' if offset > 0 else 'behind'} this"
-                " one's, so that its calls would have wrong times: synchronise it"
+                f"the clock of member {member.name} is {abs(offset):,.1f} s "
+                f"{'ahead of' if offset > 0 else 'behind'} this one's, so its calls would have wrong times: "
+                "synchronise it"
             )
         storage = self.roots["storage"]
         self._say(
@@ -116,8 +117,8 @@ class Admission:
         for member, sight in zip(members, (msgspec.convert(answer, Sight) for answer in answers), strict=True):
             if sight.token != text or sight.unseen:
                 return (
-                    f"member {member.name} has not this host's memory at {memory.parent}, and null storage has to be the same for"
-                    " all members"
+                    f"member {member.name} does not share this host's memory at {memory.parent}, but null storage "
+                    "must be the same for all members"
                 )
         return None
 
@@ -143,11 +144,11 @@ class Admission:
 
 def _too_few(present: Sequence[Hello], workers: int, *, lost: bool) -> UsageError | RunFailed:
     many = sum(member.workers for member in present)
-    text = f"{workers} workers are required and {many} are connected"
+    text = f"{workers} workers are required, but {many} are connected"
     if lost:
-        return RunFailed(f"{text}: a member that was lost did not come back")
+        return RunFailed(f"{text}: a lost member did not reconnect")
     return UsageError(
-        f"{text}: start more, in containers with `edbench scale {workers}` on their host, or with `edbench worker` elsewhere"
+        f"{text}: start more: containers with `edbench scale {workers}` on their host, others with `edbench worker`"
     )
 
 
@@ -165,7 +166,7 @@ def seats(members: Sequence[Hello], workers: int) -> list[Seat]:
     names = [member.name for member in members if share[member.id]]
     for name in sorted(names):
         if names.count(name) > 1:
-            raise UsageError(f"two members have the name {name}: give one of them another --member")
+            raise UsageError(f"two members have the name {name}: start one of them with another --member")
     hosts: dict[tuple[Any, Any], str] = {}
     for member in members:
         if share[member.id]:

@@ -33,23 +33,23 @@ def held_system(crew: Crew, databases: Sequence[Database], wait: float, say: Cal
         _await_jobs(databases, wait, say)
         left = _left(databases)
         for run in left:
-            say(f"removing what run {run} left")
+            say(f"removing the leftovers of run {run}")
             crew.provision(Remove(run=run, databases=len(databases)))
         yield
 
 
 def _await_jobs(databases: Sequence[Database], wait: float, say: Callable[[str], None]) -> None:
     """Wait until no job runs; no other starts, since the system is held. Raises UsageError."""
-    deadline, told = time.monotonic() + wait, ""
+    deadline, reported = time.monotonic() + wait, ""
     while True:
         try:
             return _refuse_busy(databases)
         except UsageError as busy:
             if time.monotonic() >= deadline:
                 raise
-            if str(busy) != told:
-                told = str(busy)
-                say(f"waiting: {told}")
+            if str(busy) != reported:
+                reported = str(busy)
+                say(f"waiting: {reported}")
         time.sleep(_LOOK_SECONDS)
 
 
@@ -57,8 +57,8 @@ def _refuse_busy(databases: Sequence[Database]) -> None:
     for database, job in newest_jobs(databases):
         if not (job.job.state.over or job.job.state in _AT_REST):
             raise UsageError(
-                f"job {job.job.id} in {database.name} is {job.job.state}, and an experiment needs the system for itself;"
-                f" wait for it (--wait), or `edbench job pause {job.job.id}`"
+                f"job {job.job.id} in {database.name} is {job.job.state}, but an experiment needs the system "
+                f"exclusively; wait for it (--wait), or `edbench job pause {job.job.id}`"
             )
 
 

@@ -134,9 +134,9 @@ class Leased(Working):
             hello = here.get(member.id)
             if hello is not None and hello.run == self._run and hello.used.at:
                 self._latest[member.id] = hello
-        said = [hello.used for hello in self._latest.values()]
-        at = sum(one.at for one in said) / len(said) if said else time.time()
-        return at, sum(one.cpu_s for one in said), sum(one.waited_s for one in said)
+        used = [hello.used for hello in self._latest.values()]
+        at = sum(one.at for one in used) / len(used) if used else time.time()
+        return at, sum(one.cpu_s for one in used), sum(one.waited_s for one in used)
 
     def cpu_s(self) -> float:
         """Return the CPU seconds of the workers, as all members report them after this call. Raises HostLost,
@@ -210,7 +210,7 @@ class Leased(Working):
                 return
             if time.monotonic() > deadline:
                 raise SystemFault(
-                    f"{min(slots)} slots of the members live after {_ALL_UP_SECONDS:.0f} s where {wanted} are wanted; see their"
-                    " logs"
+                    f"{min(slots)} slots of the members are running after {_ALL_UP_SECONDS:.0f} s; {wanted} are "
+                    "required. See their logs"
                 )
             time.sleep(_LOOK_SECONDS)

@@ -68,7 +68,7 @@ class Crew:
         here = {hello.id for hello in self.present()}
         for member in members:
             if member.id not in here:
-                raise HostLost(f"member {member.name} was lost: it does not answer any more")
+                raise HostLost(f"member {member.name} was lost: it no longer answers")
 
     def ask(self, member: Hello, order: Any, seconds: float = ASK_SECONDS) -> Mapping[str, Any]:
         """Have one member carry out an order and return its answer; wait as long as the member is connected. An order
@@ -120,8 +120,8 @@ class Crew:
         def patient() -> None:
             if time.monotonic() > deadline:
                 raise SystemFault(
-                    "the provisioner, which makes the databases of runs, does not answer: start the service `provisioner`"
-                    " (docs/containers.md)"
+                    "the provisioner, which creates the databases of runs, does not answer: start the service "
+                    "`provisioner` (docs/containers.md)"
                 )
 
         self._order(PROVISIONER, order, "the provisioner", patient)
@@ -179,4 +179,4 @@ def _hello(identity: str, text: bytes) -> Hello:
     try:
         return msgspec.json.decode(text, type=Hello)
     except msgspec.MsgspecError:
-        return Hello(id=identity, name=identity, version="with unknown words", host={}, storage={}, roots={})
+        return Hello(id=identity, name=identity, version="with an unknown answer", host={}, storage={}, roots={})

@@ -52,7 +52,7 @@ def refuse_other_storage(
     why = sight.unseen.get("token")
     if why == _MISSING or (why is None and sight.token != text):
         raise UsageError(
-            f"{who} has another storage at {there} than this one: {mounted(member.storage)} there, {mounted(here)} here"
+            f"{who} has a different storage at {there}: {mounted(member.storage)} there, {mounted(here)} here"
         )
     if why is not None:
         raise UsageError(
@@ -63,8 +63,8 @@ def refuse_other_storage(
     lost = _unsigned(token, member.id, text)
     if lost == _MISSING:
         raise UsageError(
-            f"files that {who} writes to the storage {there} do not appear here; mount the same storage on both:"
-            f" {mounted(member.storage)}"
+            f"files that {who} writes to the storage {there} do not appear on this host; mount the same storage on "
+            f"both: {mounted(member.storage)}"
         )
     if lost is not None:
         raise UsageError(
@@ -75,7 +75,7 @@ def refuse_other_storage(
     root = os.stat(source)
     if "source" in sight.unseen or not same_root(sight.source, (root.st_dev, root.st_ino)):
         why = sight.unseen.get("source", "it is another directory there")
-        raise UsageError(f"{who} cannot see the source {source} ({why}): mount it there at the same path")
+        raise UsageError(f"{who} cannot see the source {source} ({why}): mount it at the same path on that host")
 
 
 def mounted(storage: Place) -> str:
@@ -95,8 +95,8 @@ def refuse_other_mount(path: Path, first: tuple[str, Place], second: tuple[str, 
     only, other = _options(ours, theirs), _options(theirs, ours)
     if only or other:
         raise UsageError(
-            f"members {one} and {two} mount {path} with different options: {only or 'nothing more'} on {one} and"
-            f" {other or 'nothing more'} on {two}; mount it alike"
+            f"members {one} and {two} mount {path} with different options: {only or 'nothing more'} on {one} and "
+            f"{other or 'nothing more'} on {two}; use the same options"
         )
 
 

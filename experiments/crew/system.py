@@ -67,7 +67,7 @@ class Ways:
     def refuse_standing(self, settings: Settings) -> None:
         """Raise UsageError if a system of its own is requested but another one is set."""
         if self.listen is not None and not settings.embedded:
-            raise UsageError("--listen starts a system of its own: unset EDBENCH_DATABASES and EDBENCH_BROKER")
+            raise UsageError("--listen starts a separate system: unset EDBENCH_DATABASES and EDBENCH_BROKER")
 
     def seconds(self, *, own: bool) -> float:
         """Return how long members are awaited; `own`: by a system that starts them itself."""
@@ -93,7 +93,7 @@ class System:
         UsageError if members do not see the storage root, SystemFault."""
         there = place_at(settings.storage, self.admission.roots)
         if there is None:
-            raise UsageError(f"the members do not see {settings.storage}; it has to be below {self.settings.storage}")
+            raise UsageError(f"the members do not see {settings.storage}; it must be below {self.settings.storage}")
         filer = self.named_filer(settings.filer, settings.storage)
         with run_databases(self.admission.crew, settings, databases) as (run, attached, opened):
             leased = Leased(self.admission, seats, run, opened, there, settings.slots, filer, mount)
@@ -129,7 +129,7 @@ def taken_system(
         settings = stack.enter_context(_started(given, env, wanted, ways, say)) if given.embedded else given
         if len(settings.databases) < wanted.databases:
             raise UsageError(
-                f"{wanted.databases} databases are required, but EDBENCH_DATABASES names {len(settings.databases)}",
+                f"{wanted.databases} databases are required, but EDBENCH_DATABASES lists {len(settings.databases)}",
                 field="databases",
             )
         assert settings.broker is not None
@@ -143,7 +143,7 @@ def taken_system(
         if (ways.listen is not None or not given.embedded) and place_at(source, roots) is None:
             seen = " and ".join(str(root) for name, root in roots.items() if name != "null")
             raise UsageError(
-                f"members see only {seen}; put {source} there, at {settings.storage}/corpora/NAME for instance"
+                f"members see only {seen}; copy {source} there, for example to {settings.storage}/corpora/NAME"
             )
         admission = Admission(crew, roots, source, say)
         seats = admission.await_workers(wanted.workers, ways.seconds(own=given.embedded))
@@ -184,10 +184,10 @@ def _awaited(workers: int, settings: Settings, file: Path) -> str:
         raise scratch_error(file.parent, error) from error
     many, storage = "1 worker is" if workers == 1 else f"{workers} workers are", settings.storage
     return (
-        f"{many} awaited; on each host, with a copy of {file} as ./join: edbench worker --storage {storage} --join join; or from the"
-        f" image: docker run --rm --network host --shm-size 256m -u $(id -u):$(id -g) -v {storage}:{storage} -v"
-        f" edbench-scratch:/scratch -v $PWD/join:/join:ro -e EDBENCH_SCRATCH=/scratch edbench:latest edbench worker --storage {storage}"
-        " --join /join"
+        f"{many} missing; run on each host, with a copy of {file} as ./join: edbench worker --storage {storage} "
+        "--join join; or from the image: docker run --rm --network host --shm-size 256m -u $(id -u):$(id -g) -v "
+        f"{storage}:{storage} -v edbench-scratch:/scratch -v $PWD/join:/join:ro -e EDBENCH_SCRATCH=/scratch "
+        f"edbench:latest edbench worker --storage {storage} --join /join"
     )
 
 

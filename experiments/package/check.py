@@ -47,7 +47,7 @@ TRUSTED = (
     "that the records in raw/ were observed: a signature shows who vouches for them",
     "that the last repeats were not removed and the number of repeats in raw/study.json lowered to match",
     "the sheet about the filer and its price",
-    "figures/*.png: drawings of series/*.csv, protected by the manifest only",
+    "figures/*.png: drawings of series/*.csv, protected only by the manifest",
 )
 
 
@@ -74,7 +74,7 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
     except (UsageError, RunFailed) as error:
         differences.append(str(error))
     except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
-        differences.append(f"{RAW}: the records give no result: {type(error).__name__} {error}")
+        differences.append(f"{RAW}: no result can be computed from the records: {type(error).__name__} {error}")
     made_by = None if made_by in (None, version("edbench")) else str(made_by)
     return Checked(differences=tuple(differences), trusted=tuple(trusted), signed=signed, made_by=made_by)
 
@@ -136,7 +136,7 @@ def _against_files(directory: Path, result: Result) -> Iterator[str]:
     yield from (f"{name}: not part of this result" for name in there if name not in own)
     for name, text in made.items():
         if name in there and not same_text(name, (directory / name).read_bytes(), text):
-            yield f"{name}: not what the result gives"
+            yield f"{name}: differs from the file computed from the result"
 
 
 def same_text(name: str, one: bytes, other: str) -> bool:
@@ -163,7 +163,7 @@ def describe(directory: Path, text: str, what: str = SHEET) -> Path:
     RunFailed."""
     parse_sheet(text, what)
     if differences := check(directory).differences:
-        raise UsageError(f"{directory} fails its check, so nothing is added to it: {differences[0]}")
+        raise UsageError(f"{directory} fails its check, so the sheet is not added: {differences[0]}")
     try:
         (directory / SHEET).write_text(text, encoding="utf-8")
     except OSError as error:
@@ -198,7 +198,7 @@ def unsealed(directory: Path) -> str | None:
 def doubt(path: Path) -> str | None:
     """Return in one line why a result is not to be believed; None if it passes its check."""
     if not path.is_dir() and path.name != FILE:
-        return f"{path} is not a result package: give its directory"
+        return f"{path} is not a result package: give the directory of one"
     directory = path if path.is_dir() else path.parent
     try:
         differences = check(directory).differences

@@ -78,14 +78,14 @@ def _read(path: Path) -> dict[str, str]:
     for number, line in enumerate(lines, 1):
         match = _LINE.fullmatch(line)
         if match is None or match[2] in out or match[2].startswith("/") or ".." in match[2].split("/"):
-            raise UsageError(f"{path}, line {number}: not a hash and the name of a file of the package")
+            raise UsageError(f"{path}, line {number}: expected a hash and the name of a file in the package")
         out[match[2]] = match[1]
     return out
 
 
 def _hash(path: Path) -> str:
     if path.is_symlink():  # what it leads to is not in the package
-        raise RunFailed(f"{path} is a link; a package contains files only")
+        raise RunFailed(f"{path} is a link; a package may contain only files")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

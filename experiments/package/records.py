@@ -80,7 +80,7 @@ class Records:
             observed = msgspec.convert(data["observed"], self._about.raw_type)
             array = msgspec.convert(data.get("array", ()), tuple[Counted, ...])
             if (data["order"], data["repeat"], data["at"]) != (order, repeat, at.values()):
-                raise UsageError(f"{name} is another run: the plan has {at}, repeat {repeat + 1} at this place")
+                raise UsageError(f"{name} is another run: the plan has {at}, repeat {repeat + 1} in this position")
         except FileNotFoundError as error:
             raise UsageError(f"{name}: run {order + 1} ({at}, repeat {repeat + 1}) is missing") from error
         except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:

@@ -99,7 +99,7 @@ class Series:
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.header) for row in self.rows):
-            raise ValueError(f"series {self.name}: a row is not as long as the header")
+            raise ValueError(f"series {self.name}: a row and the header differ in length")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,7 +120,7 @@ def _reasons(result: Result) -> Html:
         lines = [tag("li", f"{named(point, result)}: {reason}") for point, reason in limited]
         return tag("div", tag("p", f"{LIMITED} points show nothing about the storage:"), tag("ul", *lines))
     if all(run.null_elapsed_s is None for point in result.points for run in point.repeats):
-        return note("No point was found limited by the generator, but no run has a null baseline to prove it.")
+        return note("No point was found to be limited by the generator, but no run has a null baseline to prove it.")
     return note("No point was limited by the generator.")
 
 
@@ -210,9 +210,9 @@ def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
         if names:
             legend_right(panels[-1])
     header = (*(["load"] if names else []), "op", "bound_us", axis, rate.name, "p99_us")
-    said = [_sentence(result, knee) for knee in knees]
-    said = [f"{name}: {one}" for name, one in zip(names, said, strict=True)] if names else said
-    sentence = f"{' '.join(said)} Numbers at the markers are {axis}."
+    sentences = [_sentence(result, knee) for knee in knees]
+    sentences = [f"{name}: {one}" for name, one in zip(names, sentences, strict=True)] if names else sentences
+    sentence = f"{' '.join(sentences)} Numbers at the markers are {axis}."
     series = Series(name="knee", header=header, rows=tuple(rows))
     return Plot(name="knee", figure=figure, sentence=sentence, series=series)
 
@@ -234,7 +234,7 @@ def _sentence(result: Result, knee: Knee) -> str:
 _ArrayRow = tuple[Point, str, str, list[ArrayUse]]  # the point, the counter, its unit, and every run's
 
 
-@section("array", "What the array counted")
+@section("array", "Counters of the array")
 def array(result: Result) -> Parts:
     """Show for each point and counter the median of the runs' means, and the highest peak."""
     rows: list[_ArrayRow] = []
@@ -249,10 +249,8 @@ def array(result: Result) -> Parts:
         Column("mean", "mean", lambda row: statistics.median(use.mean for use in row[3]), words.figure),
         Column("peak", "peak", lambda row: max(use.peak for use in row[3]), words.figure),
     )
-    said = (
-        "Counted by the filer itself over each run, by its own clock moved to this host's: neither calls nor wire ops."
-    )
-    return tabled("array", columns, rows), note(said)
+    text = "Counted by the filer over each run, with its clock adjusted to this host's: neither calls nor wire ops."
+    return tabled("array", columns, rows), note(text)
 
 
 def _counter(use: ArrayUse) -> tuple[str, str]:
@@ -346,9 +344,10 @@ def tuning(result: Result) -> Parts:
         Column(f"{rate.name}_compared", f"{rate.title}, runs of the comparison", compared, rate.write),
     )
     rule = (
-        f"Successive halving: {words.many(len(found.rounds), 'round')}, each with twice the repeats of the one before; the better"
-        f" half stays. Then the last setting and the default were run {found.compared} times again, in random order. The gain is"
-        " computed from these runs only: those of the rounds favour what was lucky in them."
+        f"Successive halving: {words.many(len(found.rounds), 'round')}, each with twice the repeats of the one "
+        f"before; the better half is kept. Then the remaining setting and the default were run {found.compared} "
+        "more times, in random order. The gain is computed from these runs only, because those of the rounds "
+        "favour lucky settings."
     )
     return tabled("tuning", columns, result.points, mark=lambda point: result.points.index(point) == found.best), note(
         rule

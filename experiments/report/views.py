@@ -77,7 +77,7 @@ def in_calls(time: CallTime | None) -> str | None:
         parts.append(f"{words.percent(time.queue_s / time.call_s)} in the filer's queues")
     most = "" if time.exact else "about "
     parts.append(f"{most}{words.percent(time.processor_s / time.call_s)} waiting for a core")
-    more = f" Of percentiles marked {DOMINATED_MARK} that is more than half." if time.dominated else ""
+    more = f" In percentiles marked {DOMINATED_MARK} it is more than half." if time.dominated else ""
     return f"Of {words.seconds(time.call_s)} inside calls, over all processes that made them: {', '.join(parts)}.{more}"
 
 

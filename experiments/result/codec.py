@@ -46,7 +46,7 @@ def from_json(data: object) -> Result:
         raise UsageError(f"schema is {data.get('schema')!r}; this version reads {SCHEMA}")
     result = decode(about(str(data.get("workload"))).result, data)
     if not result.points or not all(point.repeats for point in result.points):
-        raise UsageError("points: every result has points, and every point has repeats")
+        raise UsageError("points: every result must have points, and every point repeats")
     return result
 
 

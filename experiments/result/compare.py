@@ -74,7 +74,7 @@ def parse_grounds(text: str | None) -> frozenset[str]:
     """Parse `mount-options,cache-state`. Raises UsageError for an unknown name."""
     names = frozenset(part.strip() for part in (text or "").split(",") if part.strip())
     if unknown := sorted(names - GROUNDS.keys()):
-        raise UsageError(f"--allow: there is no {unknown[0]!r}; use {', '.join(GROUNDS)}")
+        raise UsageError(f"--allow: unknown ground {unknown[0]!r}; use {', '.join(GROUNDS)}")
     return names
 
 
@@ -140,7 +140,7 @@ def compare(
     first, about = results[0], about_of(results[0].workload)
     for number, other in enumerate(results[1:], 2):
         if other.workload != first.workload:
-            raise UsageError(f"result {number} is of a {other.workload}, the first of a {first.workload}")
+            raise UsageError(f"result {number} is of workload {other.workload}, the first of {first.workload}")
     keys = _keys(about, results)
     differences = tuple(
         line for n, other in enumerate(results[1:], 2) for line in _differences(about, first, other, n, allow)
@@ -292,8 +292,8 @@ def _overall(result: Result, number: int, words: dict[_Place, str]) -> Overall |
     if levels is None or levels.overall_us is None or levels.up_to is None:
         return None
     other = "" if not number else "not compared: the curves do not end at the same level"
-    said = words.get(((), number, _OVERALL), other)
-    return Overall(levels.overall_us, levels.up_to, levels.peak, said)
+    text = words.get(((), number, _OVERALL), other)
+    return Overall(levels.overall_us, levels.up_to, levels.peak, text)
 
 
 def _ratios(about: About, keys: Sequence[dict[_Key, Point]]) -> dict[_Place, Ratio | None]:

@@ -110,8 +110,8 @@ class At:
         return {name: value for name, value in self.values().items() if name != axis}
 
     def __str__(self) -> str:
-        said = ((name.removesuffix("s") if value == 1 else name, value) for name, value in self.values().items())
-        return ", ".join(f"{value} {name}" if isinstance(value, int) else str(value) for name, value in said)
+        parts = ((name.removesuffix("s") if value == 1 else name, value) for name, value in self.values().items())
+        return ", ".join(f"{value} {name}" if isinstance(value, int) else str(value) for name, value in parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

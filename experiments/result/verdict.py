@@ -103,7 +103,10 @@ def bounds_copies(knee: Knee | None, fsync: str) -> str | None:
     remark."""
     if knee is None or Op.WRITE.label not in knee.bounds_us or fsync != FsyncPolicy.NONE.value:
         return None
-    return "the bound on write is one on copies into memory (fsync none): close and the flush at the end bring them to the storage"
+    return (
+        "the bound on write applies to copies into memory (fsync none): close and the flush at the end write them "
+        "to the storage"
+    )
 
 
 def points_of(about: About, runs: Mapping[At, Sequence[Run]], least_s: float | None = None) -> tuple[Point, ...]:
@@ -191,16 +194,16 @@ def sentence(
         key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in beside)
         groups.setdefault(key, []).append(point)
     if found:
-        said = [_knee(about, axis, points, knee) for knee in found]
+        clauses = [_knee(about, axis, points, knee) for knee in found]
     else:
         among = judged([_ratio(about, group) for group in groups.values()])
-        said = [_extremes(about, axis, group, one) for group, one in zip(groups.values(), among, strict=True)]
+        clauses = [_extremes(about, axis, group, one) for group, one in zip(groups.values(), among, strict=True)]
     if len(groups) == 1:
-        return f"{what} on {where}: {said[0]}"
+        return f"{what} on {where}: {clauses[0]}"
     alike = set.intersection(*map(set, groups))
     keys = (", ".join(str(part) for part in key if part not in alike) for key in groups)
     placed = "storage" in points[0].at.values()  # each group names its own
-    named = "; ".join(f"{'on ' * placed}{key}: {clause}" for key, clause in zip(keys, said, strict=True))
+    named = "; ".join(f"{'on ' * placed}{key}: {clause}" for key, clause in zip(keys, clauses, strict=True))
     return f"{what} {named}" if placed else f"{what} on {where}: {named}"
 
 
@@ -214,13 +217,13 @@ def _ratio(about: About, points: Sequence[Point]) -> Ratio | None:
 def _extremes(about: About, axis: str, points: Sequence[Point], judgement: Judged | None) -> str:
     """Describe the point with the highest load, and compare it with the lowest if the repeats allow it."""
     first, last = points[0], points[-1]
-    said = f"{_headlines_text(about, last)} at {last.at.on(axis)}"
+    text = f"{_headlines_text(about, last)} at {last.at.on(axis)}"
     if judgement is None or not judgement.open:
-        return said if first is last else f"{said}; {_headlines_text(about, first)} at {first.at.on(axis)}"
+        return text if first is last else f"{text}; {_headlines_text(about, first)} at {first.at.on(axis)}"
     if not judgement.differs:
-        return f"{said}, no difference from {first.at.on(axis)}"
+        return f"{text}, no difference from {first.at.on(axis)}"
     ratio = judgement.ratio
-    return f"{said}, {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of {first.at.values()[axis]}"
+    return f"{text}, {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of {first.at.values()[axis]}"
 
 
 def _tuned(about: About, points: Sequence[Point], tuning: Tuning) -> str:
@@ -244,12 +247,12 @@ def _headlines_text(about: About, point: Point) -> str:
 
 def _knee(about: About, axis: str, points: Sequence[Point], knee: Knee) -> str:
     peak = points[knee.peak]
-    said = f"peak {_headlines_text(about, peak)} at {peak.at.on(axis)}"
+    text = f"peak {_headlines_text(about, peak)} at {peak.at.on(axis)}"
     if knee.knee is None:
-        return f"{said}; no load stays within the bounds: {knee.broken}"
+        return f"{text}; no load stays within the bounds: {knee.broken}"
     at = points[knee.knee]
     kept = f"{_headlines_text(about, at)} at {at.at.on(axis)} stays within all bounds"
-    return f"{said}; {kept}; {knee.broken or 'no bound was exceeded up to the highest load'}"
+    return f"{text}; {kept}; {knee.broken or 'no bound was exceeded up to the highest load'}"
 
 
 def warnings_of(points: Sequence[Point], *, no_pair: str | None, least_s: float = MIN_SECONDS) -> list[str]:
@@ -272,5 +275,5 @@ def warnings_of(points: Sequence[Point], *, no_pair: str | None, least_s: float 
             if any(paired)
             else "no run has a null baseline"
         )
-        out.append(f"{lacking}: {no_pair}; so it is not known there what limited the run")
+        out.append(f"{lacking}: {no_pair}; so the limit of the run is unknown there")
     return out

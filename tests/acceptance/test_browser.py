@@ -384,7 +384,7 @@ def test_the_worked_example_in_the_web_ui(
     page.get_by_label(_said("Images"), exact=True).select_option(processed)
     made = bench.storage / "productions/first"
     _produced(page, made)
-    expect(page.locator("#production")).to_contain_text("are taken")
+    expect(page.locator("#production")).to_contain_text("of them produced")
     _follow(page, "Custody")
     page.get_by_role("button", name=_said("Verify")).click()
     expect(page.locator("#verified")).to_contain_text(re.compile(r"verified at\s*20.*differences\s*0"))

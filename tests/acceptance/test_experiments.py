@@ -173,12 +173,12 @@ def test_what_cannot_be_measured_is_refused(
     corpus = ("--corpus", "c")
     cases: tuple[tuple[tuple[str, ...], str], ...] = (
         (("scale-up", *corpus, "--workers", "1,x"), "--workers is '1,x'"),
-        (("knee", *corpus, "--max-p99", "reed=1ms"), "there is no op 'reed'"),
+        (("knee", *corpus, "--max-p99", "reed=1ms"), "unknown op 'reed'"),
         (("scale-out", *corpus, "--shard", "--source-copies"), "exclude each other"),
         (("scale-up", *corpus, "--filer-cache", "lots"), "--filer-cache is 'lots'"),
         (("scale-up", *corpus, "--null-memory", "some"), "--null-memory is 'some'"),
         (("scale-up", "--corpus", "none"), "does not exist"),
-        (("job-types", *corpus, "--listen", "127.0.0.1"), "--listen starts a system of its own"),
+        (("job-types", *corpus, "--listen", "127.0.0.1"), "--listen starts a separate system"),
     )
     given = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
     for arguments, said in cases:

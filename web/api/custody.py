@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from controller.custody import actions_told, ended, items_of, parsers_told
+from controller.custody import action_records, ended, items_of, parser_records
 from web.api.exceptions import spooled
 from web.api.models.common import responses
 from web.api.needs import ActedOn
@@ -23,6 +23,6 @@ router = APIRouter(tags=["custody"])
 def custody(jobs: ActedOn, actions: bool = False) -> StreamingResponse:
     """The chain of custody as JSON lines: operator actions, each with a hash over itself and the one before; then, unless
     `actions` is set, the parsers of the workers and every item with its hashes, parser and task; at the end the counts."""
-    read = () if actions else chain(parsers_told(jobs.each), items_of(jobs.each))
-    lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in ended(chain(actions_told(jobs.each), read)))
+    read = () if actions else chain(parser_records(jobs.each), items_of(jobs.each))
+    lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in ended(chain(action_records(jobs.each), read)))
     return spooled(f"custody-{jobs.id}.jsonl", "application/jsonl", lines)

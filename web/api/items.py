@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from controller import findings
 from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
 from controller.browse.items import fields_of, stream_all
-from controller.browse.pages import family_tree, find_item, item_details, item_text, items_beside, items_page
+from controller.browse.pages import family_tree, find_item, item_details, item_text, items_page, neighbouring_items
 from controller.databases import JobHandle, Jobs
 from controller.findings import check_findings
 from controller.search.answers import Wanted, answer_all
@@ -181,7 +181,7 @@ def neighbours(context: Context, jobs: Discovered, item: uuid.UUID, wanted: Filt
     """The previous and the next item in the list that passes the filters."""
     handles = checked(context, jobs, wanted)
     try:
-        before, after = items_beside(handles, wanted, item)
+        before, after = neighbouring_items(handles, wanted, item)
     except UsageError as error:
         raise NotFound(str(error)) from error
     return Neighbours(previous=before, next=after)

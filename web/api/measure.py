@@ -89,7 +89,7 @@ def _refuse_moving(context: WebContext) -> None:
     states = ((summary.job.id, summary.job.state) for _, summary in newest_jobs(context.databases, _MOST_JOBS))
     moving = next((each for each in states if each[1] in _MOVING), None)
     if moving is not None:
-        raise UsageError(f"job {moving[0]} is {moving[1]}, which would distort the measurement; pause it first")
+        raise UsageError(f"job {moving[0]} is {moving[1]}, which would distort the measurement; pause the job first")
 
 
 def _starting(kind: Kind) -> Callable[..., Measurement]:
@@ -100,7 +100,8 @@ def _starting(kind: Kind) -> Callable[..., Measurement]:
 
     begin.__annotations__["order"] = kind.model
     begin.__doc__ = (
-        f"{kind.does[0].upper()}{kind.does[1:]}, as `edbench {' '.join(kind.words)}`. One at a time, while no job runs."
+        f"{kind.does[0].upper()}{kind.does[1:]}, as `edbench {' '.join(kind.words)}`. Only one at a time, while no "
+        "job runs."
     )
     return begin
 

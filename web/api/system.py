@@ -33,7 +33,7 @@ class Health(Document):
 class SignIn(Document):
     """Access to a web interface: a link that signs in, or an address with a user and a password."""
 
-    url: str = Field(description="To open in a browser; a link that signs in contains a code after its `#`.")
+    url: str = Field(description="To open in a browser; a sign-in link contains a code after its `#`.")
     seconds: int | None = Field(default=None, description="How long the link is valid; it is valid once.")
     user: str | None = None
     password: str | None = Field(default=None, description="Of that user; without a user, the token.")
@@ -60,13 +60,13 @@ class Choices(Document):
     embedded: bool = Field(description="The server starts the workers itself.")
     creating: bool = Field(description="Jobs can be created here.")
     databases: list[str]
-    workers: int = Field(description="The default where the server starts them, else the running workers.")
+    workers: int = Field(description="The default if the server starts them, else the running workers.")
     slots: int
-    room: int = Field(description="Slots of all workers together that can still be started.")
+    room: int = Field(description="Slots that can still be started, of all workers together.")
     index_engines: list[str]
     index_engine: str
     filers: list[str] = Field(
-        description="The available emulated filers; those of the workers where the server does not start them."
+        description="The available emulated filers; those of the workers if the server does not start them."
     )
     filer: str
     fsync: list[str]
@@ -78,7 +78,7 @@ class MeasurementList(Document):
 
     measurements: list[Measurement]
     kinds: list[str] = Field(description="Kinds to start with POST /api/v1/measurements/KIND.")
-    refused: str = Field(description="Why this server cannot measure; empty where it can.")
+    refused: str = Field(description="Why this server cannot measure; empty if it can.")
 
 
 DEFAULT_WORKERS = 2

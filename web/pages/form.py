@@ -85,11 +85,11 @@ def _input(name: str, info: FieldInfo, choices: Choices, advanced: bool) -> Inpu
         hint += f" Default: {default.removesuffix(']')}."
     if name == "databases" and "le" in limits:
         there = len(choices.databases)
-        hint, limits["le"] = f"{hint}; there {'is' if there == 1 else 'are'} {there}", min(limits["le"], there)
+        hint, limits["le"] = f"{hint}; {there} available", min(limits["le"], there)
     here = {key: getattr(choices, key) for key in ("workers", "slots", "filer", "index_engine")}
     if info.default is not None or default:  # the field has its own default
         del here["workers"], here["slots"]
-    hints = ({"workers": f"room for {choices.room} slots in all"} if "workers" in here else {}) | _HINTS
+    hints = ({"workers": f"at most {choices.room} slots in total"} if "workers" in here else {}) | _HINTS
     attributes = {"ge": "min", "le": "max", "max_length": "maxlength"}
     return Input(
         name=name,

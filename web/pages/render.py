@@ -29,16 +29,16 @@ MOST_LETTERS = 44  # of a label
 MEANINGS = {
     "EMULATED FILER": "An emulated filer delayed the storage calls, so the figures are not those of real storage.",
     "CACHED": "Fewer than three times as many different bytes were touched as caches can hold, so caches may have answered.",
-    "SHORT": "A run was shorter than the required time, so start-up effects and caches are in the figures.",
+    "SHORT": "A run was shorter than required, so start-up effects and caches are in the figures.",
     "NOT STEADY": "The rate changed while it was measured, so its mean does not describe the storage.",
     "LEAST LENGTH LOWERED": "The operator allowed runs that are shorter than the rule requires.",
-    "FILER CACHE UNDECLARED": "The storage may have a cache of unknown size, so CACHED cannot be decided.",
-    "NO BASELINE": "No run on null storage shows the generator's own time, so it is not known what limited the run.",
+    "FILER CACHE UNDECLARED": "The storage may have a cache of unknown size, so CACHED cannot be determined.",
+    "NO BASELINE": "No run on null storage shows the generator's own time, so the limit of the run is unknown.",
     "GENERATOR-LIMITED": "The workers or their host limited the run, so the figures say nothing about the storage.",
     "PAUSED": "The job was paused by an operator, so caches may have changed in between.",
-    "SUSPENDED": "The job stopped for a fault for some time, which its elapsed time includes.",
+    "SUSPENDED": "A fault stopped the job for some time, which its elapsed time includes.",
     "DATABASE AWAY": "A database did not answer for some time, which the elapsed time includes.",
-    "WORKERS CHANGED": "Not the same workers processed the job from start to end.",
+    "WORKERS CHANGED": "The workers of the job changed between start and end.",
     "SOURCE NOT ON THE STORAGE UNDER TEST": "The source is on other storage than the one that the job writes to.",
     "NOT COMPARABLE": "The results differ in a condition that must be equal.",
     "UNCHECKED": "Nothing proves that the result is unchanged since it was measured.",
@@ -162,7 +162,7 @@ def _children(item: ItemDetails) -> str:
     if of is None:
         return ""
     announced = "not announced" if of.announced is None else f"{count(of.announced)} announced"
-    cut = "; cut short, so that some are not known" if of.remainder_unknown else ""
+    cut = "; cut short, so some are unknown" if of.remainder_unknown else ""
     return f"{announced}, {count(of.emitted)} emitted, {count(of.failed)} failed{cut}"
 
 

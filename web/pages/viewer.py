@@ -111,7 +111,7 @@ _MOST_RANK = 998
 T = TypeVar("T", Equals, NearOnes, Thread)
 
 
-Rank = Annotated[int | None, Query(ge=0, le=_MOST_RANK, description="Its place among the hits.")]
+Rank = Annotated[int | None, Query(ge=0, le=_MOST_RANK, description="Its position among the hits.")]
 
 
 @router.get("/jobs/{job}/items/{item}")

@@ -46,7 +46,7 @@ def refuse_strange_host(settings: Settings) -> None:
                     noted = WORKERS.noted_storage(conn, path=str(settings.storage))
         except DatabaseFault as error:  # away
             log.warning(
-                "whether the other workers of %s have our storage and filer is not known: %s", address.name, error
+                "cannot check whether the other workers of %s use the same storage and filer: %s", address.name, error
             )
             continue
         finally:
@@ -65,8 +65,9 @@ def _refuse_other_storage(settings: Settings, controllers: Identity) -> None:
     ours = identify(settings.storage, mark=False)
     if differs := controllers.differs(ours):
         raise StorageFault(
-            f"EDBENCH_STORAGE {settings.storage} is another storage here than in the controller: {differs}; mount the controller's"
-            f" ({controllers.kind} from {controllers.source}) at this path, and start this worker again"
+            f"EDBENCH_STORAGE {settings.storage} is not the same storage here as on the controller: {differs}; "
+            f"mount the controller's ({controllers.kind} from {controllers.source}) at this path, and start this "
+            "worker again"
         )
 
 

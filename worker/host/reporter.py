@@ -159,7 +159,7 @@ class WorkerExposition:
 
     def serve(self, endpoint: Endpoint) -> None:
         """Answer until the process ends."""
-        endpoint.serve_or_tell(self.collectors)
+        endpoint.serve_or_log(self.collectors)
 
     def add(self, deltas: Iterable[CounterDelta], observations: Iterable[Observation]) -> None:
         """Add what the slots' recorders have counted since the last time, and the present observations."""
@@ -280,7 +280,7 @@ class DatabaseReporter(threading.Thread):
         # Only slots with a task: the kernel is not queried about others.
         lost = self._leases.renew((row for row in rows if row.at is not None and is_running(row.pid)), now)
         for task, token in lost:
-            log.info("task %s: claim %s does not hold it any more", task, token)
+            log.info("task %s: claim %s no longer holds it", task, token)
         if now >= self._seen_due:
             waits = [waiting(slot, row, now) for slot, row in enumerate(rows) if row.pid]
             self._seen(
@@ -307,7 +307,7 @@ class DatabaseReporter(threading.Thread):
                 report.write(conn, self._plan.identity.name)
         except psycopg2.Error as error:
             # The statement's own fault: its job was deleted, most likely. Trying again would not help.
-            log.warning("task %s: the death of its slot cannot be recorded: %s", report.at.task, error)
+            log.warning("task %s: cannot record the death of its slot: %s", report.at.task, error)
         with self._lock:
             self._acknowledge.send(numbered.number)
 
@@ -408,6 +408,6 @@ def run_reporter(plan: ReporterPlan, pipe: Connection, parent: int) -> int:
     try:
         _serve(plan, pipe)
     except EOFError:
-        log.error("reporter %d: the supervisor is gone", os.getpid())
+        log.error("reporter %d: the supervisor has ended", os.getpid())
         return _FAILED
     return 0

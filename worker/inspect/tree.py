@@ -352,7 +352,9 @@ class Batches:
         except Died as e:
             if e.status == -signal.SIGALRM:
                 return DocumentError(ExceptionCode.TIMEOUT, "still being read at its deadline")
-            return DocumentError(ExceptionCode.KILLED_PARSER, f"the process died reading it (exit status {e.status})")
+            return DocumentError(
+                ExceptionCode.KILLED_PARSER, f"the process died while reading it (exit status {e.status})"
+            )
         except MemoryError:
             return DocumentError(ExceptionCode.MEMORY, "reading it needs more memory than allowed")
         except OSError as e:

@@ -167,13 +167,13 @@ def _read(work: TaskWork, relative: bytes) -> Record:
     """Read the record of a loose file. Raises DocumentError."""
     with work.storage.open(work.source_path(os.path.join(_RECORDS, relative + b".json"))) as file:
         if file.size > MOST_BYTES:
-            detail = f"its record of the load file has {file.size:,} bytes; the limit is {MOST_BYTES:,}"
+            detail = f"its record in the load file has {file.size:,} bytes; the limit is {MOST_BYTES:,}"
             raise DocumentError(ExceptionCode.TOO_LARGE, detail)
         data = file.readall()
     try:
         return msgspec.json.decode(data, type=Record)
     except msgspec.MsgspecError as error:
-        raise DocumentError(ExceptionCode.CORRUPT, f"its record of the load file: {error}") from error
+        raise DocumentError(ExceptionCode.CORRUPT, f"its record in the load file is invalid: {error}") from error
 
 
 def _wrong(record: Record, item: Item) -> DocumentError | None:
@@ -181,5 +181,5 @@ def _wrong(record: Record, item: Item) -> DocumentError | None:
         return DocumentError(record.code, record.detail)
     if not record.sha256 or item.sha256 is None or item.sha256.hex() == record.sha256:
         return None
-    detail = f"sha256 {item.sha256.hex()} now, {record.sha256} when the load file was taken in"
+    detail = f"sha256 {item.sha256.hex()} now, {record.sha256} when the load file was imported"
     return DocumentError(ExceptionCode.HASH_DIFFERS, detail)

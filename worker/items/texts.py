@@ -37,7 +37,7 @@ def without_unread_dates(metadata: dict[str, Any]) -> tuple[dict[str, Any], Fiel
     for name in wrong:
         out.setdefault(f"{name}_original", str(metadata[name]))
     originals = ", ".join(f"{name} {str(metadata[name])[:80]!r}" for name in wrong)
-    return out, FieldUnread(ExceptionCode.CORRUPT, f"dates cannot be read for sure: {originals}")
+    return out, FieldUnread(ExceptionCode.CORRUPT, f"ambiguous or invalid dates: {originals}")
 
 
 def with_dates_in_utc(metadata: dict[str, Any], zone: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def with_dates_in_utc(metadata: dict[str, Any], zone: str) -> dict[str, Any]:
         return metadata
     of_job = zone_named(zone)
     if of_job is None:
-        raise SystemFault(f"this host has no time zone {zone}; install package tzdata as it is locked")
+        raise SystemFault(f"this host has no time zone {zone}; install the locked version of package tzdata")
     out = dict(metadata)
     for name in local:
         was = str(metadata[name])
@@ -135,9 +135,7 @@ def _unread(text: str) -> DocumentError | None:
     lost = text.count("\ufffd")
     if lost <= UNREAD_SHARE * len(text):
         return None
-    return DocumentError(
-        ExceptionCode.CORRUPT, f"{lost:,} of {len(text):,} characters do not exist in its character set"
-    )
+    return DocumentError(ExceptionCode.CORRUPT, f"{lost:,} of {len(text):,} characters are not in its character set")
 
 
 def _state_of(error: DocumentError | None) -> TextState:

@@ -230,7 +230,9 @@ class Unpacker:
                 tally.announced = handler.announced(source)
                 if item.container or next(handler.children(source, self.options.limits), None) is not None:
                     limit = self.options.limits.depth
-                    tally.cut = DocumentError(ExceptionCode.NESTING_LIMIT, f"nested {limit} deep; it was not opened")
+                    tally.cut = DocumentError(
+                        ExceptionCode.NESTING_LIMIT, f"it is nested {limit} deep and was not opened"
+                    )
         except DocumentError as e:
             tally.cut = e
         if tally.cut is not None and not item.container:

@@ -224,7 +224,7 @@ class Agent:
         try:
             self._beats.delete(f"{MEMBER}{self._hello.id}")
         except redis.RedisError:
-            log.info("left without a word: the broker does not answer")
+            log.info("left without notice: the broker does not answer")
 
     # Orders
 
@@ -242,7 +242,7 @@ class Agent:
             if order.workers > self._hello.workers:
                 raise UsageError(f"this member has at most {self._hello.workers} workers")
             if order.databases > len(self._settings.databases):
-                raise UsageError(f"EDBENCH_DATABASES names {len(self._settings.databases)} databases here")
+                raise UsageError(f"EDBENCH_DATABASES lists {len(self._settings.databases)} databases on this host")
             there = writable(order.place, self._roots)
             filer = filer_at(order.filer, self._roots)
             try:
@@ -288,7 +288,7 @@ class Agent:
     def _act(self, order: Act) -> object:
         """Pass an order to the clients, without the lock: it may take long, and a lost lease must end them."""
         if self._run != order.run or self._clients is None:
-            raise UsageError(f"this member has no clients of run {order.run}")
+            raise UsageError(f"this member runs no clients of run {order.run}")
         return self._clients.act(order.order)
 
     def _plans(self, settings: Settings, order: Lease) -> list[WorkerPlan]:
@@ -319,7 +319,7 @@ class Agent:
             try:
                 self._remounts.restore()
             except (UsageError, SystemFault):
-                log.exception("the storage is not mounted as usual")
+                log.exception("the storage is not mounted with its usual options")
         if clients is None:
             self._change(None)
         else:
@@ -330,7 +330,7 @@ class Agent:
         self._changed.clear()
         self._pipe.send(plans)
         if not self._changed.wait(_CHANGE_SECONDS + self._plan.grace_seconds):
-            raise SystemFault("the earlier workers do not end")
+            raise SystemFault("the workers of the previous run do not end")
 
     def _look(self, order: Look) -> Sight:
         unseen: dict[str, str] = {}
@@ -389,7 +389,7 @@ class Agent:
             return
         with self._lock:
             if self._run:
-                log.warning("the command of run %s is gone; working for the system again", self._run)
+                log.warning("the command of run %s has ended; working for the system again", self._run)
                 self._go_back()
 
 

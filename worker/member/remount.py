@@ -37,7 +37,7 @@ class Remounts:
         mounts = self._read()[0]
         if name not in mounts:
             known = ", ".join(sorted(mounts)) or "none"
-            raise UsageError(f"this host has no mount {name}; its {VARIABLE} has: {known}")
+            raise UsageError(f"this host has no mount {name}; {VARIABLE} lists: {known}")
         _run(mounts[name])
 
     def restore(self) -> None:
@@ -49,7 +49,7 @@ class Remounts:
         """Return the commands by name, and the one that restores. Raises UsageError for a file that others may
         change."""
         if not self._file:
-            raise UsageError(f"this host does not mount its storage again: {VARIABLE} is not set (docs/experiments.md)")
+            raise UsageError(f"this host cannot remount its storage: {VARIABLE} is not set (docs/experiments.md)")
         path = Path(self._file)
         try:
             with path.open("rb") as file:
@@ -62,11 +62,13 @@ class Remounts:
             raise UsageError(f"{VARIABLE}: {path} must belong to root or to this user, and only its owner may write it")
         mounts, restore = data.pop("mounts", {}), data.pop("restore", [])
         if data or not isinstance(mounts, dict):
-            raise UsageError(f"{VARIABLE}: {path} has `restore` and a table `mounts`")
+            raise UsageError(f"{VARIABLE}: {path} must have `restore` and a table `mounts`")
         for command in (*mounts.values(), *([restore] if restore else [])):
             strings = isinstance(command, list) and all(isinstance(word, str) and word for word in command)
             if not strings or not command or not command[0].startswith("/"):
-                raise UsageError(f"{VARIABLE}: {path}: a command is a list of words, the first an absolute path")
+                raise UsageError(
+                    f"{VARIABLE}: {path}: a command must be a list of words that starts with an absolute path"
+                )
         return mounts, restore
 
 
@@ -77,9 +79,9 @@ def _run(command: Sequence[str]) -> None:
             command, env={"PATH": _PATH, "LC_ALL": "C"}, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SystemFault(f"the storage was not mounted again: {error}") from error
+        raise SystemFault(f"the storage was not remounted: {error}") from error
     if done.returncode:
         output = done.stderr.decode("utf-8", "replace").split()
         raise SystemFault(
-            f"the storage was not mounted again: {command[0]} ended with {done.returncode}: {' '.join(output)[:300]}"
+            f"the storage was not remounted: {command[0]} ended with {done.returncode}: {' '.join(output)[:300]}"
         )

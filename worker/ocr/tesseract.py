@@ -54,7 +54,8 @@ class Engine:
         if absent:
             packages = " ".join(f"tesseract-ocr-{name.replace('_', '-').lower()}" for name in absent)
             raise OcrUnavailable(
-                f"tesseract has no data of {', '.join(absent)} here (it has {', '.join(self.languages) or 'none'})",
+                f"tesseract has no data for {', '.join(absent)} on this host (it has data for "
+                f"{', '.join(self.languages) or 'none'})",
                 f"install it (Debian, Ubuntu: apt-get install {packages})",
             )
 
@@ -64,7 +65,7 @@ def find_engine() -> Engine:
     program = shutil.which("tesseract")
     if program is None:
         raise OcrUnavailable(
-            "tesseract is not installed here", "install it (Debian, Ubuntu: apt-get install tesseract-ocr)"
+            "tesseract is not installed on this host", "install it (Debian, Ubuntu: apt-get install tesseract-ocr)"
         )
     return _asked(program)
 

@@ -88,15 +88,15 @@ def find_office() -> Office:
     """Return the installation whose `soffice` is in the PATH; nothing of it is run. Raises OfficeUnavailable."""
     found = shutil.which("soffice") or shutil.which("libreoffice")
     if found is None:
-        raise OfficeUnavailable("LibreOffice is not installed here")
+        raise OfficeUnavailable("LibreOffice is not installed on this host")
     directory = Path(found).resolve().parent
     try:
         version = _VERSION.search((directory / "bootstraprc").read_text(errors="replace"))
     except OSError as error:
-        raise OfficeUnavailable(f"{found} is not a LibreOffice of a known layout ({error.strerror})") from error
+        raise OfficeUnavailable(f"{found} is not a known version of LibreOffice ({error.strerror})") from error
     program = directory / "soffice.bin"
     if version is None or not program.is_file():
-        raise OfficeUnavailable(f"{found} is not a LibreOffice of a known layout")
+        raise OfficeUnavailable(f"{found} is not a known version of LibreOffice")
     return Office(str(program), version[1], tuple(part for part, file in PARTS.items() if (directory / file).is_file()))
 
 
@@ -367,7 +367,7 @@ class Converter:
                         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # no document's fault
         except OSError as error:
             raise StorageFault(
-                f"{self.scratch} on scratch: {error.strerror}; check that scratch has space, then resume",
+                f"cannot write {self.scratch} on scratch: {error.strerror}; check that scratch has space, then resume",
                 errno=error.errno or 0,
             ) from error
         if ended.status == CANNOT_START:
@@ -461,13 +461,13 @@ def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
         )
     if any(word in ended.output.lower() for word in _MEMORY_WORDS):
         return DocumentError(
-            ExceptionCode.MEMORY, f"LibreOffice needs more than {bounds.memory_mb:,} MB of memory for it"
+            ExceptionCode.MEMORY, f"LibreOffice needs more than {bounds.memory_mb:,} MB of memory to convert it"
         )
     if ended.status:
         return DocumentError(
-            ExceptionCode.KILLED_PARSER, f"LibreOffice died while it converted it (status {ended.status})"
+            ExceptionCode.KILLED_PARSER, f"LibreOffice died while converting it (status {ended.status})"
         )
-    return DocumentError(ExceptionCode.CORRUPT, "LibreOffice cannot load it")
+    return DocumentError(ExceptionCode.CORRUPT, "LibreOffice cannot open it")
 
 
 _SHARE = 0.4  # of an item's seconds, for each of two starts: its slot must be done when its deadline comes
@@ -500,7 +500,7 @@ class OfficeTexts(LeafHandler):
         if ODT.part not in office.parts:
             raise DocumentError(
                 ExceptionCode.UNSUPPORTED,
-                f"the LibreOffice here has no {ODT.part}; install it to read this file: {INSTALL}",
+                f"LibreOffice on this host has no {ODT.part}; install it to read this file: {INSTALL}",
             )
         media_type = identify(source)
         document = Document(media_type if media_type in self.media_types else self.media_types[0], source)

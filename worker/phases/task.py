@@ -104,13 +104,13 @@ class TaskWork:
             identity = self.storage.root_identity(job.source)
         except StorageFault as e:
             raise StorageFault(
-                f"the source {display_name(job.source)} does not exist any more ({os.strerror(e.errno)}); mount it",
+                f"the source {display_name(job.source)} no longer exists ({os.strerror(e.errno)}); mount it",
                 errno=e.errno,
             ) from e
         if not same_root(identity, (job.source_device, job.source_inode)):
             raise StorageFault(
-                f"the source {display_name(job.source)} is not the directory the job was created over "
-                "(is it mounted?); mount it"
+                f"the source {display_name(job.source)} is not the directory that the job was created for; mount "
+                "that one"
             )
         _whole(job.source, identity[0])
         return identity[0]
@@ -125,8 +125,8 @@ def _whole(source: bytes, device: int) -> Parts:
     parts = parts_below(source, device)
     if parts.away:
         raise StorageFault(
-            f"the source {display_name(source)} is incomplete: {', '.join(parts.away)} of its file system is not available, and its files"
-            " would be recorded as missing; restore it"
+            f"the source {display_name(source)} is incomplete: {', '.join(parts.away)} of its file system is not "
+            "available; its files would be recorded as missing. Restore it"
         )
     return parts
 

@@ -80,8 +80,8 @@ class _Walk:
         """Raise StorageFault if a part of the source was away meanwhile: its content was in no listing."""
         if self.work.source_parts() != self.parts:
             raise StorageFault(
-                f"a part of the file system of {display_name(self.work.job.source)} was not available for a time while it was"
-                " listed; resume the job"
+                f"a part of the file system of {display_name(self.work.job.source)} was temporarily unavailable "
+                "while it was listed; resume the job"
             )
 
     @property

@@ -129,7 +129,7 @@ class Powers:
         if self.seccomp:
             out.append(f"no seccomp ({self.seccomp})")
         if self.landlock and self.user:
-            out.append(f"no Landlock ({self.landlock}) and no user of its own ({self.user})")
+            out.append(f"no Landlock ({self.landlock}) and no separate user ({self.user})")
         return out
 
 
@@ -220,7 +220,7 @@ def try_out() -> Powers:
         answer = pipe.read()
     os.waitpid(pid, 0)
     if not answer:
-        raise OSError("a process could not lock itself down")
+        raise OSError("a process could not restrict itself")
     found = json.loads(answer)
     return Powers(**found | {"reached": tuple(found["reached"])})
 

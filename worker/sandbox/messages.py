@@ -428,7 +428,7 @@ def unpacked(data: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError("metadata is nested too deeply") from error
     if not isinstance(value, dict):
-        raise ValueError("metadata is no object")
+        raise ValueError("metadata is not an object")
     if data.count(b"{") + data.count(b"[") > _MOST_NESTED:
         _check_depth(value, _MOST_NESTED)
     return value

@@ -254,7 +254,7 @@ class Sandbox:
             raise self.raised(answer.error)
         if isinstance(answer, wanted):
             return answer
-        return self.broken(f"{type(answer).__name__} in place of {wanted.__name__}")
+        return self.broken(f"{type(answer).__name__} instead of {wanted.__name__}")
 
     def raised(self, error: Err) -> DocumentError:
         """Return the error to raise for the latest request: the one that a read of ours met, or the handler's own."""
@@ -516,7 +516,7 @@ class SandboxedHandler(SandboxedLeaf):
         last = len(batch.children) - 1
         for position, far in enumerate(batch.children):
             if far.stream and (position < last or far.data is not None or batch.ended):
-                sandbox.broken("a stream where none can be")
+                sandbox.broken("a stream where none is allowed")
             if far.data is not None:
                 sandbox.keep(far.key, far.name, far.data)
             try:
@@ -563,7 +563,7 @@ class SandboxedStream(io.RawIOBase):
         wanted = CHUNK if size < 0 else size
         data = self._sandbox.ask(Pull(self._generator, wanted), Piece).data
         if len(data) > wanted:
-            self._sandbox.broken("more bytes than were asked for")
+            self._sandbox.broken("more bytes than requested")
         return data
 
     def readinto(self, buffer: Buffer, /) -> int:

@@ -64,7 +64,7 @@ def _bank(storage: Storage, path: bytes, digest: str) -> Passwords:
     except (SourceFileError, UsageError) as error:
         raise StorageFault(f"the job's password bank cannot be read ({error}); check {display_name(path)}") from error
     if bank.note.digest != digest:
-        raise StorageFault(f"{display_name(path)} is not the password bank of this job; restore that")
+        raise StorageFault(f"{display_name(path)} is not the password bank of this job; restore the original file")
     return Passwords(bank.passwords)
 
 

@@ -13,7 +13,7 @@ from experiments.kinds import Plan, Search, planned
 from experiments.report import words
 from experiments.result.codec import decode
 from experiments.result.statistics import interval_text
-from experiments.workload import About, Figure, Same, Telling, one_decimal
+from experiments.workload import About, Figure, Same, Wording, one_decimal
 from experiments.workloads.day.result import (
     NAME,
     P95,
@@ -45,7 +45,7 @@ def _sections(result: DayResult) -> list[Section]:
     return sections(result)
 
 
-class DayTelling(Telling):
+class DayWording(Wording):
     """Reports on days, from `surroundings` as `Day.surroundings` returns them."""
 
     def cached(self, points: Sequence[DayPoint]) -> bool:
@@ -65,20 +65,22 @@ class DayTelling(Telling):
             return "every matter ran alone"
         found = self.more_fields(points)
         predicted = {one.setting: one for one in found["predicted"]}
-        said = [self._score_text(score, predicted.get(score.setting), points) for score in found["scores"]]
-        return "; ".join(said)
+        clauses = [self._score_text(score, predicted.get(score.setting), points) for score in found["scores"]]
+        return "; ".join(clauses)
 
     def _score_text(self, score: Score, predicted: Prediction | None, points: Sequence[DayPoint]) -> str:
-        bound = f"95 % of discoveries within {duration(score.within_s_per_gb)} a GB"
-        said = [f"{score.carried:,} matters/day with {bound}" if score.carried else f"no load measured has {bound}"]
+        bound = f"95 % of discoveries within {duration(score.within_s_per_gb)} per GB"
+        clauses = [
+            f"{score.carried:,} matters/day with {bound}" if score.carried else f"no measured load keeps {bound}"
+        ]
         if score.broken is not None:
             point = next(one for one in points if (one.at.setting, one.at.matters) == (score.setting, score.broken))
-            said.append(f"{score.broken:,} matters/day take {duration(point.figures[P95].median)} a GB")
+            clauses.append(f"{score.broken:,} matters/day take {duration(point.figures[P95].median)} a GB")
         if score.overall_response is not None:
-            said.append(f"overall response time {interval_text(score.overall_response, one_decimal)} s a discovery")
+            clauses.append(f"overall response time {interval_text(score.overall_response, one_decimal)} s a discovery")
         if predicted is not None:
-            said.append(f"the simulator predicted {predicted.carried:,} matters/day before the run")
-        return ("" if score.setting is None else f"{score.setting}: ") + "; ".join(said)
+            clauses.append(f"the simulator predicted {predicted.carried:,} matters/day before the run")
+        return ("" if score.setting is None else f"{score.setting}: ") + "; ".join(clauses)
 
 
 ABOUT = About(
@@ -120,10 +122,11 @@ ABOUT = About(
     near_null=near_null,
     pair_decides=True,
     rule=(
-        "The storage share of a day is 1 − response times on null storage ÷ response times, over all jobs: a day lasts as long"
-        " as its schedule. Fairness is Jain's index over clients of the seconds a GB of their discoveries."
+        "The storage share of a day is 1 − response times on null storage ÷ response times, over all jobs: a day "
+        "lasts as long as its schedule. Fairness is Jain's index over the clients, of the seconds per GB of their "
+        "discoveries."
     ),
-    telling=DayTelling,
+    wording=DayWording,
 )
 
 

@@ -145,7 +145,7 @@ class DayResult(schema.ResultOf[DayPoint]):
 def percentile(values: Sequence[float], share: float = IN_TIME) -> float:
     """Return the smallest value that this share of all values does not exceed. Raises ValueError without values."""
     if not values:
-        raise ValueError("no values have no percentile")
+        raise ValueError("there is no percentile without values")
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 

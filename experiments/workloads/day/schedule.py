@@ -93,7 +93,7 @@ def read_schedule(path: Path, sources: Sequence[str]) -> tuple[Listed, ...]:
     hours = top.number("hours", 8.0, low=0.01, high=10_000.0)
     tables = top.tables("matter")
     if not 1 <= len(tables) <= MOST_MATTERS:
-        raise top.refuse("matter", f"must be tables, [[matter]], from 1 to {MOST_MATTERS:,} of them")
+        raise top.refuse("matter", f"must be 1 to {MOST_MATTERS:,} tables, [[matter]]")
     listed = []
     for table in tables:
         at = table.number("at_hours", high=hours) / hours

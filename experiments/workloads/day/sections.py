@@ -118,8 +118,8 @@ def curve(result: DayResult) -> Parts:
         from_zero(axes)
         legend_right(axes)
     series = Series(name="curve", header=("line", "matters", P95), rows=tuple(rows))
-    said = " ".join(f"{_kept(score)}." for score in result.scores)
-    return (Plot(name="curve", figure=figure, sentence=said, series=series),)
+    sentences = " ".join(f"{_kept(score)}." for score in result.scores)
+    return (Plot(name="curve", figure=figure, sentence=sentences, series=series),)
 
 
 def _line(what: str, setting: str | None) -> str:
@@ -129,7 +129,7 @@ def _line(what: str, setting: str | None) -> str:
 def _kept(score: Score) -> str:
     setting = "" if score.setting is None else f"{score.setting}: "
     kept = f"{score.carried:,} matters a day keep the bound of {words.figure(score.within_s_per_gb)} s a GB"
-    broken = "no load measured broke it" if score.broken is None else f"{score.broken:,} a day do not"
+    broken = "no measured load exceeded it" if score.broken is None else f"{score.broken:,} a day do not"
     return f"{setting}{kept}; {broken}"
 
 
@@ -138,9 +138,10 @@ def types(result: DayResult) -> Parts:
     """Show for each point what a type costs in time, calls, bytes and CPU."""
     rows = _rows(result, lambda job: job.type, lambda _: True)
     remark = (
-        "Of each point's middle repeat. GB are discovered, of later jobs written; response times begin when a job is due. Rates are over"
-        " the day, of matters that were alone over their own time. Storage share: 1 \u2212 response times on null storage ÷ response"
-        " times. CPU of all workers meanwhile, where one job ran at a time."
+        "Figures are of each point's middle repeat. GB are discovered, or written for later jobs; response times "
+        "begin when a job is due. Rates are over the day, or over the matter's own time if it ran alone. Storage "
+        "share: 1 − response times on null storage ÷ response times. CPU of all workers meanwhile, if one job ran "
+        "at a time."
     )
     return (tabled("job_types", _TYPES, rows), note(remark))
 

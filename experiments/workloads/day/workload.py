@@ -51,7 +51,7 @@ def steps_there() -> tuple[tuple[str, ...], str]:
             there.append(step.value)
         except UsageError:
             absent.append(step.value)
-    return tuple(there), f"left out, their package is not installed: {', '.join(absent)}" if absent else ""
+    return tuple(there), f"omitted, because their package is not installed: {', '.join(absent)}" if absent else ""
 
 
 class Day(Discovery):
@@ -116,7 +116,8 @@ class Day(Discovery):
         try:
             if self._needs > self._null.cap:
                 raise StorageFault(
-                    f"a day needs {self._needs / 1e9:,.3f} GB, and null storage may hold {self._null.cap / 1e9:,.3f} GB"
+                    f"a day needs {self._needs / 1000000000.0:,.3f} GB, but null storage may use "
+                    f"{self._null.cap / 1000000000.0:,.3f} GB"
                 )
             source = self._null.stage(Portion(files, self._needs), whole=True)
             settings = dataclasses.replace(self._settings, filer="none")

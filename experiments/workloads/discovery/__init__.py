@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from controller.labels.rules import STORAGE_SHARE
 from experiments.report import words
 from experiments.result.statistics import estimate, interval_text
-from experiments.workload import About, Figure, Same, Telling
+from experiments.workload import About, Figure, Same, Wording
 from experiments.workloads.discovery.result import (
     DURABLE,
     ELAPSED,
@@ -61,10 +61,10 @@ def _run_of(seen: Observed) -> Run:
     return run_of(seen)
 
 
-def _telling(surroundings: dict[str, Any]) -> Telling:
-    from experiments.workloads.discovery.telling import DiscoveryTelling
+def _wording(surroundings: dict[str, Any]) -> Wording:
+    from experiments.workloads.discovery.wording import DiscoveryWording
 
-    return DiscoveryTelling(surroundings)
+    return DiscoveryWording(surroundings)
 
 
 def _states(run: Run) -> str:
@@ -110,11 +110,11 @@ ABOUT = About(
     ),
     raw=_observed,
     run_of=_run_of,
-    telling=_telling,
+    wording=_wording,
     trusted=(
-        "what the databases of each run counted: items, bytes, containers, exceptions, versions, labels of its jobs",
-        "the parts of the time inside calls (call_time, percentiles marked for it) and every kind of I/O (io): their readings"
-        " are not kept",
-        "what was observed of hosts, mounts, caches dropped, containers and an emulated filer's stations",
+        "counts in the databases of each run: items, bytes, containers, exceptions, versions, labels of its jobs",
+        "the parts of the time inside calls (call_time, percentiles marked for it) and every kind of I/O (io): "
+        "their readings are not stored",
+        "observations of hosts, mounts, dropped caches, containers and an emulated filer's stations",
     ),
 )

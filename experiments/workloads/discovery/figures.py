@@ -54,13 +54,13 @@ def recomputed_figures(result: dict[str, Any], jobs: Sequence[JobTables]) -> dic
     group = GroupFigures.model_validate(result)
     each = [_job(one, job) for one, job in zip(group.jobs, jobs, strict=True)]
     own = {name: getattr(group, name) for name in _OWN} | _calls(jobs, group.call_time)
-    return merge(each, **own).beside({"filer": group.filer}).to_json()
+    return merge(each, **own).with_observed({"filer": group.filer}).to_json()
 
 
 def _job(figures: JobFigures, job: JobTables) -> JobFigures:
     times, held = job.rows("job_times")[0], job.rows("job_held")[0]
     sizes = {key: getattr(figures, key) for key in ("raw_bytes", "discovered_bytes", "items")}
-    return figures.beside(
+    return figures.with_observed(
         rates(**sizes, seconds=max(0.0, times.finished - times.first_claim - times.stopped))
         | {
             "phases": {p.phase: max(0.0, p.finished - p.started - p.stopped) for p in job.rows("phase_spans")},

@@ -187,5 +187,5 @@ class Result(schema.Result):
 def of_discovery(result: schema.Result) -> Result:
     """Return the result as one of a discovery. Raises UsageError for another workload's."""
     if not isinstance(result, Result):
-        raise UsageError(f"{result.run_id} is the result of a {result.workload}; one of a {NAME} is needed")
+        raise UsageError(f"{result.run_id} is a result of workload {result.workload}; one of {NAME} is required")
     return result

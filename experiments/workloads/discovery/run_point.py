@@ -85,7 +85,7 @@ def run_point(site: Site, turn: Turn, target: Target, load: Load) -> Iterator[tu
             Observed(
                 repeat=turn.repeat,
                 order=turn.order,
-                result=_figures(spec, jobs, settings, outcomes).beside(beside).to_json(),
+                result=_figures(spec, jobs, settings, outcomes).with_observed(beside).to_json(),
                 started_at=job_time(handles)[0] - before[databases[0].name],
                 processors=deployment.processors,
                 jobs=read_tables(handles),

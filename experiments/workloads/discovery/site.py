@@ -118,8 +118,8 @@ class Site:
     is deployed."""
 
     fresh = (
-        "every run: new databases on the crew's servers, restarted workers, an empty storage root of its own, the"
-        " file system under it synced before"
+        "every run: new databases on the crew's servers, restarted workers, its own empty storage root, with the "
+        "file system synced before"
     )
 
     def __init__(

@@ -41,8 +41,8 @@ def middle_run(point: Point) -> Run:
 def reported(points: Sequence[Point], result: Result, of: Callable[[Run], str | None]) -> str:
     """Return what `of` reports about each point's run; with many points, only the first and the last."""
     ends = points if len(points) <= 3 else [points[0], points[-1]]
-    said = ((point, of(middle_run(point))) for point in ends)
-    return "; ".join(f"{point_name(point, result.points)}: {one}" for point, one in said if one is not None)
+    texts = ((point, of(middle_run(point))) for point in ends)
+    return "; ".join(f"{point_name(point, result.points)}: {one}" for point, one in texts if one is not None)
 
 
 def busiest(result: Result) -> Point:

@@ -68,11 +68,11 @@ def configuration(settings: Settings, load: Load, filer: FilerModel | None, *, c
 def _chosen(options: JobOptions) -> dict[str, Any]:
     """Return the options that are not the default: older results do not name these and had the default, except those of
     `experiment r1`."""
-    said = {"task_files": options.batch_files, "index_tasks": options.index_tasks, "time_zone": options.time_zone}
+    values = {"task_files": options.batch_files, "index_tasks": options.index_tasks, "time_zone": options.time_zone}
     usual = {"task_files": JobOptions().batch_files, "index_tasks": None, "time_zone": DEFAULT_ZONE}
     others = {"batch_mb", "batch_files", "split_mb", "index_streams"}  # have older names
     distributed = {name: value for name, value in Distribution.of(options).chosen.items() if name not in others}
-    return {name: value for name, value in said.items() if value != usual[name]} | distributed
+    return {name: value for name, value in values.items() if value != usual[name]} | distributed
 
 
 def _several(load: Load) -> str:
@@ -82,8 +82,8 @@ def _several(load: Load) -> str:
     return f"one job over the data set on each database, {each}"
 
 
-_READS = "copies in memory of one portion of the corpus at a time, made before its clock starts"
-_WRITES = "in memory until the portion is done, where a task reads it again; index files are discarded"
+_READS = "copies in memory of one portion of the corpus at a time, made before the clock starts"
+_WRITES = "in memory until the portion is done, so that tasks can read it; index files are discarded"
 
 
 class Discovery(Workload):

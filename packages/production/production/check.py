@@ -76,7 +76,7 @@ class Stepping(Generic[T]):
 
     def _report_extra(self) -> None:
         number, _ = self._ahead.popleft()
-        self._fault(f"{number}: {self.name} has it, {self._other} does not")
+        self._fault(f"{number}: it is in {self.name}, but not in {self._other}")
 
     def _peek(self, place: int) -> tuple[str, T] | None:
         while len(self._ahead) <= place:
@@ -103,7 +103,7 @@ class Ranges:
         known = self._known(begin)
         family = (row["begin_family"], row["end_family"])
         if self._last and not before(self._last, begin):
-            self._fault(f"{begin}: comes after {self._last}")
+            self._fault(f"{begin}: it is listed after {self._last}")
         elif self._last and span(known, begin) != 2:
             self._fault(f"{begin}: numbers between {known} and it are missing")
         if before(end, begin) or before(begin, family[0]) or before(family[1], end):
@@ -127,7 +127,7 @@ class Ranges:
     def end(self) -> None:
         """Check the last family, after the last record."""
         if self._family[1] != self._last:
-            self._fault(f"{self._last}: is the last of its family, but that ends at {self._family[1]}")
+            self._fault(f"{self._last}: it is the last of its family, but the family ends at {self._family[1]}")
 
     def _begins(self, begin: str, family: tuple[str, str]) -> None:
         if self._last:
@@ -136,7 +136,7 @@ class Ranges:
                 shown = " to ".join(family)
                 self._fault(f"{begin}: its family {shown} begins inside {' to '.join(self._family)}")
         if begin != family[0]:
-            self._fault(f"{begin}: is the first of its family, but that begins at {family[0]}")
+            self._fault(f"{begin}: it is the first of its family, but the family begins at {family[0]}")
         self._family, self._members = family, set()
 
     def _check_parent(self, begin: str, parent: str) -> None:
@@ -189,7 +189,7 @@ def wrong(root: Path, file: Filed, listed: str) -> str | None:
     if (md5, sha256) != (file.md5, file.sha256):
         return f"{file.path}: its hash differs from {listed}"
     if str(size) != file.bytes:
-        return f"{file.path}: it has {size:,} bytes, {listed} has {file.bytes or 'no size'}"
+        return f"{file.path}: it has {size:,} bytes, but {listed} gives {file.bytes or 'no size'}"
     return None
 
 
@@ -213,7 +213,7 @@ def files_wrong(begin: str, document: EdrmDocument, files: Sequence[Filed], xml:
     """Yield differences between the files of the record and `hashes.csv`, in both directions."""
     named = {file.path.replace("\\", "/"): file for file in document.files}
     if len(named) < len(document.files):
-        yield f"{begin}: {xml} names a file twice"
+        yield f"{begin}: {xml} lists a file twice"
     for file in files:
         one = named.pop(file.path, None)
         if one is None:
@@ -223,7 +223,7 @@ def files_wrong(begin: str, document: EdrmDocument, files: Sequence[Filed], xml:
         elif (one.kind.lower(), one.bytes) != (file.kind, file.bytes):
             yield f"{begin}: {xml} has {one.kind or 'no type'} of {one.bytes or 'no'} bytes for {file.path}"
     for path in named:
-        yield f"{begin}: {xml} names {path}, which {listed} does not list for it"
+        yield f"{begin}: {xml} lists {path}, but {listed} does not"
 
 
 def pages_of(files: Sequence[Filed]) -> list[Filed]:
@@ -262,7 +262,7 @@ def _page(root: Path, page: Page, image: Filed, begin: str, place: int) -> str |
     if (path := page.path.replace("\\", "/").removeprefix("./")) != image.path:
         if inside(root, page.path) is None:
             return f"names {page.path!r}, which is outside the production"
-        return f"names {path}, which is not page {place} of {begin}: that is {image.path}"
+        return f"gives {path}, but page {place} of {begin} is {image.path}"
     if span(begin, page.id) != place or page.id != Path(path).stem:
         return f"is the id of page {place} of {begin}, whose file is {image.path}"
     if page.volume != path.partition("/")[0]:
@@ -517,7 +517,7 @@ class _Check:
             if not isinstance(parent, str):
                 self.fault(f"{child}: {name} has a document after the relationships")
             elif self._parents.pop(child, None) != parent:
-                self.fault(f"{child}: {name} has it as attached to {parent}, {self._first.name} does not")
+                self.fault(f"{child}: {name} lists it as attached to {parent}, but {self._first.name} does not")
         for begin in self._parents:
             self.fault(f"{begin}: {name} does not give its parent")
         if self._contents:

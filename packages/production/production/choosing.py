@@ -104,10 +104,10 @@ def prepare(
     for at in range(0, len(ids), _AT_ONCE):
         PRODUCTION.production_pick(conn, items=ids[at : at + _AT_ONCE])
     jobs = [handle.id for handle in sources]
-    for tags, said in ((list(choice.withhold), True), (list(more), False)):
+    for tags, stated in ((list(choice.withhold), True), (list(more), False)):
         if tags:
             PRODUCTION.production_withhold(
-                conn, jobs=jobs, tags=tags, alike=choice.originals, empty=NO_FIELDS, said=said
+                conn, jobs=jobs, tags=tags, alike=choice.originals, empty=NO_FIELDS, said=stated
             )
 
 
@@ -201,7 +201,8 @@ def lock_sources(
         FIGURES.lock_job(conn, job=job)
     if by.tags and _changes(conn, sources, by.tags) != by.changes:
         raise UsageError(
-            f"items got or lost a tag that this job selects by meanwhile ({', '.join(by.tags)}); run the command again"
+            f"a tag that this job selects by was added or removed meanwhile ({', '.join(by.tags)}); run the "
+            "command again"
         )
     return taken
 
@@ -222,7 +223,7 @@ def _changes(conn: Connection, sources: Sequence[JobHandle], tags: Sequence[str]
 def _refuse_outdated(conn: Connection, images: JobHandle) -> None:
     state = get_job(conn, images.id).state
     if not state.completed:
-        raise UsageError(f"--images {images.id} is {state} now; run the processing job again", field="images")
+        raise UsageError(f"--images {images.id} is now {state}; run the processing job again", field="images")
     if requeued := PRODUCTION.production_requeued(conn, job=images.id):
         raise UsageError(
             f"job {requeued[0]} was requeued after job {images.id} had chosen its items, whose pages may have changed:"
@@ -288,11 +289,11 @@ def options_with_images(images: JobHandle, options: JobOptions, sources: list[Jo
         )
     choice, theirs = options.of(ProductionChoice), images.job.options.of(ProductionChoice)
     if {handle.id.hex for handle in sources} != set(theirs.sources):
-        raise UsageError(f"job {images.id} made pages of items of other jobs; name those jobs", field="images")
+        raise UsageError(f"job {images.id} made pages of items of other jobs; give those jobs", field="images")
     for name in _THEIRS:
         if getattr(choice, name) != getattr(_DEFAULT, name):
             raise UsageError(
-                f"--images takes the items and numbers of job {images.id}; leave {name.replace('_', ' ')} out",
+                f"--images uses the items and numbers of job {images.id}; remove {name.replace('_', ' ')}",
                 field="images",
             )
     kept = {name: getattr(theirs, name) for name in _THEIRS}  # withheld items were omitted already
@@ -305,8 +306,8 @@ def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
     found = PRODUCTION.production_fallen(conn, job=images.id, everything=picked.everything, returned=picked.returned)
     if found:
         raise UsageError(
-            f"{called(found)} of job {images.id} would not be selected any more by its query, tag and --withhold;"
-            " run the processing job again, or give this export --withhold TAG with a tag of these items",
+            f"{called(found)} of job {images.id} would no longer be selected by its query, tag and --withhold; run "
+            "the processing job again, or give this export --withhold TAG with a tag of these items",
             field="images",
         )
 

@@ -117,12 +117,12 @@ def refuse_sources(sources: Sequence[JobHandle]) -> None:
             what = handle.job.options.type if handle.job.state.completed else handle.job.state
             raise UsageError(f"job {handle.id} is {what}; only items of a completed discovery can be produced")
     if len({handle.id for handle in sources}) < len(sources):
-        raise UsageError("a job is named twice; name it once")
+        raise UsageError("a job is given twice; give it once")
     if len(places := databases_of(sources)) > 1:
         shown = ", ".join(f"{name}: {' '.join(str(handle.id) for handle in of)}" for name, of in places.items())
         raise UsageError(
-            f"the items are in {len(places)} databases, and a job can use one only: create a job for each, with a directory and a"
-            f" prefix or --first of its own ({shown})"
+            f"the items are in {len(places)} databases, but a job can use only one: create a job for each, with "
+            f"its own directory and prefix or --first ({shown})"
         )
 
 
@@ -194,7 +194,7 @@ def _accounted(conn: Connection, plan: ProductionPlan, picked: Picked, items: in
         conn, jobs=[handle.id for handle in plan.sources], everything=picked.everything
     )
     if chosen != items:  # of a document without a record no report could explain why it is not in the production
-        raise RuntimeError(f"{chosen:,} items are chosen, and {items:,} are taken or left out for a reason")
+        raise RuntimeError(f"{chosen:,} items were chosen, but {items:,} are produced or omitted with a reason")
     return chosen
 
 
@@ -236,11 +236,11 @@ def _nothing(out: LeftOut, containers: int) -> str:
     if containers and not out.items:
         return f"only {containers:,} containers are chosen; choose their content, for example with a tag or with path:"
     if out.withheld and out.withheld == out.items + containers:
-        return f"no item is left: all {out.withheld:,} that were chosen are withheld; see the tags of --withhold"
+        return f"no item is left: all {out.withheld:,} chosen items are withheld; see the tags of --withhold"
     if out.items:
         return (
-            f"no item is left of {out.items + containers:,} that were chosen: {out.withheld:,} are withheld,"
-            f" {out.system_files:,} system files, {out.copies:,} copies of others, {containers:,} containers"
+            f"no item is left of {out.items + containers:,} chosen items: {out.withheld:,} are withheld, "
+            f"{out.system_files:,} system files, {out.copies:,} copies of others, {containers:,} containers"
         )
     return "no item is chosen: check the query with `edbench review search`, and the names of its tags"
 

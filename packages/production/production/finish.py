@@ -113,8 +113,8 @@ def _sweep_all(out: Output) -> None:
     lost = [path for place in places for path in _sweep(out, Place(place.volume, place.folder))]
     if lost:
         raise StorageFault(
-            f"{len(lost):,} files that job {out.work.job.id} wrote below {display_name(out.path)} are gone,"
-            f" {display_name(lost[0])} among them; restore them"
+            f"{len(lost):,} files that job {out.work.job.id} wrote below {display_name(out.path)} are missing, "
+            f"among them {display_name(lost[0])}; restore them"
         )
 
 

@@ -77,7 +77,7 @@ class Place:
             return file, why
         for above in self._above:
             if self._below(above, written)[0] is not None:
-                return None, f"{why}; it is found with --root {display_name(os.fsencode(above))}"
+                return None, f"{why}; it exists with --root {display_name(os.fsencode(above))}"
         return None, why
 
     def _below(self, root: Path, written: str) -> tuple[Path | None, str]:
@@ -126,7 +126,7 @@ _PARENT = ("PARENTDOC", "PARENTID", "PARENTDOCID", "PARENT")
 _CUSTODIAN = ("CUSTODIAN",)
 _HASHES = ("SHA256", "SHA256HASH", "SHA1", "SHA1HASH", "MD5", "MD5HASH", "HASH", "HASHVALUE")
 _ALGORITHMS = {32: "md5", 40: "sha1", 64: "sha256"}  # by the digits of a hash
-_NEITHER = "the load file names neither a native nor a text"
+_NEITHER = "the load file gives neither a native nor a text"
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,10}")
 _MOST_BYTES, _SHOWN, _CHUNK = 120, 200, 1 << 20
 _UNSAFE = re.compile(r"[^\w .@+-]|^[. ]+")
@@ -256,7 +256,7 @@ class _Taking:
         """Omit a record with the number of an earlier one. Its attachments do not join the family of the earlier
         record, whose native may not contain them."""
         self.done.faults += 1
-        self.report(f"{called}: record {self.done.records:,} has the number of an earlier one and is not imported")
+        self.report(f"{called}: record {self.done.records:,} has the number of an earlier record and is not imported")
         above = self._above(row, begin)
         if not above or above not in self.family.members or custodian != self.family.custodian:
             self.family = _Family(custodian=custodian, members={begin})
@@ -273,13 +273,11 @@ class _Taking:
             return False
         if above not in self.family.members or custodian != self.family.custodian:
             self.report(
-                f"{called}: the family of {above[:_SHOWN]!r} is not directly before it, so it begins a family of its own"
+                f"{called}: the family of {above[:_SHOWN]!r} is not directly before it, so it begins a new family"
             )
             return False
         if not self.family.first:
-            self.report(
-                f"{called}: {above[:_SHOWN]!r}, directly before it, is not imported, so it begins a family of its own"
-            )
+            self.report(f"{called}: {above[:_SHOWN]!r}, directly before it, is not imported, so it begins a new family")
             return False
         self.family.members.add(begin)
         return True

@@ -122,7 +122,7 @@ def extract(work: TaskWork) -> TaskResult:
         )
     if where is None:
         raise StorageFault(
-            f"index shard {shard} does not exist any more: the job whose items this job produces was deleted; cancel this job"
+            f"index shard {shard} no longer exists: the job whose items this job produces was deleted; cancel this job"
         )
     files: list[ProducedFile] = []
     by_item = {row.item: row for row in rows}

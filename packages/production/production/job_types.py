@@ -143,12 +143,15 @@ def _page_lines(done: ProductionVerification) -> Iterator[str]:
     differs."""
     if exact := [each for each in done.pages if each.exact]:
         items, pages = sum(each.items for each in exact), sum(each.pages for each in exact)
-        yield f"{items:,} PDF and TIFF items have {pages:,} pages, {done.pages_wrong:,} items with another number than found"
+        yield (
+            f"{items:,} PDF and TIFF items have {pages:,} pages; {done.pages_wrong:,} items have another number "
+            "than the discovery found"
+        )
     for each in done.pages:
         if each.differing and not each.exact:
             yield (
-                f"{each.media_type}: {each.pages:,} pages were made of {each.items:,} items, the discovery found {each.found_pages:,}"
-                f" ({each.differing:,} items differ)"
+                f"{each.media_type}: {each.pages:,} pages were made of {each.items:,} items; the discovery found "
+                f"{each.found_pages:,} ({each.differing:,} items differ)"
             )
 
 

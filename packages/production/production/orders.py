@@ -46,7 +46,7 @@ def _tag(given: str | None) -> str | None:
 def named_images(job: str | None) -> str | None:
     """Return the job whose pages are taken. Raises ValueError for a blank name."""
     if job is not None and not job.strip():
-        raise ValueError("no job is named; give a job of `edbench produce images`, or remove the option")
+        raise ValueError("no job is given; give a job of `edbench produce images`, or remove the option")
     return job
 
 

@@ -47,8 +47,8 @@ class Output:
                 ours = work.job.id.hex.encode() in marker.readall()
         except SourceFileError as e:
             raise StorageFault(
-                f"{display_name(self.path)} is not the output directory of job {work.job.id} ({e.detail}; is it mounted?);"
-                " restore it",
+                f"{display_name(self.path)} is not the output directory of job {work.job.id} ({e.detail}); check "
+                "that it is mounted, or restore it",
                 errno=e.errno,
             ) from e
         if not ours:
@@ -244,4 +244,4 @@ class Evidence:
 
 def items_gone(many: int) -> StorageFault:
     """Return the fault that so many items have no row any more."""
-    return StorageFault(f"{many} of the items are gone: the job that found them was changed; cancel this one")
+    return StorageFault(f"{many} of the items no longer exist: the job that found them was changed; cancel this job")

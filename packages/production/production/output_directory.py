@@ -46,7 +46,8 @@ def refuse_inside(out: Path, settings_storage: Path, evidences: Mapping[str, uui
     for evidence, job in evidences.items():
         if lies_in(out, evidence) or lies_in(evidence, out):
             raise UsageError(
-                f"--out {out} and the evidence {evidence} of job {job} are inside each other; give another directory",
+                f"one of --out {out} and the evidence {evidence} of job {job} is inside the other; give another "
+                "directory",
                 field="out",
             )
     if (theirs := _production_around(os.path.realpath(out))) is not None:
@@ -108,8 +109,8 @@ def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection
     path, whose = os.fsencode(out), owner(storage, os.fsencode(out))
     if whose is None:
         raise UsageError(
-            f"--out {out} has a marker ({MARKER}) without a job, as a killed command leaves behind; remove that file if"
-            " no command is creating a job there, or give another directory",
+            f"--out {out} has a marker ({MARKER}) without a job, left by a killed command; remove that file if no "
+            "command is creating a job there, or give another directory",
             field="out",
         )
     job, ours = uuid.UUID(whose), _marker(storage, path).get("ledger") == ledger

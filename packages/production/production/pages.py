@@ -69,7 +69,7 @@ class ImagingChoice:
 
 _PDF = b"%PDF-"
 _REFUSED = {  # of an item with one of these exceptions, LibreOffice would draw only a part without an error
-    ExceptionCode.ENCRYPTED: "it is encrypted, and LibreOffice is not given passwords",
+    ExceptionCode.ENCRYPTED: "it is encrypted, and edbench passes no passwords to LibreOffice",
     ExceptionCode.EXPANSION_LIMIT: "discovery found that it expands beyond the limits; raise them and run the discovery again",
 }
 
@@ -110,7 +110,7 @@ def keep_rendered(
         if reason := next((code for code in _REFUSED if (item.id, code) in codes), None):
             _keep(work, item.id, DocumentError(reason, _REFUSED[reason]))
         elif (part := KINDS[item.media_type].part) not in office.parts:
-            _keep(work, item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"the LibreOffice here has no {part}"))
+            _keep(work, item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"LibreOffice on this host has no {part}"))
         else:
             left.append((item, document))
     converter = Converter(office, work.context.scratch.absolute(), work.job.options.limits, breadcrumb.alive)
@@ -131,7 +131,8 @@ def kept(work: TaskWork, item: Item) -> Source:
             size = file.size
     except SourceFileError as error:
         raise StorageFault(
-            f"{display_name(path)}, which the job made from an item, is lost ({error.detail}); cancel the job and create it again",
+            f"{display_name(path)}, which the job made from an item, is missing ({error.detail}); cancel the job "
+            "and create it again",
             errno=error.errno,
         ) from error
     source = FilerSource(work.storage, path, b"rendered.pdf", size, own=True)
@@ -213,7 +214,7 @@ def leaves_of(
 
 def _refuse_many(count: int) -> None:
     if not 0 < count <= MOST_PAGES:
-        what = "it has no pages" if count < 1 else f"{count:,} pages; imaging renders at most {MOST_PAGES:,}"
+        what = "it has no pages" if count < 1 else f"it has {count:,} pages; at most {MOST_PAGES:,} are rendered"
         raise DocumentError(ExceptionCode.TOO_LARGE if count else ExceptionCode.CORRUPT, what)
 
 
@@ -273,7 +274,7 @@ def picture(page: Page) -> Image.Image:
     mode, raw, row = {"4": ("1", "1;I", -(-width // 8)), "5": ("L", "L", width), "6": ("RGB", "RGB", 3 * width)}[kind]
     samples = memoryview(page.data)[head.end() :]
     if width * height == 0 or len(samples) != row * height:
-        raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width} x {height} pixels has other bytes than that")
+        raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width} x {height} pixels has the wrong number of bytes")
     image = Image.new(mode, (width, height), None)  # not filled: all of it is set next
     image.frombytes(samples, "raw", raw)
     return image

@@ -56,10 +56,10 @@ def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
             raise UsageError(f"{path} is not a load file with quoted fields: its first line begins {head[:40]!r}")
         quote, delimiter = head[0], head[second + 1]
         if len(head) >= _LONGEST:
-            raise UsageError(f"{path}: its first line has {_LONGEST:,} characters or more; is it a load file?")
+            raise UsageError(f"{path}: its first line has {_LONGEST:,} characters or more; give a load file")
         titles = [title.strip().upper() for title in _fields(head, quote, delimiter)]
         if len(set(titles)) < len(titles):
-            raise UsageError(f"{path} names a field twice in its first line")
+            raise UsageError(f"{path} lists a field twice in its first line")
         for number, line in enumerate(_records(path, file, quote), 1):
             values = _fields(line, quote, delimiter)
             if len(values) != len(titles):
@@ -75,7 +75,7 @@ def _records(path: Path, file: TextIO, quote: str) -> Iterator[str]:
         pending.append(line)
         characters, quotes = characters + len(line), quotes + line.count(quote)
         if characters >= _LONGEST:
-            raise UsageError(f"{path}: a record has more than {_LONGEST:,} characters; is a quote missing?")
+            raise UsageError(f"{path}: a record has more than {_LONGEST:,} characters; check for a missing quote")
         if quotes % 2 == 0:
             record = "".join(pending)
             if record.strip("\r\n"):

@@ -62,7 +62,7 @@ def _recorded_later(_error: DocumentError) -> None:
 def _other_pages(now: int, counted: int) -> DocumentError:
     """Return the error of an item whose page count has changed: it could not be opened when pages were counted and can
     be now, or it differs."""
-    detail = f"it has {now} pages now, and {counted} were counted and numbered; run the processing job again"
+    detail = f"it now has {now} pages, but {counted} were counted and numbered; run the processing job again"
     return DocumentError(ExceptionCode.HANDLER_ERROR, detail)
 
 

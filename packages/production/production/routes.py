@@ -41,7 +41,7 @@ from web.results import allowed_output
 class NewProduction(ProductionOrder):
     """Options of `edbench produce text`, `images` and `export`."""
 
-    type: Annotated[Literal["extraction", "processing", "export"], Field(description="What the job is to do.")]
+    type: Annotated[Literal["extraction", "processing", "export"], Field(description="Type of the job.")]
     sources: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=64)]],
         Field(
@@ -65,10 +65,10 @@ class NewProduction(ProductionOrder):
     )
     filer: str | None = Field(None, max_length=100, description="Emulated filer; by default that of the server.")
     workers: int | None = Field(
-        None, ge=1, le=512, description="Worker processes to start, default 2; only where the server starts them."
+        None, ge=1, le=512, description="Worker processes to start, default 2; only if the server starts them."
     )
     slots: int | None = Field(
-        None, ge=1, le=64, title="Slots per worker", description="Only where the server starts the workers."
+        None, ge=1, le=64, title="Slots per worker", description="Only if the server starts the workers."
     )
 
 
@@ -127,7 +127,7 @@ def _images(context: WebContext, kind: JobType, order: NewProduction) -> JobHand
         return None
     with at_field("images"):
         if kind is not JobType.EXPORT:
-            raise UsageError("only an export uses the pages of another job; leave it empty")
+            raise UsageError("only an export uses the pages of another job; leave the field empty")
         return those_there(context.find(order.images))[0]
 
 

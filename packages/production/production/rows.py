@@ -84,8 +84,8 @@ def number_pages(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> 
         return None
     conn.execute("ROLLBACK TO SAVEPOINT numbering")
     return (
-        f"its pages would get numbers that job {twice.other} has given to other items or pages: cancel this job and create"
-        f" it again with --first {twice.free}, or delete that job"
+        f"its pages would get numbers that job {twice.other} gave to other items or pages: cancel this job and "
+        f"create it again with --first {twice.free}, or delete that job"
     )
 
 

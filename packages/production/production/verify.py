@@ -192,4 +192,4 @@ def _extra(handle: JobHandle, storage: Storage, out: bytes, found: _Found) -> No
             files = {f"{relative}/{os.fsdecode(entry.name)}" for entry in entries if entry.kind is EntryKind.FILE}
             others = {f"{relative}/{os.fsdecode(entry.name)}" for entry in entries} - files
             for path in sorted(strays(files, known) | others):
-                found.add(EXTRA, display_name(os.fsencode(path)), "", "no row names it")
+                found.add(EXTRA, display_name(os.fsencode(path)), "", "no row lists it")

@@ -29,8 +29,8 @@ _LARGEST = 0x80000000  # bytes of a stream in version 3 (2.6.1)
 _FORBIDDEN = frozenset("/\\:!")
 # What readers of documents in compound files ignore.
 LEFT_OUT = (
-    "sectors of the compound file that are free, between those in use (often older copies of its directory), and streams that other "
-    "programs put into it"
+    "free sectors of the compound file between those in use (often older copies of its directory), and streams "
+    "that other programs added"
 )
 
 

@@ -110,8 +110,8 @@ def noted(pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
 
 def _lines(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, raw in pairs:
-        if said := value(raw):
-            yield value(f"{name}: {said}")
+        if text := value(raw):
+            yield value(f"{name}: {text}")
 
 
 # Numbers of pages as people write them: `2, 5-7`.

@@ -111,7 +111,7 @@ def needed(tried: int, bank: int) -> str:
     if not bank:
         return detail
     if tried < bank:
-        return f"{detail}; {tried} of {bank} passwords tried: more would take longer than an item may"
+        return f"{detail}; {tried} of {bank} passwords tried: trying more would exceed the time limit of an item"
     return f"{detail}; {tried} password{'s' * (tried != 1)} tried"
 
 

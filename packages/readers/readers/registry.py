@@ -80,7 +80,7 @@ def _loaded(media_type: str) -> Handler | None:
         return handler
     declared = check_handlers(importlib.import_module(module).HANDLERS)
     if set(declared) != set(_TABLE[module]):
-        raise ValueError(f"{module}: declares {sorted(declared)}, and its table (readers.modules) differs")
+        raise ValueError(f"{module}: declares {sorted(declared)}, and its row in readers.modules differs")
     check_handlers(
         dict.fromkeys((*_HANDLERS.values(), *declared.values()))
     )  # checks the names, by which a sandbox finds handlers

@@ -48,7 +48,7 @@ def rest(
             stream=None if small else RangeStream.buffered(file, at, count),
             size_hint=None if small else count,
         )
-        detail += " are an item of their own"
+        detail += " are a separate item"
     else:
         detail += " were not read"
     raise DocumentError(ExceptionCode.CORRUPT, detail, missing=0)

@@ -200,7 +200,10 @@ def test_addresses_beyond_the_limit_of_an_office_document_are_told(monkeypatch: 
 
 def test_cells_whose_strings_are_not_there_are_told() -> None:
     state, codes = _booked(_book(_SHARED, "Sales"))
-    assert (state, codes) == (TextState.PARTIAL, [("corrupt", "2 cells show strings that the workbook does not have")])
+    assert (state, codes) == (
+        TextState.PARTIAL,
+        [("corrupt", "2 cells refer to strings that are missing from the workbook")],
+    )
     whole = _book(_SHARED, "Sales", strings="<si><t>word</t></si>" * 8)
     assert _booked(whole) == (TextState.OK, [])
     assert text_of(whole).text.split() == ["Sales", "word", "42", "word"]
@@ -227,7 +230,10 @@ def test_strings_that_an_older_workbook_lacks_are_told() -> None:
     cells = [(0xFD, struct.pack("<HHHI", 0, column, 0, number)) for column, number in enumerate((0, 5, 6))]
     globals_ = [begin(5), (0xFC, struct.pack("<II", 1, 1) + struct.pack("<HB", 4, 0) + b"word"), END]
     state, codes = _booked(workbook(biff(*globals_, begin(), *cells, (0x3C, b"\0"), END)))
-    assert (state, codes) == (TextState.PARTIAL, [("corrupt", "2 cells show strings that the workbook does not have")])
+    assert (state, codes) == (
+        TextState.PARTIAL,
+        [("corrupt", "2 cells refer to strings that are missing from the workbook")],
+    )
 
 
 _SAID = "PRIVILEGED ATTORNEY WORKPRODUCT"

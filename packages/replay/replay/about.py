@@ -10,7 +10,7 @@ from experiments.report import words
 from experiments.workload import ELAPSED, About, Figure, Same, percentile
 from replay.local import MARK
 from replay.runs import ALL, NAME, RATE, Observed, ReplayPoint, ReplayResult, ReplayRun, in_calls, run_of
-from replay.telling import ReplayTelling
+from replay.wording import ReplayWording
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
@@ -25,8 +25,8 @@ def near_null(runs: Sequence[ReplayRun]) -> str | None:
     if (share := rate / top) <= MARK:
         return None
     return (
-        f"{rate:,.0f} calls/s are {share:.0%} of the {top:,.0f} that the same clients make on null storage"
-        f" (over {MARK:.0%})"
+        f"{rate:,.0f} calls/s are {share:.0%} of the {top:,.0f} that the same clients reach on null storage (over "
+        f"{MARK:.0%})"
     )
 
 
@@ -109,18 +109,18 @@ ABOUT = About(
     in_calls=in_calls,
     near_null=near_null,
     rule=(
-        f"GENERATOR-LIMITED is a point above {MARK:.0%} of its ceiling: what the same clients make of calls on null storage"
-        " (no data, nothing kept) without think time, measured once for each number of clients."
+        f"GENERATOR-LIMITED is a point above {MARK:.0%} of its ceiling: the calls/s of the same clients on null "
+        "storage (no data, nothing kept) without think time, measured once for each number of clients."
     ),
     doubt=lambda result: result.fidelity is not None and result.fidelity.passed is False,
     raw=lambda: Observed,
     run_of=run_of,
-    telling=ReplayTelling,
+    wording=ReplayWording,
     trusted=(
-        "the figures of the recording: the trace is not in the package, its hash is",
-        "histograms of each client over the whole replay; there are none by second",
-        "the parts of the time inside calls (call_time, percentiles marked for it) and every kind of I/O (io of its job): their"
-        " readings are not kept",
-        "what was observed of hosts, mounts, caches dropped, the job and an emulated filer's stations",
+        "the figures of the recording: the package contains the hash of the trace, not the trace",
+        "histograms of each client over the whole replay; none by second are stored",
+        "the parts of the time inside calls (call_time, percentiles marked for it) and every kind of I/O (io of "
+        "its job): their readings are not stored",
+        "observations of hosts, mounts, dropped caches, the job and an emulated filer's stations",
     ),
 )

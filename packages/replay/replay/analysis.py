@@ -28,7 +28,7 @@ from replay.orders import parse_pace
 from replay.plan import ReplayChoice
 from replay.program import Program, compile_replay
 from replay.tally import ClientResult
-from storage_tests.about import ProfileTelling, Published, about_test
+from storage_tests.about import ProfileWording, Published, about_test
 from storage_tests.devices import Tuned, tuned
 from storage_tests.fio import rate_by
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, Room, figured
@@ -122,7 +122,7 @@ def enough(line: Sequence[AnalysisPoint]) -> int | None:
                 if all(more <= rate * (1 + HELPS) for _, more in rates[place + 1 :]))  # fmt: skip
 
 
-class AnalysisTelling(ProfileTelling):
+class AnalysisWording(ProfileWording):
     """`surroundings` as those of every profile."""
 
     def sentence(self, points: Sequence[AnalysisPoint]) -> str:
@@ -137,7 +137,7 @@ class AnalysisTelling(ProfileTelling):
         asked = [f"the requested settings were not in force: {why}" for why in refused]
         differing = max((run.differences for run in runs), default=0)
         if differing:
-            asked.append(f"{differing:,} calls of a run ended otherwise than recorded at most")
+            asked.append(f"at most {differing:,} calls of a run ended differently than recorded")
         disks = {one.device for run in runs for one in run.tuned if one.device}
         most = max((point.at.paths for point in points), default=1)
         if most > 1 and disks and len(disks) < most:
@@ -155,7 +155,7 @@ def answer(line: Sequence[AnalysisPoint]) -> str:
     if paths is None:
         return f"{named}: {rate}"
     if paths == last.at.paths:
-        return f"{named}: more paths help up to {paths}, which is all that there are ({rate})"
+        return f"{named}: more paths help up to {paths}, all that were given ({rate})"
     best = next(point for point in line if point.at.paths == paths)
     made = words.figure(best.figures[RATE].median)
     return (
@@ -199,10 +199,10 @@ class AnalysisReplay(Profile[AnalysisSettings]):
     name: ClassVar[str] = "analysis-replay"
     report: ClassVar[str] = "R5"
     does: ClassVar[str] = (
-        "Replays a recorded trace with many clients at once over one to all of the paths, with each scheduler and read-ahead; shows from"
-        " which number of paths on more do not help."
+        "Replays a recorded trace with many clients at once over one to all of the paths, with each scheduler and "
+        "read-ahead; shows the number of paths beyond which more do not help."
     )
-    writes: ClassVar[str] = "The files of the trace, once for each clone of it, before each run; removed after it."
+    writes: ClassVar[str] = "The files of the trace, once for each clone of it, before each run; removed after the run."
     needs: ClassVar[str] = (
         f"A trace: {_HOW}. Empty directories, each on a disk of its own. Root to set schedulers and read-ahead."
     )
@@ -214,10 +214,10 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         """Check the settings. Raises UsageError without a trace, and for a trace that cannot be divided among so many
         paths."""
         if not self.settings.trace:
-            raise UsageError(f"analysis-replay plays a trace: --set trace=FILE; {_HOW} records one")
+            raise UsageError(f"analysis-replay replays a trace: --set trace=FILE; {_HOW} records one")
         numbers = self._numbers
         if max(numbers) > max(1, len(self.targets.paths)):
-            raise UsageError(f"--set paths={max(numbers)}: there are {len(self.targets.paths)}; name more with --path")
+            raise UsageError(f"--set paths={max(numbers)}: there are {len(self.targets.paths)}; give more with --path")
         if max(numbers) > 1:
             self._compiled(min(self.settings.clients), max(numbers))
 
@@ -308,12 +308,12 @@ class _OnNull(AnalysisReplay):
 
 def _answers(result: AnalysisResult) -> Section:
     answers = [paragraph(f"{answer(line)}.") for line in lines(result.points).values()]
-    said = note(
-        f"More paths help where some larger number of them has over {words.percent(HELPS)} more calls a second, by the medians."
-        " Report R5: more than 8 disks did not help 64 analysis jobs, 3 or 4 were enough for what they needed, and the scheduler"
-        " mattered a lot."
+    remark = note(
+        f"More paths help where some larger number of them has over {words.percent(HELPS)} more calls a second, by "
+        "the medians. Report R5: more than 8 disks did not help 64 analysis jobs, 3 or 4 met their needs, and the "
+        "scheduler mattered a lot."
     )
-    return Section(anchor="paths", title="How many paths help", parts=(*answers, said))
+    return Section(anchor="paths", title="How many paths help", parts=(*answers, remark))
 
 
 def _queues(result: AnalysisResult) -> Section:
@@ -333,8 +333,8 @@ def _queues(result: AnalysisResult) -> Section:
         rows,
         mark=lambda row: bool(row[1].refused),
     )
-    said = note("The values in force during the run, read from the kernel; restored after it.")
-    return Section(anchor="queues", title="Schedulers and read-ahead", parts=(shown, said))
+    remark = note("The values in force during the run, read from the kernel; restored after it.")
+    return Section(anchor="queues", title="Schedulers and read-ahead", parts=(shown, remark))
 
 
 _R5_CLIENTS = 64
@@ -367,10 +367,10 @@ AnalysisReplay.ABOUT = about_test(
     ceilings=(RATE,),
     published=(
         Published(what="disks of a stripe, with 64 jobs, beyond which more did not help", figure="paths", value=8.0,
-                  ours=_enough_for_r5, remark="3 or 4 were enough for what the jobs needed; ours are paths, not a stripe"),
+                  ours=_enough_for_r5, remark="3 or 4 met the jobs' needs; ours are paths, not a stripe"),
     ),
     notes={"calls": lambda run: run.calls, "errors": lambda run: run.errors, "not_as_recorded": lambda run: run.differences,
            "data_sets": lambda run: run.data_sets, "trace": lambda run: run.trace_sha256[:12]},
-    telling=AnalysisTelling,
+    wording=AnalysisWording,
     makers="clients",
 )  # fmt: skip

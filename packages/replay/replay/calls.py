@@ -157,7 +157,7 @@ def _rename(path: bytes, other: bytes, *_more: int) -> int:
 
 
 def _nothing(*_step: object) -> int:
-    raise ValueError("a step of no known code")
+    raise ValueError("a step with an unknown code")
 
 
 def _repeated(view: memoryview, nbytes: int) -> list[memoryview]:

@@ -51,7 +51,7 @@ def info(
     ctx: typer.Context,
     trace: TraceFile,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with charts to FILE, too.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write a page with charts to FILE.")
     ] = None,
 ) -> None:
     """Show a trace: operations, sizes, think time, concurrency, files."""
@@ -122,10 +122,10 @@ def import_(
     context = shared(ctx)
     writable_file(to, "--to")
     if to.resolve() in {log.resolve() for log in logs}:
-        raise UsageError(f"--to {to} is one of the logs: give the trace another name")
+        raise UsageError(f"--to {to} is one of the logs; give the trace another name")
     if _is_jsonl(logs[0]):
         if len(logs) > 1 or under or start_directory:
-            raise UsageError("a JSONL export is imported alone: remove the other LOGs, --under and --cwd")
+            raise UsageError("a JSONL export must be imported alone: remove the other LOGs, --under and --cwd")
         import_jsonl(logs[0], to)
     else:
         _report(context, import_strace(logs, to, under=under or (), start_directory=start_directory))
@@ -154,14 +154,14 @@ def _report(context: CommandContext, done: Imported) -> None:
         ("on pipes, sockets, devices and excluded paths", done.elsewhere),
         ("on descriptors whose open call is not in the log", done.unknown_descriptors),
         ("not about files or unknown", done.other),
-        ("did not return before the end of the process or the log", done.never_ended),
+        ("no return before the end of the process or the log", done.never_ended),
     ):
         if found:
             context.say(f"omitted, {what}: {f'{found:,}' if isinstance(found, int) else _listed(found)}")
     if done.malformed:
         context.say(f"omitted, syntax errors: {done.malformed:,} lines, the first is {done.first_malformed}")
     if done.steps_back:
-        context.say(f"the clock was set back: {done.steps_back:,} calls get the start time of the call before")
+        context.say(f"the clock was set back: {done.steps_back:,} calls get the start time of the previous call")
 
 
 def _listed(counts: dict[str, int]) -> str:
@@ -225,10 +225,13 @@ def replay(
     path: Annotated[list[Path], typer.Option("--path", metavar="DIR", help=texts.PATH)],
     order: ReplayStudyOrder,
     shared_files: Annotated[
-        bool, typer.Option("--shared/--private", help="Let clones of the trace read the same files, or each its own.")
+        bool,
+        typer.Option(
+            "--shared/--private", help="Let all clones of the trace read the same files, or give each its own."
+        ),
     ] = False,
     not_empty: Annotated[
-        bool, typer.Option("--not-empty", help="Accept a directory that is not empty; its files stay.")
+        bool, typer.Option("--not-empty", help="Accept a directory that is not empty; its files are kept.")
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the files that the replay creates.")] = False,
     storage: opt.StorageRoot = None,
@@ -287,7 +290,7 @@ def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
         model = load_filer(name)
         label, source = ("", "none") if model is None else (model.choice.label, model.source)
         if found.setdefault(label, source) != source:
-            raise UsageError(f"--filer: two of the filers have the name {label}; rename one of them")
+            raise UsageError(f"--filer: two filers have the name {label}; rename one of them")
     return tuple(found.values())
 
 
@@ -339,7 +342,7 @@ def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]
             if given is not None:
                 raise UsageError(f"{option} and --max-p99 exclude each other: the search finds the number of clients")
         if len(filers) > 1:
-            raise UsageError("--max-p99 searches the largest load of one storage: give it one --filer")
+            raise UsageError("--max-p99 searches for the largest load of one storage: give one --filer")
         return Wish(filers, asked, (asked.max_clients,), parse_bounds(bounds))
     streams = sum(1 for stream in header.streams if stream.calls)
     many = tuple(opt.numbers(clients, "--clients", digits=9)) if clients is not None else (max(1, streams),)

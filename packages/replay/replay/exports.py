@@ -122,11 +122,11 @@ def export_elbencho(trace: Trace, out: TextIO) -> tuple[str, ...]:
 
 def _losses(trace: Trace) -> tuple[str, ...]:
     return (
-        f"the {trace.header.calls:,} calls: their order, times, think time, offsets and sizes, and which stream made them; "
-        "elbencho writes, reads, stats or deletes every file once, in blocks of one size",
+        f"the {trace.header.calls:,} calls: their order, times, think time, offsets and sizes, and the stream that "
+        "made them; elbencho writes, reads, stats or deletes every file once, in blocks of one size",
         "changes over time: files that the calls create exist from the start, under their last names; nothing is "
-        "renamed or removed during the run, and names under which nothing was found are omitted",
-        "how well the contents compress (elbencho has one setting for all: --blockvarpct)",
+        "renamed or removed during the run, and names that were not found are omitted",
+        "the compressibility of each file (elbencho has one setting for all: --blockvarpct)",
     )
 
 
@@ -226,21 +226,22 @@ class _Export:
 
     def losses(self) -> list[str]:
         """Return the losses of this trace as sentences."""
-        said = [f"calls that an iolog cannot express: {_listed(self._dropped)}"] if self._dropped else []
+        found = [f"calls that an iolog cannot express: {_listed(self._dropped)}"] if self._dropped else []
         if self._names_too_long:
-            said.append(f"{self._names_too_long:,} files whose path is longer than {LONGEST_NAME} bytes")
+            found.append(f"{self._names_too_long:,} files whose path is longer than {LONGEST_NAME} bytes")
         if self._files * self._lines > _MANY_LOOKUPS:
-            said.append(
+            found.append(
                 f"time: fio looks up each of {self._lines:,} lines up among up to {self._files:,} names one by one, and may "
                 "take hours before it starts"
             )
         return [
-            *said,
+            *found,
             "dependencies: each stream keeps its own times, and a file that one stream creates and another opens exists "
             "from the start",
-            "renames: a file has its last name from the start; create is an open that creates the file, even where it exists",
+            "renames: a file has its last name from the start; create is an open that creates the file, even if it "
+            "exists",
             "the compressibility of each file: one percentage for all files",
-            "how files are opened: a stream that writes opens what it reads for writing as well",
+            "how files are opened: a stream that writes also opens the files that it reads for writing",
         ]
 
 
@@ -403,7 +404,7 @@ def _draft(target: Path) -> Iterator[TextIO]:
 def _fio(trace: Trace, target: Path) -> Exported:
     target.mkdir(parents=False, exist_ok=True)
     if any(target.iterdir()):
-        raise UsageError(f"{target} is not empty: give a directory of its own to a fio export")
+        raise UsageError(f"{target} is not empty: give a new or empty directory for a fio export")
     try:
         files, losses = export_fio(trace, target)
     except BaseException:

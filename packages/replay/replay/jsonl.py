@@ -118,7 +118,7 @@ class _Reading:
                 writer.add(line.stream, self._call(line, header))
                 counted, line = counted + 1, self._next()
             if counted != header.calls:
-                raise ValueError(f"{counted:,} calls come before it, but the first line counts {header.calls:,}")
+                raise ValueError(f"{counted:,} calls precede it, but the first line states {header.calls:,}")
             writer.finish(header, self._nodes(line, header))
         except UnicodeDecodeError as error:
             raise UsageError(f"{self._source} is not an exported trace: it is not UTF-8 text") from error
@@ -135,7 +135,7 @@ class _Reading:
             return decoder.decode(text) if text else None
         except msgspec.DecodeError as error:
             whole = isinstance(error, msgspec.ValidationError)
-            raise ValueError(str(error) if whole else "is not JSON; was the file cut short?") from error
+            raise ValueError(str(error) if whole else "is not JSON; check whether the file was cut short") from error
 
     def _header(self) -> TraceHeader:
         line: _TraceLine = self._next(_FIRST)
@@ -146,7 +146,7 @@ class _Reading:
 
     def _call(self, line: _CallLine, header: TraceHeader) -> Call:
         if line.stream >= len(header.streams) or line.phase >= len(header.phases):
-            raise ValueError("names a stream or phase that the first line does not have")
+            raise ValueError("refers to a stream or phase that is not in the first line")
         self._most = max(self._most, line.node, line.other)
         _, op, *fields = msgspec.structs.astuple(line)
         return Call(_OPS[op], *fields)
@@ -162,6 +162,6 @@ class _Reading:
         if line is None:
             raise UsageError(f"{self._source} is cut short: its last line does not count calls and nodes")
         if line != _EndLine(header.calls, nodes) or self._most >= nodes:
-            raise ValueError("counts other calls and nodes than there are")
+            raise ValueError("its numbers of calls and nodes do not match the file")
         if self._next() is not None:
             raise ValueError("comes after the end")

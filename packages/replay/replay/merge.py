@@ -25,9 +25,9 @@ def merge_traces(sources: Sequence[Path], target: Path, align: Align) -> tuple[i
     """Write one trace that contains all of them; return the start of each in it, ns. Raises UsageError for fewer than
     two, or one that cannot be read."""
     if len(sources) < 2:
-        raise UsageError("merge: give two traces or more")
+        raise UsageError("merge: give two or more traces")
     if target.resolve() in {source.resolve() for source in sources}:
-        raise UsageError(f"{target} is one of the traces to be merged: give another name for the result")
+        raise UsageError(f"{target} is one of the traces to merge; give another name for the result")
     with ExitStack() as stack:
         traces = [stack.enter_context(open_trace(source)) for source in sources]
         header, shifts = _header(traces, align)

@@ -123,8 +123,8 @@ class ReplayStudyOrder(Order):
         Field(
             max_length=40,
             pattern=TEXT,
-            description="Refuse other numbers of clients: strong distributes one data set over them, weak gives each clone of the"
-            " trace its own.",
+            description="Require this scaling: strong distributes one data set over the clients, weak gives each clone of "
+            "the trace its own.",
         ),
         Metavar("SCALING"),
     ] = None

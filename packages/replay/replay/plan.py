@@ -181,7 +181,7 @@ class Spread:
         busy = sum(1 for calls in load if calls)
         if busy + len(plan.clones) - 1 < plan.paths:
             raise UsageError(
-                f"{plan.paths} paths, but the files of the trace can be divided among {busy} only; give fewer paths"
+                f"{plan.paths} paths, but the files of the trace can be divided among only {busy}; give fewer paths"
             )
         for node, above in enumerate(survey.parents):
             place = placed.get(node, -1)

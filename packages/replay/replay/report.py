@@ -46,12 +46,12 @@ def backlog(result: runs.ReplayResult) -> Section | None:
     rows = [(named(p, result), run.repeat + 1, one) for p in result.points for run in p.repeats for one in run.backlog]
     if not rows:
         return None
-    said = note(
-        f"Clients whose calls began {words.seconds(runs.LEAST_SECONDS)} or more after their intended starts, of each run the {runs.MOST} worst:"
-        " the latest such start, and the most calls that were due and not over at the end of a second. A client that plays"
-        " several streams is behind with all of them together."
+    remark = note(
+        f"Clients whose calls began {words.seconds(runs.LEAST_SECONDS)} or more after their intended starts, the "
+        f"{runs.MOST} worst of each run: the latest such start, and the largest number of due calls that had not "
+        "ended at the end of a second. For a client with several streams, the figures are of all of them together."
     )
-    parts = (tabled("backlog", _BACKLOG, rows), said)
+    parts = (tabled("backlog", _BACKLOG, rows), remark)
     return Section(anchor="backlog", title="Streams behind their intended starts", parts=parts)
 
 
@@ -64,9 +64,11 @@ def curves(result: runs.ReplayResult) -> Section:
     """Return the section that draws calls a second, and response and service time, against the number of clients: a
     curve for each storage."""
     remark = note(
-        "Medians of the repeats. Response time runs from the moment at which a call was to be made, so that waiting for a late call before it"
-        " counts (no coordinated omission); service time runs from the moment at which it was made. Percentiles are at"
-        " most 3.2 % off."
+        (
+            "Medians of the repeats. Response time starts when a call was due, so it includes waiting for a late "
+            "previous call (no coordinated omission); service time starts when the call was made. Percentiles are at "
+            "most 3.2 % off."
+        )
         + ("" if result.scaling is None else f" More clients are {said(result.scaling, result.recorded.streams)}.")
     )
     return Section(anchor="curves", title="Load and response time, by clients", parts=(_curves_plot(result), remark))
@@ -145,14 +147,14 @@ def _key(axes: plots.Axes, storages: Sequence[str]) -> None:
 
 
 def _curves_sentence(result: runs.ReplayResult) -> str:
-    said = []
+    sentences = []
     for storage, points in runs.by_storage(result.points).items():
         shown = points if len(points) <= 3 else (points[0], points[-1])
-        said.append(f"{storage}: {'; '.join(map(_told, shown))}.")
+        sentences.append(f"{storage}: {'; '.join(map(_told, shown))}.")
     on = f" on {result.recorded.emulated}" if result.recorded.emulated else ""
     hollow = " Hollow points are GENERATOR-LIMITED." if any(point.limited for point in result.points) else ""
     recorded = f"Recorded{on}: {words.figure(result.recorded.calls_per_second)} calls a second."
-    return f"{' '.join([*said, recorded])}{hollow}"
+    return f"{' '.join([*sentences, recorded])}{hollow}"
 
 
 def _told(point: runs.ReplayPoint) -> str:
@@ -199,11 +201,11 @@ def filer_side(result: runs.ReplayResult) -> Section | None:
         parts.append(tabled("wire", _WIRE, wire))
         parts.append(
             note(
-                "NFS mounts that hold the paths, on all hosts, everything that read there counted; well below 1, a client's"
-                " cache answered."
+                "NFS mounts of the paths, on all hosts, with reads of all programs; a value well below 1 means "
+                "that a client's cache answered."
             )
         )
-    return Section(anchor="filer", title="What the filer did", parts=tuple(parts)) if parts else None
+    return Section(anchor="filer", title="Activity of the filer", parts=tuple(parts)) if parts else None
 
 
 Times = Latency | SizedLatency
@@ -260,8 +262,8 @@ def latencies(result: runs.ReplayResult) -> Section:
         for op, response in point.run.latency.items():
             both = zip(_with_sizes(op, response), _with_sizes(op, point.run.service[op]), strict=True)
             rows += [_Timed(point.at.storage, point.at.level, name, one, other) for (name, one), (_, other) in both]
-    said = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
-    remarks = [paragraph(f"{name}: {sentence}") for name, sentence in said if sentence is not None]
+    sentences = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
+    remarks = [paragraph(f"{name}: {sentence}") for name, sentence in sentences if sentence is not None]
     parts: list[Part] = [tabled("latency", columns, rows), *remarks]
     return Section(anchor="latency", title="Response and service time, by op", parts=tuple(parts))
 
@@ -278,8 +280,8 @@ def beside_the_trace(result: runs.ReplayResult) -> Section:
     if result.fidelity is None:
         parts = (
             paragraph(
-                "Not judged: no point was replayed at recorded speed, or in a closed loop, with as many clients as the trace has"
-                f" streams (--pace schedule, or job, with --clients {result.recorded.streams} does that)."
+                "Not judged: no point was replayed at recorded speed, or in a closed loop, with as many clients as "
+                f"the trace has streams (use --pace schedule, or job, with --clients {result.recorded.streams})."
             ),
         )
     else:
@@ -300,8 +302,8 @@ def beside_the_trace(result: runs.ReplayResult) -> Section:
 def _verdict(fidelity: runs.Fidelity, recorded_on: str) -> str:
     if fidelity.passed is None and fidelity.rows[0].what == runs.ELAPSED:
         return (
-            f"{fidelity.storage}: not judged, because the trace was not recorded on this storage, or it is not known whether it was. The"
-            " elapsed time is how long the recorded job's calls and think times take here."
+            f"{fidelity.storage}: not judged, because the trace was not, or not verifiably, recorded on this "
+            "storage. The elapsed time is the time that the recorded job's calls and think times take here."
         )
     if fidelity.passed is None:
         there = f" ({recorded_on})" if recorded_on else ""
@@ -309,11 +311,11 @@ def _verdict(fidelity: runs.Fidelity, recorded_on: str) -> str:
             f"{fidelity.storage}: not judged, because the trace was recorded on another filer{there}. The differences show"
             " how the two differ."
         )
-    said = "kept" if fidelity.passed else "NOT kept"
+    kept = "kept" if fidelity.passed else "NOT kept"
     if fidelity.rows[0].what == runs.ELAPSED:
-        return f"{fidelity.storage}: bound {said}: elapsed within {words.percent(runs.ELAPSED_BOUND)} of the recorded."
+        return f"{fidelity.storage}: bound {kept}: elapsed within {words.percent(runs.ELAPSED_BOUND)} of the recorded."
     return (
-        f"{fidelity.storage}: bounds {said}: calls a second within {words.percent(runs.RATE_BOUND)} of the recorded, p50 and"
+        f"{fidelity.storage}: bounds {kept}: calls a second within {words.percent(runs.RATE_BOUND)} of the recorded, p50 and"
         f" p99 of all calls within {words.percent(runs.LATENCY_BOUND)}."
     )
 
@@ -344,8 +346,8 @@ def _remark(result: runs.ReplayResult) -> Part:
     labels = result.recorded.origin.get("labels")
     recorded_on = f" Labels of the recording: {'; '.join(map(str, labels))}." if isinstance(labels, list) else ""
     return note(
-        "Compared is the service time, from the actual start of a call to its end, as it was recorded. The bounds can be"
-        f" kept only on the storage of the recording.{recorded_on}"
+        "The service time is compared, from the actual start of a call to its end. The bounds can be kept only on "
+        f"the storage of the recording.{recorded_on}"
     )
 
 
@@ -366,15 +368,16 @@ _LINES = (
 
 def levels(result: runs.ReplayResult, measured: Levels) -> Section:
     """Return the section on load levels: a table, two panels, and how the figure was computed."""
-    said = note(
-        "Overall response time: the area under mean response time against achieved load, up to the last level before one that"
-        " was not reached, divided by the load achieved there; below the lowest level its response time holds down to zero."
-        f" A level is reached when no more than {words.percent(measured.tolerance)} of the offered calls a second are missing."
+    remark = note(
+        "Overall response time: the area under mean response time against achieved load, up to the last level "
+        "before one that was not reached, divided by the load achieved there; below the lowest level its response "
+        f"time is assumed down to zero load. A level is reached if at most {words.percent(measured.tolerance)} of "
+        "the offered calls a second are missing."
     )
     return Section(
         anchor="levels",
         title="Offered against achieved load, and response time",
-        parts=(_table(result, measured), _levels_plot(result, measured), said),
+        parts=(_table(result, measured), _levels_plot(result, measured), remark),
     )
 
 
@@ -429,9 +432,9 @@ def _reached(axes: plots.Axes, measured: Levels) -> None:
 
 
 def _levels_sentence(measured: Levels) -> str:
-    said = levels_text(measured)
+    text = levels_text(measured)
     hollow = " Hollow points were not reached." if not all(level.reached for level in measured.levels) else ""
-    return f"{said[0].upper()}{said[1:]}.{hollow}"
+    return f"{text[0].upper()}{text[1:]}.{hollow}"
 
 
 NAME = "timeline"
@@ -481,13 +484,13 @@ def _timeline_plot(result: runs.ReplayResult, storage: str, points: Sequence[run
 def _timeline_sentence(result: runs.ReplayResult, points: Sequence[runs.ReplayPoint], step: int) -> str:
     recorded = result.recorded
     on = f" on {recorded.emulated}" if recorded.emulated else ""
-    said = [f"recorded{on}: {words.count(recorded.calls)} calls in {words.seconds(recorded.elapsed_s)}"]
+    clauses = [f"recorded{on}: {words.count(recorded.calls)} calls in {words.seconds(recorded.elapsed_s)}"]
     for point in points if len(points) <= 3 else (points[0], points[-1]):
-        said.append(
+        clauses.append(
             f"{point.at.on(result.axis)}: {words.count(point.run.calls)} in {words.seconds(point.run.elapsed_s)}"
         )
     averaged = f" Lines are means over {step} s." if step > 1 else ""
-    return "; ".join(said) + "." + averaged
+    return "; ".join(clauses) + "." + averaged
 
 
 def sections(result: runs.ReplayResult) -> list[Section]:

@@ -38,7 +38,7 @@ _MOST = 100
 class TraceRow(Document):
     """The trace of one job."""
 
-    job: uuid.UUID = Field(description="Give it as `job` when starting a replay.")
+    job: uuid.UUID = Field(description="Pass it as `job` to start a replay.")
     name: str
     type: str
     bytes: int

@@ -40,8 +40,8 @@ class Scaling(enum.StrEnum):
 
 
 _SAID = {
-    Scaling.STRONG: "strong scaling: one data set, its streams dealt out to the clients",
-    Scaling.WEAK: "weak scaling: a data set for every {streams}",
+    Scaling.STRONG: "strong scaling: one data set, its streams distributed over the clients",
+    Scaling.WEAK: "weak scaling: one data set for every {streams}",
     Scaling.MIXED: "mixed scaling: one data set up to {streams}, clones of it beyond",
 }
 
@@ -66,12 +66,13 @@ def refuse_other_scaling(scaling: Scaling | None, streams: int, clients: int) ->
     """Raise UsageError if so many clients do not fit the requested scaling; None fits any number."""
     if scaling is Scaling.STRONG and clients > streams:
         raise UsageError(
-            f"--scaling strong: the trace has {streams} streams to deal out, not enough for {clients} clients; record with"
-            " more slots"
+            f"--scaling strong: the trace has {streams} streams, not enough for {clients} clients; record with "
+            "more slots"
         )
     if scaling is Scaling.WEAK and not _whole(streams, clients):
         raise UsageError(
-            f"--scaling weak: each data set takes {streams} clients, one for each stream, and {clients} is not a multiple of that"
+            f"--scaling weak: each data set needs {streams} clients, one for each stream, but {clients} is not a "
+            "multiple of that"
         )
 
 
@@ -111,8 +112,8 @@ class Load(schema.At):
         return f"{self.percent} % of the peak" if self.percent else "full speed"
 
     def __str__(self) -> str:
-        said = f"{self.storage}, {self.on('clients')}"
-        return said if self.percent is None else f"{said}, {self.on('percent')}"
+        text = f"{self.storage}, {self.on('clients')}"
+        return text if self.percent is None else f"{text}, {self.on('percent')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 STREAMS_SHOWN = 16
 
 
-def show_trace(console: Console, name: str, said: Mapping[str, Any]) -> None:
+def show_trace(console: Console, name: str, info: Mapping[str, Any]) -> None:
     """Print a line of totals, then tables; `said` is the result of `replay.trace_summary.trace_info`."""
-    print_lines(console, f"{name}: {totals(said)}", *_remarks(said))
-    for title, columns, rows in _tables(said):
+    print_lines(console, f"{name}: {totals(info)}", *_remarks(info))
+    for title, columns, rows in _tables(info):
         if rows:
             console.print()
             console.print(title)
             console.print(table(columns, rows, right=tuple(range(1, len(columns)))))
 
 
-def totals(said: Mapping[str, Any]) -> str:
+def totals(info: Mapping[str, Any]) -> str:
     """Return the totals: `7 streams, 12,345 calls in 1:02 min, 1.2 GB moved; 9.8 MB, 7.9 MB per million calls`."""
     return (
-        f"{words.many(len(said['streams']), 'stream')}, {words.many(said['calls'], 'call')} in "
-        f"{words.seconds(said['duration_s'])}, {bytes_text(said['moved_bytes'])} moved; file size "
-        f"{bytes_text(said['bytes'])}, {bytes_text(said['bytes_per_million_calls'])} per million calls"
+        f"{words.many(len(info['streams']), 'stream')}, {words.many(info['calls'], 'call')} in "
+        f"{words.seconds(info['duration_s'])}, {bytes_text(info['moved_bytes'])} moved; file size "
+        f"{bytes_text(info['bytes'])}, {bytes_text(info['bytes_per_million_calls'])} per million calls"
     )
 
 
-def _remarks(said: Mapping[str, Any]) -> Iterator[str]:
-    if said["lost"]:
-        yield f"LOST: {said['lost']:,} calls were lost during recording"
-    think, flight = said["think"], said["concurrency"]
+def _remarks(info: Mapping[str, Any]) -> Iterator[str]:
+    if info["lost"]:
+        yield f"LOST: {info['lost']:,} calls were lost during recording"
+    think, flight = info["think"], info["concurrency"]
     yield (
         f"in flight: {words.figure(flight['mean_in_flight'])} calls on average, at most "
         f"{words.figure(flight['peak_in_flight'])} over {words.seconds(flight['over_s'])}"
@@ -50,20 +50,20 @@ def _remarks(said: Mapping[str, Any]) -> Iterator[str]:
         yield f"{think['overlapping_calls']:,} calls began before the previous call of their stream returned"
 
 
-def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], list[tuple[object, ...]]]]:
-    yield "calls by op", OPS, list(op_rows(said))
-    if len(said["phases"]) > 1:
+def _tables(info: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], list[tuple[object, ...]]]]:
+    yield "calls by op", OPS, list(op_rows(info))
+    if len(info["phases"]) > 1:
         yield "calls by phase", ("phase", "calls", "errors", "bytes", "busy s", "most calls"), [
-            _phase(phase, ops) for phase, ops in said["phases"].items()
+            _phase(phase, ops) for phase, ops in info["phases"].items()
         ]  # fmt: skip
-    for op, access in said["sizes"].items():
+    for op, access in info["sizes"].items():
         title = f"bytes of a {op}; {words.percent(access['sequential_share'])} continue where the last one ended"
         yield title, ("size", "calls", "share"), [
             (size_class(one), one["calls"], f"{one['calls'] / access['calls']:.1%}")
             for one in access["by_size"]
             if one["calls"]
         ]  # fmt: skip
-    tree = said["tree"]
+    tree = info["tree"]
     yield "tree", ("", "number", "bytes", "median size"), [
         _files("existing files", tree["existing"]),
         _files("created files", tree["made"]),
@@ -75,7 +75,7 @@ def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], lis
         ("compressed ÷ raw bytes", f"{tree['ratio']:.2f}", "", ""),
     ]  # fmt: skip
     yield "depth of files", ("directories above", "files"), list(tree["files_by_depth"].items())
-    streams = said["streams"]
+    streams = info["streams"]
     more = f", the first {STREAMS_SHOWN} of {len(streams):,}" if len(streams) > STREAMS_SHOWN else ""
     yield f"streams{more}", ("worker", "slot", "calls", "busy s"), [
         (s["worker"], s["slot"], s["calls"], f"{s['busy_s']:.3f}") for s in streams[:STREAMS_SHOWN]
@@ -85,9 +85,9 @@ def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], lis
 OPS = ("op", "calls", "share", "errors", "bytes", "busy s", "p50", "p95", "p99", "longest")
 
 
-def op_rows(said: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+def op_rows(info: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
     """Yield the rows of table OPS: one for each op, and one for each of its size classes below it."""
-    for op, of in said["ops"].items():
+    for op, of in info["ops"].items():
         times = (f"{of['busy_s']:.3f}", *_percentiles(of), words.microseconds(of["max_us"]))
         yield op, of["calls"], f"{of['share']:.1%}", of["errors"], bytes_text(of["bytes"]), *times
         for size, sized in of["latency_by_size"].items():

@@ -240,7 +240,7 @@ def check_paths(paths: Sequence[Path], *, not_empty: bool = False) -> None:
             if path == other:
                 raise UsageError(f"{path} is given twice; give each path once")
             if path in other.parents or other in path.parents:
-                raise UsageError(f"{path} and {other} are inside each other; give separate directories")
+                raise UsageError(f"one of {path} and {other} is inside the other; give separate directories")
 
 
 def _checked(path: Path, not_empty: bool) -> Path:
@@ -249,7 +249,9 @@ def _checked(path: Path, not_empty: bool) -> Path:
         if not stat.S_ISDIR(real.stat().st_mode):
             raise UsageError(f"{path} is not a directory; give a directory")
         if not os.access(real, os.R_OK | os.W_OK | os.X_OK):
-            raise UsageError(f"permission denied: this user may not write in {path}; give it access, or another path")
+            raise UsageError(
+                f"permission denied: this user cannot write to {path}; grant it access, or give another path"
+            )
         held = sorted(entry for entry in os.listdir(real) if entry not in _NOT_OURS_TO_COUNT)
     except OSError as e:
         raise UsageError(f"{path} cannot be used: {e.strerror or e}") from e
@@ -273,7 +275,7 @@ def check_room(program: Program, paths: Sequence[Path], *, not_empty: bool = Fal
             together.setdefault(path.stat().st_dev, []).append(number)
             longest = len(os.fsencode(path.resolve())) + len(HOME) + _ID_BYTES + _TREE_BYTES + 3 + program.longest
             if longest > _MOST_PATH:
-                raise UsageError(f"{path} is too long: with the trace's depth, paths would have {longest} bytes")
+                raise UsageError(f"{path} is too long: with the trace's depth, paths would be {longest} bytes long")
         for numbers in together.values():
             _check_system(program, [paths[number] for number in numbers], numbers)
     except OSError as e:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 commands = Commands()
 
-_Scope = Annotated[Scope, typer.Option("--scope", help="Compare the items within each job, custodian, or all jobs.")]
+_Scope = Annotated[
+    Scope, typer.Option("--scope", help="Compare items within each job, within each custodian, or across all jobs.")
+]
 
 
 @commands.add("dedupe", "edbench review dedupe last --by family --scope job")

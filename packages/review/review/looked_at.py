@@ -45,7 +45,7 @@ def looked_at(references: Sequence[Jobs]) -> list[LookedAt]:
                     f"job {handle.id} is {handle.job.state}; only completed discovery jobs can be reviewed"
                 )
             if any(one.handle.id == handle.id for one in out):
-                raise UsageError(f"job {handle.id} is named twice")
+                raise UsageError(f"job {handle.id} is given twice")
             out.append(LookedAt(handle, len(out), (unit << 20) + (0 if parts else number)))
     if not out:
         raise UsageError("the group has no jobs")

@@ -65,7 +65,10 @@ class NearOrder(Document):
     """Options of `edbench review near-dup`."""
 
     threshold: float = Field(
-        USUAL, ge=LOWEST, le=1, description="Shingles that two texts share over those that either has, at least."
+        USUAL,
+        ge=LOWEST,
+        le=1,
+        description="Least similarity: shingles that two texts share ÷ shingles that either has.",
     )
     scope: Scope = Field(Scope.JOB, description="The scope in which texts are compared.")
     others: Others = ()

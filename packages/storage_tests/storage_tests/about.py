@@ -15,13 +15,13 @@ from experiments.report.parts import Column, Section, missing, note, tabled
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.views import named
 from experiments.result.schema import At, Point, Result, types_of
-from experiments.workload import About, Figure, Telling
+from experiments.workload import About, Figure, Wording
 from experiments.workloads import about
 from storage_tests.devices import Direct
 from storage_tests.profile import Profile, ProfileRun
 
 
-class ProfileTelling(Telling):
+class ProfileWording(Wording):
     """Reports on a storage test, from `surroundings` as `ProfileStudy.surroundings` returns them."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
@@ -96,8 +96,8 @@ def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if len(places) > 1:
             paths = ", ".join(str(place["path"]) for place in places)
             yield (
-                f"{paths} are on one file system ({places[0]['label']}): they share its storage, and are no separate volumes,"
-                " members or tiers"
+                f"{paths} are on one file system ({places[0]['label']}): they share its storage and are not "
+                "separate volumes, members or tiers"
             )
 
 
@@ -151,7 +151,7 @@ def report_comparison(result: Result, report: str, published: Sequence[Published
         rows,
     )
     said = note(
-        "The table has a figure only where load and settings were those of the report. The storage is another one."
+        "The table has a figure only if load and settings are those of the report. The storage is a different one."
     )
     return Section(anchor="published", title=f"Compared with report {report}", parts=(shown, said))
 
@@ -194,8 +194,8 @@ def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
         mark=lambda row: row[2] > MARK * row[3],
     )
     said = note(
-        f"The same load in memory, on this host; marked where the figure is over {words.percent(MARK)} of it. Such a"
-        " figure is limited by the harness and not by the storage."
+        f"The same load in memory, on this host; marked where the figure is over {words.percent(MARK)} of it. Such "
+        "a figure is limited by the harness, not by the storage."
     )
     return Section(anchor="ceilings", title="Ceilings of the harness itself", parts=(shown, said))
 
@@ -215,8 +215,8 @@ def near_ceiling(figures: Sequence[Figure], runs: Sequence[ProfileRun]) -> str |
         value, top = statistics.median(values), statistics.median(tops)
         if value > MARK * top:
             return (
-                f"{figure.write(value)} {figure.title} is {value / top:.0%} of the {figure.write(top)} that the same load has"
-                f" on null storage (over {MARK:.0%})"
+                f"{figure.write(value)} {figure.title} is {value / top:.0%} of the {figure.write(top)} that the "
+                f"same load reaches on null storage (over {MARK:.0%})"
             )
     return None
 
@@ -237,7 +237,7 @@ def about_test(
     `About`."""
     bounded = tuple(figure for figure in figures if figure.name in ceilings)
     point, whole = types_of(load, run)
-    known = {"notes": {}, "telling": ProfileTelling, "makers": "clients", **known}
+    known = {"notes": {}, "wording": ProfileWording, "makers": "clients", **known}
     return About(
         name=kind.name,
         title=kind.name,
@@ -247,9 +247,9 @@ def about_test(
         sections=lambda result: profile_sections(result, sections(result), bounded, kind.report, published),
         near_null=lambda runs: near_ceiling(bounded, runs),
         rule=(
-            f"GENERATOR-LIMITED is a point with a figure within {words.percent(MARK)} of what the same load has on null storage"
-            " (memory)."
+            f"GENERATOR-LIMITED is a point with a figure within {words.percent(MARK)} of the figure of the same "
+            "load on null storage (memory)."
         ),
-        trusted=("what was observed of hosts, mounts and caches",),
+        trusted=("observations of hosts, mounts and caches",),
         **known,
     )

@@ -27,7 +27,7 @@ from experiments.result.steady import by_second, judged_whole
 from experiments.workload import Figure, Turn, percentile
 from storage_tests.about import Published, about_test
 from storage_tests.clients import ClientDone, Deed, ProcessDone
-from storage_tests.crowd import MOST, ClientsTelling, Crowd, crowd, own_place
+from storage_tests.crowd import MOST, ClientsWording, Crowd, crowd, own_place
 from storage_tests.devices import Usage, synced, usage
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, Room, figured, noted, varied
 from storage_tests.stores import connect, place_of
@@ -196,12 +196,12 @@ class SweepSettings(ProfileSettings):
 
     clients: tuple[int, ...] = Field((1, 2, 5, 10, 20, 50, 100), description="clients at once, one point each")
     start: tuple[Literal["together", "spread"], ...] = Field(
-        ("together", "spread"), description="start all at once, or each at its own moment, one point each"
+        ("together", "spread"), description="start all clients at once, or each at a different time, one point each"
     )
     size: int = Field(1_000_000_000, ge=1, description="size of an object in bytes; 1 GB as in report R3")
-    objects: int = Field(1, ge=1, description="objects that each client writes, then reads, then removes")
-    mixed: bool = Field(False, description="then half of the clients write as much again while the others read")
-    window: float = Field(30.0, gt=0, description="seconds over which clients start that do not start together")
+    objects: int = Field(1, ge=1, description="objects that each client writes, reads and removes")
+    mixed: bool = Field(False, description="afterwards, half of the clients write as much again while the others read")
+    window: float = Field(30.0, gt=0, description="seconds over which the starts of clients are spread")
     fsync: Policies = Field(("file",), min_length=1, description=_FSYNC)
     forget: bool = Field(True, description="drop the files from this host's cache before they are read")
     seed: int = Field(1, description="seed of the content and of the start times")
@@ -260,9 +260,7 @@ class ClientSweep(ClientTest[SweepSettings]):
             for deed, done in runs.items()
         )  # fmt: skip
         if not any(one.done for one in phases[0].clients):
-            raise RunFailed(
-                f"not one object could be written: {'; '.join(phases[0].said) or 'no client gave a reason'}"
-            )
+            raise RunFailed(f"no object could be written: {'; '.join(phases[0].said) or 'no client gave a reason'}")
         elapsed = sum(done.elapsed_s for done in runs.values())
         cpu = sum(done.cpu_s for done in runs.values())
         return SweepRun(**noted(turn, started, elapsed, cpu, people.processors), phases=phases)
@@ -302,7 +300,7 @@ def _phases(points: Sequence[SweepPoint], deed: str) -> list[tuple[int, SweepPha
 
 def _rates(result: SweepResult) -> Section:
     parts = [_sweep_plot(start, points) for start, points in _of_start(result).items()]
-    return Section(anchor="rates", title="What a client gets, and all together", parts=tuple(parts))
+    return Section(anchor="rates", title="Bandwidth per client and in total", parts=tuple(parts))
 
 
 def _sweep_plot(start: str, points: list[SweepPoint]) -> Plot:
@@ -336,7 +334,7 @@ def _sweep_plot(start: str, points: list[SweepPoint]) -> Plot:
 
 
 def _sentence(start: str, points: list[SweepPoint]) -> str:
-    begun = "All clients start at once" if start.startswith(TOGETHER) else "Each client starts at its own moment"
+    begun = "All clients start at once" if start.startswith(TOGETHER) else "Each client starts at a different time"
     said = []
     for deed in MOVING:
         rates = [(phase.aggregate or 0.0, clients) for clients, phase in _phases(points, deed)] or [(0.0, 0)]
@@ -372,9 +370,9 @@ def _falls(result: SweepResult) -> Section:
         rows,
     )  # fmt: skip
     said = note(
-        "What each further client costs the mean client: a least-squares line through the points. The report's are of batch"
-        " jobs over a 1 Gb/s link that did not necessarily overlap; once transfers were forced to overlap, connections ran out"
-        " at 10 clients, and after a change of firmware the aggregate was almost constant."
+        "Loss of the mean client for each added client: a least-squares line through the points. The report's are "
+        "of batch jobs over a 1 Gb/s link that did not necessarily overlap; once transfers were forced to overlap, "
+        "connections ran out at 10 clients, and after a change of firmware the aggregate was almost constant."
     )
     return Section(anchor="fall-off", title="Fall-off per added client", parts=(shown, said))
 
@@ -396,9 +394,9 @@ def _clients(result: SweepResult) -> Section:
     parts = (
         tabled("clients", columns, rows, mark=lambda row: bool(row[2].refused or row[2].failed)),
         note(
-            "Refused: connections that the storage did not take, reset before it answered, or answered with 503 or 429. Nothing is"
-            " tried again; a client continues with its next object. Clients at once: the sum of the clients' own times ÷ the time"
-            " from the first begin to the last end."
+            "Refused: connections that the storage did not accept, reset before it answered, or answered with 503 "
+            "or 429. There are no retries; a client continues with its next object. Clients at once: the sum of "
+            "the clients' times ÷ the time from the first start to the last end."
         ),
     )
     return Section(anchor="clients", title="First done, last done, refused", parts=parts)
@@ -432,7 +430,7 @@ ClientSweep.ABOUT = about_test(
         Figure(name="overlap", title="clients at once", of=lambda run: getattr(run.phase(WRITE), "overlap", None), write=words.figure),
     ),
     sections=lambda result: [_rates(result), _falls(result), _clients(result)],
-    telling=ClientsTelling,
+    wording=ClientsWording,
     ceilings=("write_mean_mb_s", "read_mean_mb_s"),
 )  # fmt: skip
 
@@ -637,7 +635,7 @@ class InsertDrift(ClientTest[InsertSettings]):
         ]
         said = _messages(done for done, _ in inserted)
         if not any(group.done for group in seen):
-            raise RunFailed(f"not one file could be inserted: {said[0] if said else 'no client gave a reason'}")
+            raise RunFailed(f"no file could be inserted: {said[0] if said else 'no client gave a reason'}")
         cpu = sum(done.cpu_s for done, _ in inserted)
         return InsertRun(
             **noted(turn, started, elapsed, cpu, people.processors),
@@ -669,8 +667,8 @@ def _groups(result: InsertResult) -> Section:
     said = [word for point in refused for run in point.repeats for word in run.said]
     parts: list[Plot | Tabled | Html] = [rate, slow]
     if refused:
-        parts.append(note(f"Not everything was accepted: {'; '.join(dict.fromkeys(said))}"))
-    return Section(anchor="groups", title=f"By groups of {words.count(_size(result))} files", parts=tuple(parts))
+        parts.append(note(f"Some files were not accepted: {'; '.join(dict.fromkeys(said))}"))
+    return Section(anchor="groups", title=f"In groups of {words.count(_size(result))} files", parts=tuple(parts))
 
 
 def _insert_plot(result: InsertResult, name: str, label: str, unit: str, value: Callable[[InsertGroup], float]) -> Plot:
@@ -683,7 +681,7 @@ def _insert_plot(result: InsertResult, name: str, label: str, unit: str, value: 
             samples = [(float(n * size), value(one)) for n, one in enumerate(middle(point.repeats).groups, 1)]
             draw_line(axes, samples, number, named(point, result), 1.0)
             rows += [(named(point, result), int(files), of) for files, of in samples]
-        axes.set_xlabel("files there are")
+        axes.set_xlabel("files present")
         axes.set_ylabel(label)
         axes.set_xlim(left=0)
         from_zero(axes)
@@ -731,12 +729,13 @@ def _drift(result: InsertResult) -> Section:
     )
     shown = tabled("drift", columns, rows, mark=lambda row: row[3] is not None and row[3].found)
     said = note(
-        "Trend: Mann and Kendall's test with the line of Theil and Sen; change: Pettitt's test at the place that it finds; both"
-        " widened by the correlation of neighbouring groups, as of so few as are independent, and judged together (Holm), at most"
-        f" 5 % false alarms; under {words.percent(RELEVANT)} nothing is called drift. Groups that"
-        f" were not accepted completely are omitted; fewer than {LEAST} groups are not judged. Temporary changes (humps) are no drift."
+        "Trend: Mann and Kendall's test with the line of Theil and Sen; change: Pettitt's test at the position "
+        "that it finds; both corrected for the correlation of neighbouring groups (effective number of independent "
+        f"ones) and judged together (Holm), at most 5 % false alarms; changes under {words.percent(RELEVANT)} are "
+        f"not called drift. Groups that were not accepted completely are omitted; fewer than {LEAST} groups are "
+        "not judged. Temporary changes (humps) are no drift."
     )
-    return Section(anchor="drift", title="Does it drift?", parts=(shown, said))
+    return Section(anchor="drift", title="Drift", parts=(shown, said))
 
 
 def _usage(result: InsertResult) -> Section:
@@ -749,8 +748,8 @@ def _usage(result: InsertResult) -> Section:
                missing="not known"),
     )  # fmt: skip
     said = note(
-        "Space and inodes as the file system reports them (statvfs) before the run and after a sync, used by any program;"
-        " an S3 endpoint, and a file system without a number of inodes, reports none."
+        "Space and inodes as the file system reports them (statvfs) before the run and after a sync, used by all "
+        "programs; S3 endpoints and file systems without a number of inodes report none."
     )
     return Section(anchor="usage", title="Space and inodes", parts=(tabled("usage", columns, result.points), said))
 
@@ -775,10 +774,10 @@ InsertDrift.ABOUT = about_test(
                missing="not known"),
     ),
     sections=lambda result: [_groups(result), _drift(result), _usage(result)],
-    telling=ClientsTelling,
+    wording=ClientsWording,
     ceilings=("files_per_s",),
     published=(
-        Published(what="small files one after another, 2.26 million in groups of 5,000, through a small VM",
+        Published(what="2.26 million small files one after another, in groups of 5,000, through a small VM",
                   figure="files_per_s", value=5.0, at={"clients": 1}, settings={"group": 5_000},
                   remark="flat; sizes are not given"),
         Published(what="1 KB objects by more than 30 threads, native interface", figure="files_per_s", value=10.0,

@@ -133,7 +133,7 @@ def storage_test(ctx: typer.Context, *, name: Name = "", test: Test) -> None:
     settings = context.settings(storage=test.storage, filer=test.filer)
     settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(test.filer_cache, settings))
     if test.resume and test.seed is not None:
-        raise UsageError("--resume continues in the order that was begun: remove --seed")
+        raise UsageError("--resume continues in the original order: remove --seed")
     from storage_tests.profile import Targets, made
 
     targets = Targets(paths=tuple(one.absolute() for one in test.path or ()), s3=test.s3)
@@ -156,7 +156,7 @@ def _list(context: CommandContext) -> None:
     from storage_tests.profile import profiles
 
     found = [{"name": name, "report": kind.report, "does": kind.does} for name, kind in profiles().items()]
-    found.append({"name": ALL, "report": "", "does": "every test, and a discovery, to one page"})
+    found.append({"name": ALL, "report": "", "does": "all tests and a discovery on one page"})
     if context.document(found):
         return
     rows = [(one["name"], one["report"], one["does"]) for one in found]
@@ -179,8 +179,8 @@ def _describe(context: CommandContext, name: str, test: Test) -> None:
         console,
         f"{of['name']}: a storage test{report}",
         *(f"{word}: {of[word]}" for word in ("does", "writes", "needs")),
-        f"room: {bytes_text(room['bytes'])} and {room['files']:,} files on each path; about {room['seconds'] / 60:,.0f} min per"
-        " repeat, and at most as much again for null baselines",
+        f"room: {bytes_text(room['bytes'])} and {room['files']:,} files on each path; about "
+        f"{room['seconds'] / 60:,.0f} min per repeat, and at most the same again for null baselines",
     )
     console.print()
     console.print(table(("setting", "value", "meaning"), [(s["name"], s["value"], s["about"]) for s in of["settings"]]))
@@ -201,7 +201,7 @@ def _describe_all(context: CommandContext, test: Test) -> None:
         f"{sum(room['seconds'] for _, room in rooms) / 60:,.0f}",
     )
     console = context.out
-    console.print("all: every test, one after another, and a discovery of a generated corpus: one page")
+    console.print("all: all tests, one after another, and a discovery of a generated corpus, on one page")
     console.print(table(("test", "room on each path", "minutes per repeat"), [*rows, whole], right=(1, 2)))
     flush()
 
@@ -283,11 +283,11 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
 def why_here(profile: Profile[Any], filer: str) -> str | None:
     """Return why members of the crew cannot make the load of a test; None if they can."""
     if not profile.emulates:
-        return "programs that this command starts make it, and orders to members carry no commands"
+        return "programs started by this command generate it, and orders to members contain no commands"
     if profile.targets.s3 is not None:
-        return "orders to members carry no addresses and credentials of object storage"
+        return "orders to members contain no addresses or credentials of object storage"
     if filer != "none":
-        return "all clients of an emulated filer share its arbiter in the memory of one host"
+        return "all clients of an emulated filer share its arbiter, which is in the memory of one host"
     return None
 
 

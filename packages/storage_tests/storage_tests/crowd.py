@@ -21,7 +21,7 @@ from core.errors import RunFailed, UsageError
 from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.machine import processors
-from storage_tests.about import ProfileTelling
+from storage_tests.about import ProfileWording
 from storage_tests.clients import Deed, Order, ProcessDone, Spec, added
 from storage_tests.owner import own_directories
 from storage_tests.profile import Arena
@@ -172,7 +172,7 @@ def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) 
             try:
                 remove_below(place_of(url))
             except (Refused, Failed) as error:
-                raise RunFailed(f"what was written below {url} cannot be removed: {error}") from error
+                raise RunFailed(f"the data written below {url} cannot be removed: {error}") from error
         return
     with own_directories(arena.paths, name) as roots:
         yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
@@ -182,7 +182,7 @@ def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) 
 _MOST = 3  # kinds of trouble in words
 
 
-class ClientsTelling(ProfileTelling):
+class ClientsWording(ProfileWording):
     """Reports on a test by clients, from `surroundings` as of every profile."""
 
     def where(self) -> str:

@@ -30,7 +30,7 @@ from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import by_second, judged_whole
 from experiments.workload import ELAPSED, Figure, Turn
 from monitoring.machine import host_seconds, processors
-from storage_tests.about import ProfileTelling, Published, about_test
+from storage_tests.about import ProfileWording, Published, about_test
 from storage_tests.dedup_data import CDC as CDC_BYTES
 from storage_tests.dedup_data import (
     FIXED,
@@ -82,12 +82,14 @@ def _ratios(result: DedupResult) -> Section:
     )
     shown = tabled("ratios", columns, _rows(result))
     said = note(
-        f"4K, 8K, 128K: chunks that begin at multiples of their size in each file. CDC: content-defined chunks of about"
-        f" {CDC_BYTES >> 10} KiB (FastCDC). Compressed: each different chunk by itself with zlib. These are computed from the"
-        " data, without the space that a storage needs to find chunks again. The storage: bytes written ÷ growth of the used"
-        " space meanwhile, of all users; what it reduces later is not included."
+        "4K, 8K, 128K: chunks that begin at multiples of their size in each file. CDC: content-defined chunks of "
+        f"about {CDC_BYTES >> 10} KiB (FastCDC). Compressed: each different chunk by itself with zlib. These are "
+        "computed from the data, without the space for the index of chunks. The storage: bytes written ÷ growth of "
+        "the used space meanwhile, by all users; later reductions are not included."
     )
-    return Section(anchor="ratios", title="Expected, and made by the storage", parts=(_plot(result), shown, said))
+    return Section(
+        anchor="ratios", title="Expected ratios, and those of the storage", parts=(_plot(result), shown, said)
+    )
 
 
 def _plot(result: DedupResult) -> Plot:
@@ -111,8 +113,8 @@ def _plot(result: DedupResult) -> Plot:
         legend_right(axes)
     far = [name for name, run in rows if (cdc := _expected("CDC", run)) and run.ratio and run.ratio < cdc / 2]
     sentence = (
-        f"Under half of what content-defined chunks can make: {words.listed(far)}." if far
-        else "Nowhere under half of what content-defined chunks can make, where the storage reports it."
+        f"Less than half of the ratio of content-defined chunks: {words.listed(far)}." if far
+        else "No reported ratio is less than half of that of content-defined chunks."
     )  # fmt: skip
     return Plot(name="reduction", figure=figure, sentence=sentence,
                 series=Series(name="reduction", header=("data", "by", "ratio"), rows=tuple(numbers)))  # fmt: skip
@@ -137,8 +139,8 @@ def _space(result: DedupResult) -> Section:
     )  # fmt: skip
     shown = tabled("space", columns, _rows(result))
     said = note(
-        "Space is what the file system reports (statvfs) after a sync, or the storage's own command; by the files' blocks:"
-        " what stat reports, which includes holes and, on some file systems, compression."
+        "Space is reported by the file system (statvfs) after a sync, or by the storage's own command; by the "
+        "files' blocks: as stat reports, which includes holes and, on some file systems, compression."
     )
     return Section(anchor="space", title="Space before and after", parts=(shown, said))
 
@@ -153,9 +155,9 @@ def _load(result: DedupResult) -> Section:
     )
     shown = tabled("load", columns, _rows(result))
     said = note(
-        "Of this host, while it wrote. Report R5's loads (25 with random data, 10 with zeros) are those of the appliance, which cannot"
-        " be observed from here; local storage uses the same CPU. Generating the data takes CPU time too: the"
-        " null baseline shows how much can be generated at most."
+        "Load of this host while writing. Report R5's loads (25 with random data, 10 with zeros) are those of the "
+        "appliance, which cannot be observed from here; local storage uses the same CPU. Generating the data also "
+        "takes CPU time: the null baseline shows the highest possible rate."
     )
     return Section(anchor="load", title="Load and bandwidth", parts=(shown, said))
 
@@ -240,7 +242,7 @@ def _ratio(written: int, taken: int | None) -> float | None:
 CDC = "expected_cdc"
 
 
-class DedupTelling(ProfileTelling):
+class DedupWording(ProfileWording):
     """Reports on a `dedup`, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[DedupPoint]) -> str:
@@ -256,7 +258,8 @@ class DedupTelling(ProfileTelling):
         """Return the warnings of every profile, and one on data for which the storage reports no used space."""
         silent = [str(point.at.data) for point in points if "ratio" not in point.figures]
         own = [] if not silent else [
-            f"{words.listed(silent)}: the storage reports no used space, or its value does not settle; query it with --set used=COMMAND"
+            f"{words.listed(silent)}: the storage reports no used space, or a value that does not settle; give a "
+            "command with --set used=COMMAND"
         ]  # fmt: skip
         return (*super().warnings(points), *own)
 
@@ -305,7 +308,7 @@ class DedupSettings(ProfileSettings):
         3.0, ge=0, le=30, description="seconds during which the space in use must not change before it is read"
     )
     stated: tuple[str, ...] = Field(
-        (), description="ratios that the storage reports elsewhere, such as backups=2.8,zeros=1045"
+        (), description="ratios that the storage reports by other means, such as backups=2.8,zeros=1045"
     )
     seed: int = Field(1, description="seed of the data; each repeat has its own data")
 
@@ -316,12 +319,13 @@ class Dedup(Profile[DedupSettings]):
     name: ClassVar[str] = "dedup"
     report: ClassVar[str] = "R5"
     does: ClassVar[str] = (
-        "Writes zeros, random and scientific data, backups, machine snapshots and a discovery corpus; compares what deduplication of 4K,"
-        " 8K, 128K and content-defined chunks can save with what the storage saved, with load and bandwidth."
+        "Writes zeros, random and scientific data, backups, machine snapshots and a discovery corpus; compares the "
+        "savings possible with deduplication of 4K, 8K, 128K and content-defined chunks with those of the storage; "
+        "shows load and bandwidth."
     )
     writes: ClassVar[str] = "`size` bytes of one type at a time on one path at a time, removed after each run."
     needs: ClassVar[str] = (
-        "nothing; a command that prints the used space where the file system does not report it (`used`)."
+        "nothing, or a command that prints the used space if the file system does not report it (`used`)."
     )
     settings_type: ClassVar[type[ProfileSettings]] = DedupSettings
     small: ClassVar[Mapping[str, Any]] = {"size": "8MiB"}
@@ -527,11 +531,11 @@ Dedup.ABOUT = about_test(
     published=(
         _published("zeros", "zeros, 1 GB files, 3.8 TB", 1045.0),
         _published("random", "random, 1 GB files, 3.8 TB", 1.08),
-        _published("scientific", "physics data sets, 4 TB", 1.07, "ours are generated, and compressible like such files"),
-        _published("backups", "backups, several full and incremental, 2.8 TB", 2.8, "ours: four weeks, a full one each"),
-        _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of servers that hardly work"),
+        _published("scientific", "physics data sets, 4 TB", 1.07, "ours are generated and as compressible as such files"),
+        _published("backups", "backups, several full and incremental, 2.8 TB", 2.8, "ours: four weeks, one full backup each"),
+        _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of nearly idle servers"),
     ),
     notes={"files": lambda run: run.files, "bytes": lambda run: run.bytes},
-    telling=DedupTelling,
+    wording=DedupWording,
     makers="writers",
 )  # fmt: skip

@@ -222,9 +222,9 @@ def _set(queue: Path, wanted: dict[str, str], ledger: Path, back: contextlib.Exi
             out.write(kept + "\n")
     except OSError as error:
         if file.exists():
-            yield f"{queue.parent.name}: another command has changed its queue"
+            yield f"{queue.parent.name}: another command changed its queue"
             return
-        yield f"{queue.parent.name}: nothing was changed, because the old value cannot be written to {ledger} ({error.strerror})"
+        yield f"{queue.parent.name}: not changed, because the old value cannot be saved in {ledger} ({error.strerror})"
         return
     back.callback(file.unlink, missing_ok=True)
     back.callback(_restore, queue, before)

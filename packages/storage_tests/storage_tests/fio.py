@@ -29,7 +29,7 @@ from experiments.result.schema import Latency, Result
 from experiments.result.steady import judged_whole
 from experiments.workload import Figure, Turn
 from monitoring.machine import processors
-from storage_tests.about import ProfileTelling
+from storage_tests.about import ProfileWording
 from storage_tests.devices import Tuned
 from storage_tests.owner import storage_errors
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, figured, noted
@@ -467,8 +467,8 @@ def sampled(per_second: list[tuple[float, float]], elapsed_s: float) -> tuple[fl
     return tuple(total / length for total, length in zip(sums, seconds, strict=True))
 
 
-def settings_in(of: Result | ProfileTelling) -> dict[str, Any]:
-    known = of.surroundings if isinstance(of, ProfileTelling) else of.conditions
+def settings_in(of: Result | ProfileWording) -> dict[str, Any]:
+    known = of.surroundings if isinstance(of, ProfileWording) else of.conditions
     settings: dict[str, Any] = known["configuration"]["settings"]
     return settings
 
@@ -518,7 +518,7 @@ class FioTest(Profile[S]):
         done = fio(jobs, arena.paths, arena.scratch, arena.tell, expected_s=expected_s)
         elapsed = elapsed_s(done.jobs)
         if not elapsed:
-            raise RunFailed("fio did nothing: the number of files, or of seconds, is too small")
+            raise RunFailed("fio did no I/O: the number of files or of seconds is too small")
         cpu = sum(job.cpu for job in done.jobs)
         return FioRun(**noted(turn, done.began, elapsed, cpu, processors()), fio=done)
 
@@ -552,7 +552,9 @@ def rate_by(
             legend_right(axes)
     name = f"{figure.name}-by-{axis}"
     best = max((y for line in groups.values() for _, y, _, _ in line), default=0.0)
-    sentence = f"{figure.title} by {axis}; the most is {words.figure(best)}. Bars are the intervals of the repeats, where there are any."
+    sentence = (
+        f"{figure.title} by {axis}; the maximum is {words.figure(best)}. Bars are the intervals of the repeats, if any."
+    )
     series = Series(name=name, header=(group, axis, figure.name, "low", "high"), rows=tuple(rows))
     plot = Plot(name=name, figure=drawn, sentence=sentence, series=series)
     return Section(anchor=f"by-{axis}", title=f"{figure.title} by {axis}", parts=(plot,))

@@ -33,7 +33,7 @@ from experiments.result.drift import LEAST
 from experiments.result.schema import Point
 from experiments.workload import ELAPSED, Figure, Turn, percentile
 from monitoring.machine import processors
-from storage_tests.about import MARK, ProfileTelling, Published, about_test
+from storage_tests.about import MARK, ProfileWording, Published, about_test
 from storage_tests.devices import Direct, tuned
 from storage_tests.fio import (
     IOPS,
@@ -92,7 +92,7 @@ _LONG, _SEARCHED = 2, 6
 _CORPUS_FILE = 100_000  # bytes of a loose file of the reference corpus, about
 
 
-class BlockTelling(ProfileTelling):
+class BlockWording(ProfileWording):
     """Reports on a block-8k, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[BlockPoint]) -> str:
@@ -148,7 +148,7 @@ def bounded_text(points: Sequence[BlockPoint], most_ms: float) -> str:
     best = bounded(points, most_ms)
     if best is None:
         return f"no load stays within a mean of {most_ms:g} ms"
-    end = "" if max(tried) > best.at.outstanding else " (the most that was tried)"
+    end = "" if max(tried) > best.at.outstanding else " (the highest that was tried)"
     return f"within a mean of {most_ms:g} ms {_rate(best)} with {best.at.on('outstanding')}{end}"
 
 
@@ -164,11 +164,13 @@ class BlockSettings(ProfileSettings):
     block: ByteSize = Field(ByteSize(8192), ge=512, description="size and alignment of each I/O")
     read_percent: int = Field(60, ge=0, le=100, description="share of reads among all I/Os")
     seconds: int = Field(120, ge=1, description="a run")
-    long_seconds: int = Field(3600, ge=1, description="length of the run of case 2")
+    long_seconds: int = Field(3600, ge=1, description="length of case 2's run")
     ramp_seconds: int = Field(60, ge=0, description="ramp-up before the measurement")
     outstanding: int = Field(0, ge=0, description="outstanding I/Os on each volume; 0: those of the report")
     most_ms: float = Field(10.0, gt=0, description="case 6: bound on the mean response time of all I/Os")
-    most_outstanding: int = Field(512, ge=1, description="case 6: most outstanding I/Os on each volume that are tried")
+    most_outstanding: int = Field(
+        512, ge=1, description="case 6: highest number of outstanding I/Os tried on each volume"
+    )
     direct: bool = Field(True, description="bypass the page cache (O_DIRECT)")
     engine: str = Field(
         "libaio", pattern="^(libaio|io_uring|posixaio)$", description="fio engine that keeps I/Os outstanding"
@@ -181,16 +183,19 @@ class Block(FioTest[BlockSettings]):
     name = "block-8k"
     report = "R2"
     does = (
-        "Runs six cases of random I/O, 60 % reads, 8 KB, with many outstanding: one volume, the same for an hour, four volumes"
-        " over one path to all of them (twice), 32 volumes, and the most with a mean response time of 10 ms."
+        "Runs six cases of random I/O, 60 % reads, 8 KB, with many outstanding: one volume, the same for an hour, "
+        "four volumes over one path to all of them (twice), 32 volumes, and the highest load with a mean response "
+        "time of 10 ms."
     )
-    writes = "32 files on each path, `path_size` together, once, and over again at random; removed at the end."
+    writes = (
+        "32 files on each path, `path_size` in total, written once and then overwritten at random; removed at the end."
+    )
     needs = (
-        "fio. Empty directories on the volumes or array members; storage that takes O_DIRECT, or --set direct=false"
-        " --set engine=io_uring."
+        "fio. Empty directories on the volumes or array members; storage that supports O_DIRECT, or --set "
+        "direct=false --set engine=io_uring."
     )
     settings_type = BlockSettings
-    indirect = "--set direct=false --set engine=io_uring goes through the page cache with as many outstanding"
+    indirect = "--set direct=false --set engine=io_uring uses the page cache with the same number outstanding"
     small: ClassVar[dict[str, Any]] = {
         "path_size": "64MiB", "seconds": 2, "long_seconds": 4, "ramp_seconds": 0, "most_outstanding": 8,
     }  # fmt: skip
@@ -237,7 +242,7 @@ class Block(FioTest[BlockSettings]):
         """Return the files, in whole blocks."""
         block = int(self.settings.block)
         if not (size := int(self.settings.path_size) // _FILES // block * block):
-            raise UsageError("path_size is too small for 32 files of a block each")
+            raise UsageError("path_size is too small for 32 files of one block each")
         return _FILES, size, block
 
     def expected_s(self, at: BlockLoad) -> float:
@@ -312,11 +317,13 @@ def _search(result: BlockResult, points: list[BlockPoint]) -> Section:
     series = Series(name="search", header=("outstanding", "iops", "mean_ms"), rows=rows)
     sentence = f"{as_sentence(bounded_text(points, most_ms))} Dotted: bound and answer."
     said = note(
-        "The mean is that of all I/Os of all volumes together; fio's own latency_target bounds a share of the I/Os of each"
-        " thread by itself, which is another thing."
+        "The mean is that of all I/Os of all volumes together; fio's latency_target, in contrast, bounds a share "
+        "of the I/Os of each thread."
     )
     parts = (Plot(name="search", figure=figure, sentence=sentence, series=series), said)
-    return Section(anchor="search", title=f"Case {_SEARCHED}: the most within a mean of {most_ms:g} ms", parts=parts)
+    return Section(
+        anchor="search", title=f"Case {_SEARCHED}: the highest load within a mean of {most_ms:g} ms", parts=parts
+    )
 
 
 _DISKS = "5 members of 16 disks; 2 hosts"
@@ -365,7 +372,7 @@ Block.ABOUT = about_test(
     ceilings=("iops",),
     published=PUBLISHED,
     notes={"ios": lambda run: run.ios},
-    telling=BlockTelling,
+    wording=BlockWording,
     makers="generators",
 )  # fmt: skip
 
@@ -399,7 +406,7 @@ StreamPoint = schema.PointOf[StreamLoad, FioRun]
 StreamResult = schema.ResultOf[StreamPoint]
 
 
-class StreamTelling(ProfileTelling):
+class StreamWording(ProfileWording):
     """Reports on a stream, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[StreamPoint]) -> str:
@@ -438,8 +445,8 @@ def window_answer(points: Sequence[StreamPoint], terabytes: float, hours: float)
     best = max(rates, key=lambda streams: rates[streams])
     takes = terabytes * 1e6 / rates[best] / 3600
     return (
-        f"{what}: they do not fit; the most is {words.figure(rates[best])} MB/s with {words.many(best, 'stream')}, which takes"
-        f" {words.figure(takes)} h; {_more_streams(list(rates.items()))}"
+        f"{what}: they do not fit; the maximum is {words.figure(rates[best])} MB/s with "
+        f"{words.many(best, 'stream')}, which takes {words.figure(takes)} h; {_more_streams(list(rates.items()))}"
     )
 
 
@@ -471,7 +478,7 @@ class StreamSettings(ProfileSettings):
         json_schema_extra=COMMAND_ONLY,
     )
     disks: tuple[Annotated[int, Field(ge=1)], ...] = Field(
-        (), description="use the first so many paths at once, one point each, such as 1,2,4; empty: each path alone"
+        (), description="use the first N paths at once, one point each, such as 1,2,4; empty: each path alone"
     )
     schedulers: tuple[str, ...] = Field(
         (), description="schedulers of the paths' devices, one point each; empty: unchanged"
@@ -489,10 +496,11 @@ class Stream(FioTest[StreamSettings]):
     name = "stream"
     report = "R4"
     does = (
-        "Reads or writes files from end to end, or reads a real tree with tar, with one to many streams at once, each path a tier, or"
-        " over one to all disks with each scheduler and read-ahead (R5); shows totals over time, and whether N TB fit into H hours."
+        "Reads or writes whole files, or reads a real tree with tar, with one to many streams at once; each path "
+        "is a tier, or one to all disks are used with each scheduler and read-ahead (R5). Shows totals over time, "
+        "and whether N TB fit into H hours."
     )
-    writes = "As many files of `file_size`, or copies of `tree`, on each path as there are streams at most, once; removed at the end."
+    writes = "A file of `file_size`, or a copy of `tree`, for each stream on each path, once; removed at the end."
     needs = "fio; for does=tar also tar. Empty directories; two paths for a fast and a slow tier."
     settings_type = StreamSettings
     small: ClassVar[dict[str, Any]] = {"streams": (1, 2), "file_size": "64MB"}
@@ -605,7 +613,7 @@ def _paths_of(at: StreamLoad) -> Sequence[int]:
     return [at.tier - 1] if at.disks is None else range(at.disks)
 
 
-@section("window", "Does the backup fit its window?")
+@section("window", "Backup window")
 def _window(result: StreamResult) -> Parts:
     settings, targets = settings_in(result), result.conditions["targets"]
     at = {point.at.where: point.at for point in result.points}
@@ -620,10 +628,9 @@ def _window(result: StreamResult) -> Parts:
     ]
     needed = rate_needed(settings["window_tb"], settings["window_hours"])
     said = note(
-        f"Needed: {words.figure(needed)} MB/s over the whole window. Rates are totals: bytes read by all"
-        " streams over the time from the start of the first to the end of the last, so the highest second, which a meter"
-        " in a pipe shows, is given for comparison only. What a backup does besides reading (its target, its index, small"
-        " files) is not in it."
+        f"Needed: {words.figure(needed)} MB/s over the whole window. Rates are totals: bytes read by all streams "
+        "over the time from the first start to the last end; the highest second, as a meter in a pipe shows it, is "
+        "given for comparison only. Other work of a backup (its target, its index, small files) is not included."
     )
     return [*parts, said]
 
@@ -658,14 +665,14 @@ Stream.ABOUT = about_test(
     ceilings=("mb_per_s",),
     published=(_of_tier("fast", 44, 2e9, 253), _of_tier("slow", 70, 2.43e9, 116)),
     notes={"bytes": lambda run: run.bytes},
-    telling=StreamTelling,
+    wording=StreamWording,
     makers="streams",
 )
 
 
 # self-check
 
-_SHAPES = {"8 KiB random, 60 % reads": (8192, "randrw", 60), "1 MiB read from end to end": (1 << 20, "read", None)}
+_SHAPES = {"8 KiB random, 60 % reads": (8192, "randrw", 60), "1 MiB sequential reads": (1 << 20, "read", None)}
 _LONGEST = 1 << 20
 
 
@@ -681,7 +688,7 @@ class CheckLoad(schema.At):
 CheckPoint = schema.PointOf[CheckLoad, FioRun]
 
 
-class CheckTelling(ProfileTelling):
+class CheckWording(ProfileWording):
     """Reports on a self-check: no storage is under test, so it has no label of one."""
 
     def where(self) -> str:
@@ -699,7 +706,7 @@ class CheckTelling(ProfileTelling):
             best = max((p for p in points if (p.at.storage, p.at.shape) == key), key=lambda p: p.figures["iops"].median)
             iops, mb = (words.count(best.figures[name].median) for name in ("iops", "mb_per_s"))
             said.append(f"{key[0]}, {key[1]}: {iops} IOPS, {mb} MB/s")
-        return "; ".join([*said, f"figures of storage over {words.percent(MARK)} of these are this host's"])
+        return "; ".join([*said, f"storage figures over {words.percent(MARK)} of these are limited by this host"])
 
 
 class CheckSettings(ProfileSettings):
@@ -707,7 +714,7 @@ class CheckSettings(ProfileSettings):
 
     seconds: int = Field(10, ge=1, description="a run")
     threads: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = Field(
-        (), description="threads at once; empty: one, and as many as cores"
+        (), description="threads at once; empty: one, and the number of cores"
     )
     file_size: ByteSize = Field(ByteSize(64 << 20), ge=1 << 20, description="size of each thread's file in memory")
 
@@ -717,13 +724,16 @@ class SelfCheck(FioTest[CheckSettings]):
 
     name = "self-check"
     report = ""
-    does = "Runs fio without storage (its null engine) and in memory, to find the most I/O that this host can generate, in two patterns."
+    does = (
+        "Runs fio without storage (its null engine) and in memory, to find the maximum I/O that this host can "
+        "generate, in two patterns."
+    )
     writes = "A file for each thread in /dev/shm."
     needs = "fio. No path."
     settings_type = CheckSettings
     small: ClassVar[dict[str, Any]] = {"seconds": 1, "threads": (1,), "file_size": "8MiB"}
     takes_paths = False
-    no_pair = "this test measures the null storage itself"
+    no_pair = "this test measures null storage itself"
     axis = "threads"
 
     @property
@@ -784,6 +794,6 @@ SelfCheck.ABOUT = about_test(
     FioRun,
     figures=(IOPS, dataclasses.replace(MB_PER_S, headline=True)),
     run_of=run_of,
-    telling=CheckTelling,
+    wording=CheckWording,
     makers="threads",
 )

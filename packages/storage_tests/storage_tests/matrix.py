@@ -24,7 +24,7 @@ from experiments.report.plots import (
 from experiments.result import schema
 from experiments.workload import ELAPSED, Figure, Turn
 from storage_tests import fio
-from storage_tests.about import ProfileTelling, Published, about_test
+from storage_tests.about import ProfileWording, Published, about_test
 from storage_tests.fio import (
     COARSE_S,
     FioRun,
@@ -89,7 +89,7 @@ CACHED = 1.25  # re-read ÷ read beyond which a cache is reported to have answer
 CACHED_COARSE = 2.0  # bound if the first reading was too short for an exact rate
 
 
-class MatrixTelling(ProfileTelling):
+class MatrixWording(ProfileWording):
     """Reports on a matrix, from `surroundings` as of every profile."""
 
     def sentence(self, points: Sequence[MatrixPoint]) -> str:
@@ -157,7 +157,7 @@ class MatrixSettings(ProfileSettings):
         description="size of each thread's file; cells with a larger record are omitted",
     )
     seconds: int = Field(
-        0, ge=0, description="most seconds of each operation, without the sync; 0: to the ends of the files"
+        0, ge=0, description="longest time of each operation in seconds, without the sync; 0: to the ends of the files"
     )
     drop: Drop = Field(Drop.EACH, description="when to drop this host's cached pages: before-each, before-read, never")
     fsync: bool = Field(True, description="sync each file at its end, within the time of write and rewrite")
@@ -170,11 +170,11 @@ class Matrix(FioTest[MatrixSettings]):
     name = "matrix"
     report = "R4"
     does = (
-        "Runs every combination of threads, record and file size: each thread writes a file of its own, rewrites it, reads it and"
-        " reads it again; heat maps, and re-read ÷ read where a cache answered."
+        "Runs every combination of threads, record and file size: each thread writes its own file, rewrites it, "
+        "reads it and reads it again; shows heat maps, and re-read ÷ read if a cache answered."
     )
-    writes = "As many files as there are threads, of the cell's size; the next cell begins with new ones."
-    needs = "fio. Empty directories; a night for the report's own matrix: --resume continues after an interruption."
+    writes = "One file of the cell's size for each thread; each cell starts with new files."
+    needs = "fio. Empty directories; the report's own matrix takes a night; --resume continues after an interruption."
     settings_type = MatrixSettings
     small: ClassVar[dict[str, Any]] = {
         "threads": (1, 2), "records": ("64KiB", "1MiB"), "files": ("1MiB", "8MiB"), "seconds": 1,
@@ -262,7 +262,10 @@ _COLUMNS = 3
 _DARK, _LIGHT = "#101317", "#fbfcfd"  # on light and on dark cells, in either colour mode
 _FEW, _LARGE, _SMALL = 4, 9.0, 6.0  # most cells in a row with large numbers; the two font sizes
 _DROPPED = {
-    "before-each": "This host's pages of the files were dropped before each operation: what answers faster is the storage's own cache.",
+    "before-each": (
+        "This host's pages of the files were dropped before each operation: faster answers come from the storage's "
+        "own cache."
+    ),
     "before-read": "This host's pages of the files were dropped before the first reading only: the second may come from this host.",
     "never": "This host's pages of the files were never dropped: both readings may come from this host.",
 }
@@ -290,28 +293,28 @@ def _heat(result: MatrixResult, op: str) -> Section:
     said = []
     if coarse:
         said.append(
-            f"At {coarse} of {words.many(len(runs), 'cell')} it took under {COARSE_S * 1000:.0f} ms: such a rate is rough, and of"
-            " several threads some may have been done before others began."
+            f"At {coarse} of {words.many(len(runs), 'cell')} it took under {COARSE_S * 1000:.0f} ms: such a rate "
+            "is rough, and some of several threads may have ended before others started."
         )
     if cut:
         said.append(
-            f"At {words.many(cut, 'cell')} it moved less than whole files: it, or the writing before it, was ended after"
-            f" {settings_in(result)['seconds']} s."
+            f"At {words.many(cut, 'cell')} it moved less than whole files: it, or the write before it, was stopped "
+            f"after {settings_in(result)['seconds']} s."
         )
     title = f"{op[0].upper()}{op[1:]}: MB/s, and GB/hour below"
     return Section(anchor=f"heat-{op}", title=title, parts=(plot, *map(note, said)))
 
 
-@section("caches", "Re-read ÷ read: where a cache answered")
+@section("caches", "Re-read ÷ read: answers from a cache")
 def _caches(result: MatrixResult) -> Parts:
     values = _values(result.points, "cache_ratio")
     plot = _map(
         "heat-cache-ratio", values, as_sentence(caches_text(result.points)), "{:.2g}".format, {"reread_per_read": 1.0}
     )
     said = note(
-        f"{_DROPPED[settings_in(result)['drop']]} Over {CACHED} ({CACHED_COARSE:g} where the first reading took under"
-        f" {COARSE_S * 1000:.0f} ms) a cache is assumed to have answered the second reading. The rate of such a cell is that of the"
-        " cache and not of the disks."
+        f"{_DROPPED[settings_in(result)['drop']]} Over {CACHED} ({CACHED_COARSE:g} if the first reading took under "
+        f"{COARSE_S * 1000:.0f} ms) a cache is assumed to have answered the second reading. The rate of such a "
+        "cell is that of the cache, not of the disks."
     )
     return plot, said
 
@@ -376,6 +379,6 @@ Matrix.ABOUT = about_test(
                   remark="outside its matrix; 20 MB in all: its filer's cache"),
     ),
     notes={"cut": lambda run: ", ".join(op for op, one in run.ops.items() if one.cut) or "–"},
-    telling=MatrixTelling,
+    wording=MatrixWording,
     makers="threads",
 )  # fmt: skip

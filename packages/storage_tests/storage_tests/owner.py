@@ -54,7 +54,7 @@ class Owner:
         here."""
         if self.host != socket.gethostname():
             raise UsageError(
-                f"it belongs to a command of host {self.host}; run a command there, which removes it, or remove it by hand"
+                f"it belongs to a command of host {self.host}; run a command there to remove it, or remove it by hand"
             )
         try:
             return self.boot_id == _boot_id() and self.started == started_of(self.pid)
@@ -211,7 +211,7 @@ def _remove(path: Path, owner: Owner) -> None:
     """Remove first what was written, then the marker: if this is killed in between, the next command continues."""
     own = path / owner.directory
     if own.is_symlink():
-        raise UsageError(f"{own} is a link, which edbench did not create; nothing was removed")
+        raise UsageError(f"{own} is a link that edbench did not create; nothing was removed")
     if own.exists():
         shutil.rmtree(own)
     (path / MARKER).unlink(missing_ok=True)

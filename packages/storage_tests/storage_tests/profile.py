@@ -126,7 +126,7 @@ class Profile(ABC, Generic[S]):
     # Whether its calls go through the storage layer, so that an emulated filer delays them.
     emulates: ClassVar[bool] = False
     indirect: ClassVar[str] = "--set direct=false goes through the page cache"  # advice if O_DIRECT is refused
-    no_pair: str = "this storage test has no load that null storage could answer"
+    no_pair: str = "this storage test has no load for null storage"
 
     def __init__(self, settings: S, targets: Targets) -> None:
         self.settings, self.targets = settings, targets
@@ -185,10 +185,10 @@ def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: i
     if targets.s3 and not profile.takes_s3:
         raise UsageError(f"{profile.name} requires paths: --path")
     if targets.paths and not profile.takes_paths:
-        raise UsageError(f"{profile.name} takes no path")
+        raise UsageError(f"{profile.name} uses no path: remove --path")
     if not targets.s3 and not targets.paths and (profile.takes_paths or profile.takes_s3):
         other = " or --s3 URL" if profile.takes_s3 else ""
-        raise UsageError(f"{profile.name} needs --path DIR{other}: where to run")
+        raise UsageError(f"{profile.name} needs --path DIR{other}")
     for one, other_path in itertools.permutations(targets.paths, 2):
         if lies_in(one, other_path):
             raise UsageError(f"--path {one}: two of the paths are the same directory, or one is inside the other")
@@ -201,11 +201,12 @@ def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-ar
         return
     if profile.targets.paths and not profile.emulates:
         raise UsageError(
-            f"{profile.name}: the emulated filer {filer.name} delays the calls of edbench's own clients only, and this test runs another program; use --filer none"
+            f"{profile.name}: the emulated filer {filer.name} delays only the calls of edbench's own clients, but "
+            "this test runs another program; use --filer none"
         )
     if profile.targets.s3:
         raise UsageError(
-            f"{profile.name}: the emulated filer {filer.name} delays calls on paths and not to S3; use --filer none"
+            f"{profile.name}: the emulated filer {filer.name} delays calls on paths, not to S3; use --filer none"
         )
 
 

@@ -107,7 +107,7 @@ def _check(order: Any) -> None:
     kind = profiles().get(order.profile)
     refused = command_only(kind) & {one.partition("=")[0].strip() for one in order.setting} if kind else set()
     if refused:
-        why = "it names a program or a directory of the server; use `edbench bench storage` there"
+        why = "it gives a program or a directory of the server; use `edbench bench storage` on the server"
         raise UsageError(f"setting {', '.join(sorted(refused))}: {why}", field="setting")
 
 

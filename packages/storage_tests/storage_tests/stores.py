@@ -325,7 +325,7 @@ def claimed_prefix(url: str) -> Iterator[str]:
             remove_below(own)
             ObjectStore(place).remove(marker)
         except (Refused, Failed) as error:
-            raise RunFailed(f"what was written below {own} cannot be removed: {error}") from error
+            raise RunFailed(f"the data written below {own} cannot be removed: {error}") from error
 
 
 def _forget_dead(place: Place) -> None:
@@ -345,7 +345,7 @@ def _read(place: Place, name: str) -> Owner:
     try:
         owner = Owner(**json.loads(text_of(place, name)))
         if name != f"{owner.directory}{_MARK}":
-            raise ValueError("it names another")
+            raise ValueError("it gives another")
     except (TypeError, ValueError) as error:
         raise UsageError(
             f"--s3: {place}: {name} was not written by edbench ({error}); nothing was changed there"

@@ -55,7 +55,7 @@ def crowd_at(system: System, place: Place, clients: int) -> Iterator[Crowd]:
     for path in place.roots:
         there = place_at(path, system.admission.roots)
         if there is None or there.root == "evidence":
-            raise UsageError(f"the members do not write to {path}; it has to be below {system.settings.storage}")
+            raise UsageError(f"the members cannot write to {path}; it must be below {system.settings.storage}")
         places.append(there)
     run = secrets.token_hex(8)
     system.admission.await_workers(1, BACK_SECONDS)
@@ -92,7 +92,7 @@ class _There(Crowd):
         return msgspec.convert([one for answer in answers for one in answer["done"]], list[ProcessDone])
 
 
-NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
+NULL_ENDPOINT = "an S3 server on this host that answers at once and stores nothing"
 _SHARE = 0.6  # share of free memory that a null baseline may use
 
 
@@ -174,7 +174,7 @@ class ProfileStudy(Workload):
         tried = [direct_on(path) for path in paths]
         for path, one in zip(self._profile.targets.paths, tried, strict=True):
             if one is Direct.REFUSED:
-                raise UsageError(f"{path} takes no O_DIRECT: {self._profile.indirect}")
+                raise UsageError(f"{path} does not support O_DIRECT: {self._profile.indirect}")
         return list(tried)
 
     @contextlib.contextmanager

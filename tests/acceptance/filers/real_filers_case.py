@@ -96,7 +96,7 @@ def test_a_source_is_not_copied_there_with_less_in_it(there: Bench, tmp_path: Pa
         (tmp_path / "source" / "anna").mkdir(parents=True, exist_ok=True)
         (tmp_path / "source" / "anna" / name).write_text(name)
     refused = there.edbench("discover", str(tmp_path / "source"), "--databases", "2", "--source-copies", check=2)
-    assert "exists already on the storage root" in refused.stderr
+    assert "already exists on the storage root" in refused.stderr
     assert list((there.storage / "corpora").iterdir()) == []
     said = " ".join(there.ask("doctor", check=None).stdout.split())
     assert "it ignores case" in said or "listed as name" in said

@@ -22,7 +22,7 @@ _LISTEN = ("--listen", "127.0.0.1", "--wait", "300")
 _MOUNTING = 'nsenter --net=/run/netns/edb-moosefs mfsmount -H "$SERVER" "$MOUNT" >&2'
 # What a member may have at the path in place of that, and how it is refused.
 _STRANGE = {
-    'mount -t tmpfs tmpfs "$MOUNT" && mkdir -p "$STORAGE"': "member m2 has another storage at ",
+    'mount -t tmpfs tmpfs "$MOUNT" && mkdir -p "$STORAGE"': "member m2 has a different storage at ",
     f"{_MOUNTING} -o noatime": "noatime on m2",
 }
 # The mount is this member's alone; it has to go before the namespace does, or its client process stays.
@@ -139,7 +139,7 @@ def test_a_killed_member_is_named_and_the_run_repeated(moosefs: Real, bench: Ben
             members[0] = _begun(made, mount, "m1")
             out, err = command.communicate(timeout=900)
         assert command.returncode == 0, err
-        assert "not counted and run again: member m1 was lost: it does not answer any more" in " ".join(err.split())
+        assert "not counted and run again: member m1 was lost: it no longer answers" in " ".join(err.split())
         result = json.loads(out[out.index("{") : out.rindex("}") + 1])
         (used,) = result["conditions"]["hosts_by_run"]
         assert {one["name"]: one["workers"] for one in used["hosts"]} == {"m1": 1, "m2": 1}

@@ -114,7 +114,7 @@ def test_delete_while_a_program_reads_a_file_of_the_job(storage: Real, there: Be
         with held.open("rb"):
             for _ in range(2 if storage.name in _KEEPS else 0):
                 said = there.edbench("job", "delete", "last", check=1).stderr
-                assert "has a file of it open" in said
+                assert "has a file in it open" in said
             if storage.name not in _KEEPS:
                 there.edbench("job", "delete", "last")
         if storage.name in _KEEPS:

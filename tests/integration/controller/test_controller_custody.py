@@ -16,7 +16,7 @@ from taskbench import TaskBench
 from unpacking import make_zip
 
 from cli.main import FAILED, OK, main
-from controller.custody import acting, actions_of, actions_told, check_list, ended, items_of, parsers_told
+from controller.custody import acting, action_records, actions_of, check_list, ended, items_of, parser_records
 from controller.databases import JobHandle
 from controller.search.named import save_search
 from core.records import JobOptions, Phase
@@ -48,7 +48,7 @@ def exported(copy: Any) -> list[dict[str, Any]]:
             "details": '{"n": 1.50, "changed": true}',
         }
         conn.execute(_AN_HOUR_AGO, given)
-    return [*actions_told([copy.handle]), *items_of([copy.handle])]
+    return [*action_records([copy.handle]), *items_of([copy.handle])]
 
 
 def _faults(records: Sequence[dict[str, Any] | str], noted: Sequence[str] = ()) -> list[str]:
@@ -114,7 +114,7 @@ def test_what_is_taken_out_moved_or_cut_off_is_reported(exported: list[dict[str,
         assert _faults(actions[:number] + actions[number + 1 :]), number
         assert _faults([*actions[:number], actions[number + 1], actions[number], *actions[number + 2 :]]), number
     assert _faults(actions[:-1]) == []
-    assert "the noted hash" in _faults(actions[:-1], [actions[-1]["chain"]])[0]
+    assert "the hash given with --noted" in _faults(actions[:-1], [actions[-1]["chain"]])[0]
     assert _faults([]) == _faults([one for one in exported if one["record"] == "item"]) != []
     for nonsense in ("", "[]", "{}", '{"record": "action"}', '{"record": "action", "job": 1}', "[" * 100_000):
         assert len(_faults([*actions, nonsense])) == 1, nonsense[:40]
@@ -211,7 +211,7 @@ def test_each_task_of_an_item_tells_its_own_worker(task_bench: TaskBench) -> Non
         assert (first["phase"], first["worker"], first["version"]) == ("expand", "w-1.0", "1.0")
         assert (first["parsers"], line["parsers"]) == (str(_parsers("1.0").id), str(_parsers("2.0").id))
         assert None not in (first["task"], first["at"], line["task"], line["at"])
-    sets = {line["parsers"]: line for line in parsers_told([_handle(task_bench)])}
+    sets = {line["parsers"]: line for line in parser_records([_handle(task_bench)])}
     assert sorted(line["libraries"]["lxml"] for line in sets.values()) == ["1.0", "2.0"]
     assert sets.keys() == {str(_parsers("1.0").id), str(_parsers("2.0").id)}
 

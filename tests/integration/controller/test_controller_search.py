@@ -16,7 +16,7 @@ from shelf import Shelf
 from controller.browse.item_filter import ItemFilter, parse_conditions
 from controller.browse.items import stream_items
 from controller.browse.pages import items_page
-from controller.custody import acting, actions_of, items_of, parsers_told
+from controller.custody import acting, actions_of, items_of, parser_records
 from controller.databases import JobHandle, alone
 from controller.jobs.jobs import requeue_exceptions
 from controller.search.answers import Wanted, answer_all, count_all
@@ -272,7 +272,7 @@ def test_every_item_is_reported_as_it_was_read(copy: Any) -> None:
         (line["item"], line["sha256"]) for line in told.values()
     }
     own = json.loads(own_set().text)
-    (parsers,) = parsers_told([copy.handle])
+    (parsers,) = parser_records([copy.handle])
     assert (parsers.pop("record"), parsers.pop("job")) == ("parsers", str(copy.handle.id))
     ident = parsers.pop("parsers")
     assert ident == str(ParserSet.of(parsers).id)

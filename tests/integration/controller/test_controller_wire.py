@@ -200,7 +200,7 @@ def test_a_file_is_moved_by_the_offset_clipped_averaged_and_replaced(discovered:
     (panel,) = [p for p in read_timeline([discovered]).panels if p.id.startswith("array_")]
     assert (panel.id, source in panel.title, [s.id for s in panel.series]) == ("array_1", True, ["v"])
     import_array([discovered], mapping, tmp_path / "a.csv", 0.0, {})
-    assert {row[1] for row in stored(discovered)} == {"array1 · ops/s · clock as it was"}
+    assert {row[1] for row in stored(discovered)} == {"array1 · ops/s · clock unchanged"}
     assert forget_array([discovered], "array") == 0
     assert forget_array([discovered], "array1") == 3
     assert stored(discovered) == []
@@ -215,9 +215,9 @@ def test_what_was_collected_needs_no_map(discovered: JobHandle, tmp_path: Path) 
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     import_array([discovered], collected_map(file), file, 0.0, {})
     assert stored(discovered) == [
-        (12, "bricks · MB/s · clock as it was", {"read": 2.0}),
-        (14, "bricks · MB/s · clock as it was", {"read": 0.5}),
-        (12, "bricks · filer ops/s · clock as it was", {"lookup": 20.0}),
+        (12, "bricks · MB/s · clock unchanged", {"read": 2.0}),
+        (14, "bricks · MB/s · clock unchanged", {"read": 0.5}),
+        (12, "bricks · filer ops/s · clock unchanged", {"lookup": 20.0}),
     ]
 
 

@@ -147,7 +147,7 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew,
 
 
 def test_the_provisioner_makes_no_more_than_there_are_servers_for(system: Settings, crew: Crew) -> None:
-    with pytest.raises(SystemFault, match="needs 3 database servers, and the system has 2"):
+    with pytest.raises(SystemFault, match="needs 3 database servers, but the system has 2"):
         crew.provision(Make(run=RUN, databases=3))
     crew.provision(Make(run=RUN, databases=1))
     with pytest.raises(SystemFault, match="already exists"):
@@ -194,7 +194,7 @@ def test_a_lease_is_given_taken_back_and_lost_with_a_killed_member(system: Setti
                     crew.ask(seats[0].member, Lease(run=RUN, databases=1, workers=1, slots=1, place=place))
                 os.killpg(killed.pid, signal.SIGKILL)
                 lost = _lost(leased)
-                assert str(lost) == "member m2 was lost: it does not answer any more"
+                assert str(lost) == "member m2 was lost: it no longer answers"
                 raise lost
             until(lambda: not _names(databases[0]) - {"w2"}, "the workers of m1 end")
             with databases[0].transaction() as conn:
@@ -232,9 +232,9 @@ def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Cr
         good = {"run": RUN, "databases": 1, "workers": 1, "slots": 1, "place": Place(root="storage", path=".")}
         for changed, refusal in (
             ({"place": Place(root="storage", path="../scratch")}, "is not below the storage root"),
-            ({"place": Place(root="evidence", path=".")}, "evidence is not written to"),
+            ({"place": Place(root="evidence", path=".")}, "the evidence directory is read-only"),
             ({"workers": 2}, "at most 1 workers"),
-            ({"databases": 3}, "names 2 databases here"),
+            ({"databases": 3}, "lists 2 databases on this host"),
             ({"filer": "/etc/passwd"}, "is not an emulated filer"),
             ({"filer": Place(root="storage", path="../x")}, "is not below the storage root"),
         ):
@@ -269,7 +269,7 @@ def test_clients_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path
         with crowd_at(taken, ClientsPlace(roots=(place,)), 5) as people:
             written = people.do("write", range(12), 10_000, together=True)
             assert sorted(int(path.name) for path in place.rglob("*") if path.is_file()) == list(range(12))
-            with pytest.raises(SystemFault, match="has no clients of run"):
+            with pytest.raises(SystemFault, match="runs no clients of run"):
                 crew.ask(looked.admitted[0], Act(run=RUN, order=raw({})))
         assert [one.client for one in written.clients] == [0, 1, 2, 3, 4]
         assert sum(one.done for one in written.clients) == 12
@@ -283,7 +283,7 @@ def test_clients_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path
         good = {"first": 0, "step": 1, "count": 1, "seed": 1, "fsync": "none", "io_bytes": 1}
         for package, changed, refusal in (
             ("storage-tests", {"places": [{"root": "storage", "path": "../scratch"}]}, "is not below the storage root"),
-            ("storage-tests", {"places": [{"root": "evidence", "path": "."}]}, "evidence is not written to"),
+            ("storage-tests", {"places": [{"root": "evidence", "path": "."}]}, "the evidence directory is read-only"),
             (
                 "storage-tests",
                 {"places": [{"root": "storage", "path": "."}], "command": "sh"},
@@ -327,7 +327,7 @@ def _replayed(taken: System, tmp_path: Path) -> None:
 
 
 def test_a_member_with_another_storage_is_refused(system: Settings, crew: Crew, tmp_path: Path) -> None:
-    with member(system, "far", tmp_path), pytest.raises(UsageError, match="member far has another storage at"):
+    with member(system, "far", tmp_path), pytest.raises(UsageError, match="member far has a different storage at"):
         admission(crew, system).await_workers(1, PATIENCE)
 
 
@@ -342,11 +342,13 @@ def test_null_storage_is_memory_that_every_member_sees(system: Settings, crew: C
         assert looked.unseen(common / "null") is None
         with member(system, "m3", null=other):
             looked.await_workers(3, PATIENCE)
-            assert str(looked.unseen(common / "null")).startswith(f"member m3 has not this host's memory at {common}, ")
+            assert str(looked.unseen(common / "null")).startswith(
+                f"member m3 does not share this host's memory at {common}, "
+            )
     assert list((common / "null").iterdir()) == []
 
 
 def test_too_few_workers_are_said_with_the_command_that_starts_more(system: Settings, crew: Crew) -> None:
     until(lambda: not crew.present(), "members of other tests have left")
-    with pytest.raises(UsageError, match=r"3 workers are required and 0 are connected: .*`edbench scale 3`"):
+    with pytest.raises(UsageError, match=r"3 workers are required, but 0 are connected: .*`edbench scale 3`"):
         admission(crew, system).await_workers(3, 0.0)

@@ -273,7 +273,7 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
     [
         ({"ocr_languages": "eng"}, "ocr_languages", "requires --ocr"),
         ({"ocr": True, "ocr_languages": "../eng"}, "ocr_languages", "write eng or eng+deu"),
-        ({"ocr": True, "ocr_languages": "eng+zzz"}, "ocr_languages", "no data of zzz"),
+        ({"ocr": True, "ocr_languages": "eng+zzz"}, "ocr_languages", "no data for zzz"),
         ({"ocr": True, "ocr_languages": ""}, "ocr_languages", "at least 1"),
         ({"ocr": True}, "ocr", "apt-get install tesseract-ocr"),  # there is no such program then
     ],
@@ -310,7 +310,7 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
         ({"out": "{root}/jobs/x"}, "out", "its own files"),
         ({"sources": ["0000"]}, "sources", "no job"),
         ({"sources": []}, "sources", "at least 1"),
-        ({"sources": ["last", "last"]}, "sources", "named twice"),
+        ({"sources": ["last", "last"]}, "sources", "given twice"),
         ({"type": "discovery"}, "type", "extraction"),
         ({"query": "("}, "query", ""),
         ({"query": "zyxwvut0"}, "query", "no item is chosen"),

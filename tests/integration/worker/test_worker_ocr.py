@@ -158,7 +158,7 @@ def test_a_worker_without_tesseract_suspends_the_job(
         task_bench.drain()
     state, reason = task_bench.reason()
     assert state == "suspended"
-    assert "worker w1 cannot do the OCR of this job (--ocr): tesseract is not installed here" in reason
+    assert "worker w1 cannot do the OCR of this job (--ocr): tesseract is not installed on this host" in reason
     assert "apt-get install tesseract-ocr" in reason
     assert reason.endswith("then resume the job")
     assert task_bench.value("SELECT max(failures) FROM task") == 0

@@ -57,7 +57,7 @@ def figures(**changes: Any) -> JobFigures:
         ocr=None,
         wire=None,
         labels=["local storage (ext4), cache state unknown"],
-    ).beside(changes)
+    ).with_observed(changes)
 
 
 def job_row(**changes: Any) -> JobRow:

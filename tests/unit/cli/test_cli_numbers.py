@@ -112,7 +112,7 @@ def test_sizes_are_held_to_what_can_be_counted(text: str) -> None:
     ("options", "said"),
     [
         # Also a source of directories: a filer that is not mounted leaves such a one, and its job would be complete at once.
-        ((), "is empty: there is no file in it"),
+        ((), "contains no file"),
         (("--shard",), "--databases 2"),
         (("--source-copies",), "--databases 2"),
         (("--databases", "2", "--shard", "--source-copies"), "exclude each other"),

@@ -125,7 +125,7 @@ def test_what_is_not_recorded_is_named() -> None:
         {"kind": "trace parts"} | nobody,
     ]
     text = shown(figures(io={"kinds": kinds, "counters": [], "unrecorded_share": 0.2}))
-    assert "20% of the bytes that are known are not recorded: databases 20 B; not counted: trace parts" in text
+    assert "20% of the known bytes are not recorded: databases 20 B; not counted: trace parts" in text
     assert "not recorded" not in shown(figures())
 
 
@@ -210,8 +210,8 @@ def _command(fifo: Path) -> subprocess.Popen[str]:
         text=True,
     )
     assert started.stderr.readline() == (
-        f"edbench: job 1 is suspended; the storage at {fifo} has not answered for 0.05 s: is its server up?"
-        " Waiting for it; Ctrl-C ends this\n"
+        f"edbench: job 1 is suspended; the storage at {fifo} has not answered for 0.05 s; check its server."
+        " Waiting; Ctrl-C exits\n"
     )
     return started
 

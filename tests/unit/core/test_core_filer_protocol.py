@@ -171,7 +171,7 @@ def test_what_the_server_counted_is_next_to_it_and_is_reported(tmp_path: Path) -
         ("open =", "opens =", "call.opens is not known"),
         ("[call]", "[index_call]\nopens = {}\n[call]", "index_call.opens is not known"),
         ("[call]", "[index_call]\nopen = { READ = -1.0 }\n[call]", "index_call.open.READ is -1"),
-        ("assumed:", "surely:", "origin must say"),
+        ("assumed:", "surely:", "origin must state"),
         ("transfer_bytes = 1000", "transfer_bytes = 0", "transfer_bytes"),
         ('"COMMIT"]', '"COMMITS"]', "data names COMMITS"),
         ('data = ["READ", "COMMIT"]', "data = 4", "list of texts"),

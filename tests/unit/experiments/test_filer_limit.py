@@ -9,7 +9,7 @@ from experiment_runs import a_run, points
 
 from experiments.conditions import busiest, filer_limit
 from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.telling import limit_remarks
+from experiments.workloads.discovery.wording import limit_remarks
 
 
 def seconds(**busy: list[float]) -> list[tuple[float, dict[str, dict[str, float]]]]:

@@ -88,7 +88,7 @@ def test_every_run_has_the_counters_of_the_array(listing: ModuleType, tree: Path
     runs = [run for point in result.points for run in point.repeats]
     assert [run.array for run in runs] == [(ArrayUse(name=NAME, unit=UNIT, mean=MEAN, peak=MEAN),)] * 4
     page = finish(result, directory).read_text()
-    assert page.index("What the array counted") < page.index("Full disclosure")
+    assert page.index("Counters of the array") < page.index("Full disclosure")
     assert (directory / "series" / "array.csv").read_text().splitlines()[1:] == [
         f"{threads},{NAME},{UNIT},30.0,30.0" for threads in (1, 2)
     ]

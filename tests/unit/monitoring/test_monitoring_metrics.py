@@ -208,7 +208,7 @@ def test_the_endpoint_serves_and_a_busy_port_is_one_line(caplog: pytest.LogCaptu
             assert b"edbench_build_info{" in text
             with pytest.raises(UsageError, match="choose another EDBENCH_METRICS_PORT"):
                 endpoint.serve([])
-            endpoint.serve_or_tell([])()
+            endpoint.serve_or_log([])()
             assert "choose another EDBENCH_METRICS_PORT" in caplog.text
         finally:
             stop()

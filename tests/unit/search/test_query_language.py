@@ -62,7 +62,7 @@ from search.words import like, placed, wild
         ),
         ("message_id:o?t", "contain the text"),
         ("message_id:out~1", "contain the text"),
-        ('keywords:"a b"~2', "has no ~"),
+        ('keywords:"a b"~2', "does not support ~"),
         ("load_begdoc:ABC*", "contain the text"),
         ("language:d*", "the whole value"),
         ("text_state:fine", "guessed"),

@@ -215,7 +215,7 @@ def test_cpu_grows_where_slots_share_cores(plan: Plan) -> None:
 
 def test_what_is_no_result_of_a_discovery_is_refused(plan: Plan) -> None:
     """Promise: one line names the file and what it lacks."""
-    with pytest.raises(UsageError, match="mine is not the result of a discovery: it has no runs"):
+    with pytest.raises(UsageError, match="mine is not a result of a discovery: it has no runs"):
         calibrated(_CALIBRATION, {"points": []}, plan, "mine")
 
 

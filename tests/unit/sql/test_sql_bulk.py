@@ -209,7 +209,7 @@ def test_what_statements_share_is_in_one_place() -> None:
     text = "-- name: one\n-- First.\nSELECT 1 WHERE a\n  @more\nORDER BY 1;\n"
     (one,) = parse_queries(text, "x.sql", {"more": "AND b"})
     assert one.sql == "SELECT 1 WHERE a\nAND b\nORDER BY 1"
-    with pytest.raises(ValueError, match=r"x\.sql: there is no part more"):
+    with pytest.raises(ValueError, match=r"x\.sql: no part more exists"):
         list(parse_queries(text, "x.sql"))
     assert all("\n@" not in query.sql.replace(" ", "") for query in QUERIES.values())
 

@@ -110,7 +110,7 @@ def test_nothing_is_begun_beside_a_measurement(tmp_path: Path) -> None:
     begun = measurements.start("profile", ["bench", "storage", "--set=seconds=600", "--", "self-check"])
     jobs = Jobs((), Database("db1", "postgresql+psycopg2://u@127.0.0.1:1/db"))  # none is asked
     try:
-        refusal = r"a measurement is running here \(profile\); wait for its end, or cancel it"
+        refusal = r"a measurement is running \(profile\); wait until it ends, or cancel it"
         for begin in (
             lambda: routes.start_dedupe(context, jobs, routes.DedupeOrder()),
             lambda: looking.start_verify(context, jobs, VerifyOrder()),
@@ -152,7 +152,7 @@ def test_what_begins_while_a_measurement_does_is_refused() -> None:
 
     def refuse() -> None:
         if running.is_set():
-            raise UsageError("a measurement is running here")
+            raise UsageError("a measurement is running")
 
     def begin() -> None:
         try:
@@ -270,12 +270,12 @@ def test_a_child_is_followed_to_its_end(measurements: Measurements) -> None:
 def test_there_is_one_at_a_time_and_it_can_be_ended(measurements: Measurements) -> None:
     waits = ["bench", "storage", "--set=seconds=600", "--", "self-check"]
     begun = measurements.start("profile", waits)
-    with pytest.raises(UsageError, match="is running here"):
+    with pytest.raises(UsageError, match="a measurement is running"):
         measurements.start("profile", ["bench", "storage"])
     assert measurements.cancel(begun.id).state == "cancelling"
     measurements.cancel(begun.id)  # it may have only begun to read its own modules: now it is killed
     assert measured_out(measurements, begun).state == "cancelled"
-    with pytest.raises(UsageError, match="is over"):
+    with pytest.raises(UsageError, match="has ended"):
         measurements.cancel(begun.id)
     with next(measurements._place.glob("lock")).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -119,7 +119,7 @@ def test_a_form_offers_workers_where_the_server_starts_them() -> None:
     all_here = {each.name: each for each in inputs(NewJob, CHOICES.model_copy(update={"databases": ["a", "b"]}))}
     assert all_here.keys() - others == {"workers", "slots"}
     assert all_here.keys() == NewJob.model_fields.keys() - {"corpus", "source"}
-    assert (all_here["databases"].attributes["max"], "there are 2" in all_here["databases"].hint) == (2, True)
+    assert (all_here["databases"].attributes["max"], "2 available" in all_here["databases"].hint) == (2, True)
 
 
 def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:

@@ -191,7 +191,7 @@ def test_a_replay_has_its_points_and_is_compared_with_replays_only(tmp_path: Pat
     assert "fewer than 5 repeats: no statement" in compared.text
     refused = client.get("/compare", params={"run": ["replay-b", "run-a"], "force": "1"})
     assert refused.status_code == 409
-    assert "of a discovery" in refused.text
+    assert "of workload discovery" in refused.text
 
 
 def test_what_the_servers_user_may_not_read_is_one_line(tmp_path: Path) -> None:

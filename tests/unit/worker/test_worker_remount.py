@@ -44,7 +44,7 @@ def test_a_name_runs_its_command_without_shell_and_secrets(
     assert "(['nconnect=4,rw']" in done
     assert "(['default']" in done
     assert "EDBENCH" not in done
-    with pytest.raises(SystemFault, match=r"not mounted again: .* ended with 1: busy"):
+    with pytest.raises(SystemFault, match=r"not remounted: .* ended with 1: busy"):
         remounts.mount("bad")
 
 

@@ -47,7 +47,7 @@ class ItemPage(Document):
     """Items in path order."""
 
     items: list[ItemRow]
-    next: uuid.UUID | None = Field(description="Give it as `after` to get the page after this one; null: the last.")
+    next: uuid.UUID | None = Field(description="Pass it as `after` to get the next page; null: this is the last.")
 
 
 class ChildCounts(Document):
@@ -124,7 +124,7 @@ class ItemText(Document):
     text: str | None = Field(description="Null if the item is not indexed.")
     characters: int = Field(description="Of the whole text.")
     offset: int
-    next: int | None = Field(description="Give it as `offset` to get what follows; null: this is the end.")
+    next: int | None = Field(description="Pass it as `offset` to get the next portion; null: this is the end.")
     matches: list[tuple[int, int]] = Field([], description="Words of `q` as start and end in `text`; at most 5,000.")
     next_match: int | None = Field(
         None, description="Position of the next word of `q` after this portion, within four million characters."
@@ -214,7 +214,7 @@ Name = Annotated[str, Field(min_length=1, max_length=100, pattern=TEXT)]
 
 def _bounded(lines: list[str]) -> list[str]:
     if sum(map(bool, map(str.strip, lines))) > _MOST_TERMS:
-        raise ValueError(f"more than {_MOST_TERMS:,} terms; make several lists of it")
+        raise ValueError(f"more than {_MOST_TERMS:,} terms; split the list")
     return lines
 
 

@@ -22,7 +22,7 @@ class VerifyOrder(Document):
 
     internal: bool | None = Field(
         None,
-        description="True: check the job without its corpus's manifest. By default the manifest is used where there is one.",
+        description="True: check the job without its corpus's manifest. By default the manifest is used if there is one.",
     )
 
 
@@ -66,10 +66,10 @@ class NewJob(DiscoveryOrder):
         " EDBENCH_CORPORA.",
     )
     workers: int | None = Field(
-        None, ge=1, le=512, description="Worker processes to start, default 2; only where the server starts them."
+        None, ge=1, le=512, description="Worker processes to start, default 2; only if the server starts them."
     )
     slots: int | None = Field(
-        None, ge=1, le=64, title="Slots per worker", description="Only where the server starts the workers."
+        None, ge=1, le=64, title="Slots per worker", description="Only if the server starts the workers."
     )
     passwords: Passwords | None = Field(None, description="Tried on encrypted items; never shown again.")
 
@@ -84,7 +84,7 @@ class Deleted(Document):
     """A deleted job."""
 
     left: list[str] = Field(
-        description="What stays in its output directories because the job did not write it; a line per directory."
+        description="Files that remain in its output directories because the job did not write them; a line per directory."
     )
 
 

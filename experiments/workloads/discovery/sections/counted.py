@@ -28,8 +28,8 @@ def exceptions(result: Result) -> Parts:
     runs = [(point, run, totals_by_key(run, "exceptions")) for point in result.points for run in point.repeats]
     codes = sorted({code for _, _, totals in runs for code in totals})
     if not codes:
-        said = f"No exception was recorded in {words.many(len(runs), 'run')}."
-        return (paragraph(said),)
+        sentence = f"No exception was recorded in {words.many(len(runs), 'run')}."
+        return (paragraph(sentence),)
     columns = (*KEYS, *map(_of_code, codes))
     shown = Tabled(table=_table(codes, _alike(result)), series=series("exceptions", columns, runs))
     return (shown, paragraph(_exceptions_sentence(result)))
@@ -69,20 +69,20 @@ def _exceptions_sentence(result: Result) -> str:
         by_databases.setdefault(point.at.databases, []).extend(
             totals_by_key(run, "exceptions") for run in point.repeats
         )
-    said = []
+    clauses = []
     for databases, totals in sorted(by_databases.items()):
         where = f" with {words.many(databases, 'database')}" if len(by_databases) > 1 else ""
         number = sum(totals[0].values())
         if len(totals) == 1:
-            said.append(f"the run{where} recorded {words.many(number, 'exception')}")
+            clauses.append(f"the run{where} recorded {words.many(number, 'exception')}")
         elif all(one == totals[0] for one in totals):
-            said.append(
+            clauses.append(
                 f"each of {words.many(len(totals), 'run')}{where} recorded the same {words.many(number, 'exception')}"
             )
         else:
             least, most = (pick(sum(one.values()) for one in totals) for pick in (min, max))
-            said.append(f"the {len(totals)} runs{where} differ: {least:,} to {words.many(most, 'exception')}")
-    text = words.listed(said)
+            clauses.append(f"the {len(totals)} runs{where} differ: {least:,} to {words.many(most, 'exception')}")
+    text = words.listed(clauses)
     return text[0].upper() + text[1:] + "."
 
 
@@ -116,7 +116,7 @@ _CSV: tuple[Column[tuple[Point, Run, ContainerUse]], ...] = (
 )  # fmt: skip
 
 
-@section("containers", "What the members of the crew used")
+@section("containers", "Resources used by the members of the crew")
 def containers(result: Result) -> Parts:
     """Show by point and service the run that represents the point; every container of every run is in the CSV."""
     if not ran_in_containers(result):
@@ -129,7 +129,8 @@ def containers(result: Result) -> Parts:
     return (
         shown,
         note(
-            f"{reported(result.points, result, _crew_text)}. Peak memory is the largest member's, of samples, without page cache."
+            f"{reported(result.points, result, _crew_text)}. Peak memory is the largest sample of a member, "
+            "without page cache."
         ),
         note(_block_sources(result)),
     )
@@ -186,7 +187,7 @@ def _block_sources(result: Result) -> str:
     who = {
         "engine": "the engine's counters",
         "control group": "the containers' control groups",
-        "processes": "what the kernel accounts to the containers' processes (/proc/PID/io)",
+        "processes": "the kernel's accounting of the containers' processes (/proc/PID/io)",
     }
     tellers = [who.get(source, source) for source in sorted(source for source in sources if source)]
     text = (
@@ -195,5 +196,5 @@ def _block_sources(result: Result) -> str:
     if tellers and None in sources:
         text += " For some containers it is not available."
     if "processes" in sources:
-        return f"{text} That holds what they read from and wrote to any file system, a network filer's too."
+        return f"{text} It includes reads and writes on all file systems, including network filers."
     return f"{text} I/O on a network filer is network, not block I/O."

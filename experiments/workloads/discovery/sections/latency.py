@@ -45,8 +45,8 @@ def latency(result: Result) -> Parts:
     every.sort(key=lambda row: not isinstance(row[3], Latency))  # sizes last
     shown = tabled("latency", _COLUMNS, list(_rows(point, run)), kept=every)
     parts: list[Part] = [_latency_plot(run.latency, which_run(point, result.points), shown.series), shown.table]
-    if (said := in_calls(run.call_time)) is not None:
-        parts.append(paragraph(said))
+    if (text := in_calls(run.call_time)) is not None:
+        parts.append(paragraph(text))
     loads = _line(result, point)
     if len(loads) > 1:
         parts.append(_against_load(loads))
@@ -156,13 +156,13 @@ def _against_load(points: list[Point]) -> Plot:
         counts_on_x(axes, [point.at.workers for point in points], "workers")
         legend_right(axes)
     first, last = middle_run(points[0]).latency, middle_run(points[-1]).latency
-    said = [
+    clauses = [
         f"{op} from {words.microseconds(first[op].p99_us)} to {words.microseconds(last[op].p99_us)}"
         for op in ("read", "write") if op in first and op in last
     ]  # fmt: skip
     sentence = (
         f"From {points[0].at.workers} to {words.many(points[-1].at.workers, 'worker')} the p99 changes: "
-        f"{words.listed(said) or 'no read or write in both'}."
+        f"{words.listed(clauses) or 'no read or write in both'}."
     )
     series = Series(name="latency-by-workers", header=("op", "workers", "p99_us"), rows=tuple(rows))
     return Plot(name="latency-by-workers", figure=figure, sentence=sentence, series=series)
@@ -181,9 +181,9 @@ def stages(result: Result) -> Parts:
         return "the run has no call latencies by time."
     where = which_run(point, result.points)
     remark = (
-        "R1 gives its filer's two units as 99 % and 60 % busy at 39,000 filer ops a second and mid-50 % and mid-40 % at "
-        "26,000; disk reads under 5 ms and writes at most 25 ms whatever the load. Those were measured inside the filer, "
-        "ours by its client, closed-loop."
+        "R1 gives its filer's two units as 99 % and 60 % busy at 39,000 filer ops a second and mid-50 % and mid-40 "
+        "% at 26,000; disk reads under 5 ms and writes at most 25 ms whatever the load. Those were measured inside "
+        "the filer; ours are measured by its client, closed-loop."
     )
     return (_stages_plot(run, where), _utilisation(run), note(remark))
 
@@ -205,13 +205,13 @@ def _stages_plot(run: Run, where: str) -> Plot:
 
 
 def _sentence(thirds: tuple[dict[str, Latency], ...], where: str) -> str:
-    said = []
+    clauses = []
     for op in ("read", "write"):
         values = [third[op].p99_us if op in third else None for third in thirds]
         if any(value is not None for value in values):
             shown = (words.microseconds(value) if value is not None else "none" for value in values)
-            said.append(f"the p99 of {op} is {', '.join(shown)} in the three thirds")
-    what = words.listed(said) or "no read or write was made"
+            clauses.append(f"the p99 of {op} is {', '.join(shown)} in the three thirds")
+    what = words.listed(clauses) or "no read or write was made"
     return f"With {where}, {what}. Dot: p50; bar to p95; thin line to p99."
 
 
@@ -261,9 +261,9 @@ def calls_an_item(result: Result) -> Parts:
     shown = tabled("calls-an-item", columns, [*counted, None], kept=counted, mark=lambda row: row is None)
     first = _an_item(counted[0][1])
     sentence = (
-        f"An item costs {words.figure(first)} calls on average with {point_name(counted[0][0], result.points)}. R1's at least "
-        f"{LEAST_FILER_OPS_AN_ITEM} are filer operations, counted by the array: a different quantity, shown for the "
-        "order of magnitude only. Only the array's own counters would make the two comparable."
+        f"An item costs {words.figure(first)} calls on average with {point_name(counted[0][0], result.points)}. "
+        f"R1's at least {LEAST_FILER_OPS_AN_ITEM} are filer operations, counted by the array: a different "
+        "quantity, shown for the order of magnitude only. The array's own counters would be comparable."
     )
     return (shown, paragraph(sentence))
 
@@ -301,11 +301,9 @@ def io_kinds(result: Result) -> Parts:
         Column("counted_by", "counted by", lambda row: row[4], text=True),
     )
     share = io["unrecorded_share"]
-    said = "nothing is known" if share is None else f"{words.percent(share)} is unrecorded"
+    unknown = "nothing is known" if share is None else f"{words.percent(share)} is unrecorded"
     return (
-        paragraph(f"With {which_run(point, result.points)}, of the bytes that are known {said}."),
+        paragraph(f"With {which_run(point, result.points)}, of the bytes that are known {unknown}."),
         tabled("io-kinds", columns, rows),
-        note(
-            "The other lines are counted by the kernel for all programs on that host; reads from its caches are in none of them."
-        ),
+        note("The other lines are counted by the kernel for all programs on that host, without reads from its caches."),
     )

@@ -85,11 +85,11 @@ def calls_over_time(result: Result) -> Parts:
         f" Lines are means over {step} s; peaks are of single seconds." if step > 1 else ""
     )
     parts: list[Part] = [Plot(name="calls", figure=figure, sentence=sentence, series=numbers), note(
-        "R1's Figure 1 shows filer operations a second; these are calls, what the storage layer did. One call can be no "
-        "wire operation (a cache answered) or several, so the shapes may be compared and the numbers may not."
+        "R1's Figure 1 shows filer operations a second; these are calls of the storage layer. One call can be no "
+        "wire operation (a cache answered) or several, so compare the shapes, not the numbers."
     )]  # fmt: skip
     if len(shown) < len(with_calls):
-        parts.append(note(f"{len(shown)} of {len(with_calls)} points are drawn; the series on disk has the same ones."))
+        parts.append(note(f"{len(shown)} of {len(with_calls)} points are drawn; the series file has the same ones."))
     return parts
 
 
@@ -240,14 +240,14 @@ def _phases_plot(points: list[Point], result: Result) -> Plot:
 
 
 def _phases_sentence(points: list[Point], by_point: list[dict[str, float]], result: Result) -> str:
-    said = []
+    clauses = []
     for point, phases in (list(zip(points, by_point, strict=True)) if len(points) < 3 else
                           [(points[0], by_point[0]), (points[-1], by_point[-1])]):  # fmt: skip
         whole = sum(phases.values()) or 1.0
         longest = max(phases, key=lambda name: phases[name])
         share = words.percent(phases[longest] / whole)
-        said.append(f"with {point_name(point, result.points)} {longest} takes {share} of {words.seconds(whole)}")
-    text = words.listed(said)
+        clauses.append(f"with {point_name(point, result.points)} {longest} takes {share} of {words.seconds(whole)}")
+    text = words.listed(clauses)
     return text[0].upper() + text[1:] + ". Runs of median elapsed time; with several jobs, the longest."
 
 
@@ -270,7 +270,7 @@ def occupancy(result: Result) -> Parts:
     drawn = dict(list(rows.items())[:MOST_SLOTS])
     parts: list[Part] = [_slots_plot(run, drawn, rows, which_run(point, result.points))]
     if len(drawn) < len(rows):
-        parts.append(note(f"{len(drawn)} of {len(rows)} slots are drawn; the series on disk has all."))
+        parts.append(note(f"{len(drawn)} of {len(rows)} slots are drawn; the series file has all."))
     return tuple(parts)
 
 
@@ -340,12 +340,12 @@ def _name_rows(axes: Axes, slots: list[_Slot]) -> None:
 def _slots_sentence(run: Run, rows: dict[_Slot, list[TaskSpan]], where: str) -> str:
     busy = sum(end - start for tasks in rows.values() for _, _, _, start, end in tasks)
     share = busy / (run.elapsed_s * len(rows)) if run.elapsed_s else 0.0
-    said = f"With {where}, {words.many(len(rows), 'slot')} had a task for {words.percent(share)} of the elapsed time"
+    text = f"With {where}, {words.many(len(rows), 'slot')} had a task for {words.percent(share)} of the elapsed time"
     if run.first_done_s is None or run.last_done_s is None:
-        return f"{said}; when the first and the last slot had ended is not known."
+        return f"{text}; when the first and the last slot ended is unknown."
     tail = run.last_done_s - run.first_done_s
     return (
-        f"{said}; the first slot had ended at {words.seconds(run.first_done_s)} and the last at "
+        f"{text}; the first slot had ended at {words.seconds(run.first_done_s)} and the last at "
         f"{words.seconds(run.last_done_s)}, a straggler tail of {words.percent(tail / max(run.elapsed_s, 1e-9))} of elapsed."
     )
 

@@ -99,13 +99,13 @@ def r1_comparison(result: Result) -> Parts:
         parts += _copies(result)
     else:
         parts.append(
-            note("Scale-out is not shown: this result has one number of databases only for each worker count.")
+            note("Scale-out is not shown: this result has only one number of databases for each worker count.")
         )
     parts.append(
         note(
-            "R1's rates are as printed; its first row would be 11.69 from its own sizes and time. "
-            "Gains are computed from elapsed times. R1 does not say whether its sizes include index bytes, or whether "
-            "GB or GiB is meant; ours leave index bytes out, and 1 GB is 10⁹ bytes."
+            "R1's rates are as printed; its first row would be 11.69 from its own sizes and time. Gains are "
+            "computed from elapsed times. R1 does not say whether its sizes include index bytes, or whether GB or "
+            "GiB is meant; ours exclude index bytes, and 1 GB is 10⁹ bytes."
         )
     )
     return tuple(parts)
@@ -133,12 +133,12 @@ def _copies(result: Result) -> list[Part]:
 def _quantity(result: Result) -> str:
     sizes = [total(middle_run(point), "raw_bytes") for point in result.points]
     smallest, largest = min(sizes), max(sizes)
-    said = words.size(smallest) if smallest == largest else f"{words.size(smallest)} to {words.size(largest)}"
+    span = words.size(smallest) if smallest == largest else f"{words.size(smallest)} to {words.size(largest)}"
     scale = 45e9 / smallest if smallest else 0.0
     labels = shouted(result)
     return (
         "The same quantity in both: GB after discovery over the elapsed time of the longest job. "
-        f"Not the same scale: ours is {said} before discovery, R1's smallest is 45 GB"
+        f"Not the same scale: ours is {span} before discovery, R1's smallest is 45 GB"
         + (f" ({words.figure(scale, 2)} times as much)" if scale >= 1.5 else "")
         + ", on other hardware with other data. Compare gains, not rates."
         + (f" Ours is labelled: {words.listed(labels)}." if labels else "")
@@ -151,13 +151,13 @@ def r1_tables(result: Result) -> list[R1Table]:
     found = []
     for number, setting in enumerate(dict.fromkeys(point.at.setting for point in result.points)):
         points = [point for point in result.points if point.at.setting == setting]
-        said, name = f", {setting}" if setting else "", f"-{number + 1}" if number else ""
+        suffix, name = f", {setting}" if setting else "", f"-{number + 1}" if number else ""
         least = min(point.at.databases for point in points)
         up = [point for point in points if point.at.databases == least]
-        found.append(R1Table(f"Scale-up{said}", f"r1-scale-up{name}", SCALE_UP, up, _rows(SCALE_UP, up, result)))
+        found.append(R1Table(f"Scale-up{suffix}", f"r1-scale-up{name}", SCALE_UP, up, _rows(SCALE_UP, up, result)))
         if out := same_workers(points):
             found.append(
-                R1Table(f"Scale-out{said}", f"r1-scale-out{name}", SCALE_OUT, out, _rows(SCALE_OUT, out, result))
+                R1Table(f"Scale-out{suffix}", f"r1-scale-out{name}", SCALE_OUT, out, _rows(SCALE_OUT, out, result))
             )
     return found
 
@@ -191,7 +191,7 @@ def _tables_sentence(reference: Sequence[ReferenceRun], ours: Sequence[Point]) -
     a, b = ours[0], ours[-1]
     low, high = (over_longest_job(point)[1].median for point in (a, b))
     if a is b or not low:
-        return f"{r1}; ours has one point only, so no gain."
+        return f"{r1}; ours has only one point, so no gain."
     clause = f"{r1}; ours gains {_gain(high / low)} from {_step(a.at, b.at)}"
     return f"{clause}{caveat(a, b)}."
 
@@ -263,9 +263,7 @@ def one_or_two(result: Result) -> Parts:
     """Show calls over time and discovered GB/hour by number of databases, at one number of workers."""
     points = same_workers(result.points)
     if not points:
-        return (
-            "no number of workers was run with two different numbers of databases (edbench bench scale-out does that)."
-        )
+        return "no number of workers was run with two different numbers of databases (use edbench bench scale-out)."
     return (_plot(points),)
 
 
@@ -297,9 +295,9 @@ def _plot(points: list[Point]) -> Plot:
 def _databases_sentence(points: list[Point]) -> str:
     first, last = points[0], points[-1]
     before, after = (point.figures[RATE].median for point in (first, last))
-    said = (
+    sentence = (
         f"With {words.many(first.at.workers, 'worker')}, {words.many(last.at.databases, 'database')} instead of "
         f"{first.at.databases} change discovered GB/hour from {words.figure(before)} to {words.figure(after)},"
         f" {_gain(after / (before or 1.0))}"
     )
-    return f"{said}{caveat(first, last)} (R1 with 30 workers, over its longest job's time: 1.49× from one to two)."
+    return f"{sentence}{caveat(first, last)} (R1 with 30 workers, over its longest job's time: 1.49× from one to two)."

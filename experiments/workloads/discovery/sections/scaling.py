@@ -137,7 +137,7 @@ def _name(key: _Key, result: Result) -> str:
         (words.many(slots, "slot"), "slots"),
         (setting or "", "setting"),
     )
-    return ", ".join(said for said, name in parts if len({getattr(point.at, name) for point in result.points}) > 1)
+    return ", ".join(text for text, name in parts if len({getattr(point.at, name) for point in result.points}) > 1)
 
 
 def _speed_ups(points: list[Point]) -> _Line:
@@ -199,7 +199,7 @@ def _law(axes: Axes, fit: UslFit, workers: list[int], base: float, number: int) 
 
 
 def _sentence(groups: dict[_Key, list[Point]], result: Result) -> str:
-    said = []
+    clauses = []
     for key, points in groups.items():
         first, last = points[0].at, points[-1].at
         _, speed_up, low, high = _speed_ups(points)[-1]
@@ -207,12 +207,12 @@ def _sentence(groups: dict[_Key, list[Point]], result: Result) -> str:
         span = (
             f" (interval {words.figure(low)} to {words.figure(high)})" if low is not None and high is not None else ""
         )
-        said.append(
+        clauses.append(
             f"{words.many(last.workers, 'worker')}{' on ' + name if name else ''} reach {words.figure(speed_up)}× the "
             f"rate of {first.workers}{span}, an efficiency of {words.percent(speed_up * first.workers / last.workers)}"
         )
     whiskers = " Whiskers are the repeats' intervals;" if any(len(p.repeats) > 1 for p in result.points) else ""
-    return f"{words.listed(said)}.{whiskers} {'the' if whiskers else 'The'} dotted line is linear."
+    return f"{words.listed(clauses)}.{whiskers} {'the' if whiskers else 'The'} dotted line is linear."
 
 
 def _why_no_fit(points: list[Point]) -> str:
@@ -242,11 +242,11 @@ def _fit_table(fit: UslFit, name: str) -> list[Part]:
     shown = tabled(f"usl-{slug}", columns, rows, caption=f"Universal Scalability Law, {name}")
     if fit.coherency.high < 0 or fit.contention.high < 0:
         end = (
-            "A parameter is below zero with its whole interval: these points do not follow the law, and the fit is a "
-            "description of them, not a forecast."
+            "A parameter is below zero with its whole interval: these points do not follow the law; the fit "
+            "describes them and is not a forecast."
         )
     elif fit.peak is not None and fit.coherency.low > 0:
         end = f"By the law throughput peaks at {words.count(fit.peak)} workers."
     else:
-        end = "κ is not distinguishable from zero, so the law names no number of workers beyond which it falls."
-    return [shown, note(end + " Least squares on relative errors, every repeat counted.")]
+        end = "κ is not distinguishable from zero, so the law gives no number of workers beyond which throughput falls."
+    return [shown, note(end + " Least squares on relative errors of all repeats.")]

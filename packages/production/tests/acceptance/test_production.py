@@ -192,7 +192,7 @@ def _check_refused(bench: Bench, home: Path) -> None:
         (home / "calm", "delete that job"),
         (filled, "not empty"),
         (bench.storage / "jobs" / "x", "its own files"),
-        (bench.corpus / "data" / "x", "inside each other"),
+        (bench.corpus / "data" / "x", "inside the other"),
     ):
         error = bench.ask("produce", "export", "last", "--out", str(out), check=2).stderr
         assert said in error.replace("\n", " "), error
@@ -225,7 +225,7 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         assert "metadata.jsonl loadfile.opt: 0 faults" in bench.ask("produce", "check", str(home / "calm")).stdout
         verified = bench.ask("verify", job).stdout
         assert "0 missing, 0 extra, 0 wrong" in verified
-        assert ", 0 items with another number than found" in verified
+        assert "; 0 items have another number than the discovery found" in verified
         assert "loadfile.opt: 0 faults" in verified
         refused = bench.ask(
             "produce", "export", "last", "--images", job, "--out", str(home / "x"), "--prefix", "A", check=2

@@ -288,10 +288,10 @@ def test_a_record_that_another_program_wrote_is_an_item_or_a_line(bench: Bench) 
     load_file = _write(home / "theirs/DATA/l.dat", dat)
     words = ("produce", "import", str(load_file))
     lost = bench.ask(*words, "--out", str(home / "lost"), check=1).stdout
-    assert f"missing, or not a file; it is found with --root {(home / 'theirs').resolve()}" in lost
+    assert f"missing, or not a file; it exists with --root {(home / 'theirs').resolve()}" in lost
     taken = bench.ask(*words, "--out", str(home / "source"), "--root", str(home / "theirs"), check=1).stdout
     assert taken.splitlines()[:3] == [
-        "B1: record 2 has the number of an earlier one and is not imported",
+        "B1: record 2 has the number of an earlier record and is not imported",
         "record 5: it has no number, and is imported as ann/item.txt",
         "record 6: it has no number, and is imported as ann/item-1.txt",
     ]

@@ -222,7 +222,7 @@ def test_nothing_is_written_into_the_evidence_of_another_job(made: Productions) 
     (theirs / "bob").mkdir(parents=True)
     other = Shelf(bench.database, os.fsencode(theirs)).stored()
     for out in (theirs / "bob" / "prod", theirs, theirs.parent):
-        with pytest.raises(UsageError, match=f"the evidence {theirs} of job .* are inside each other") as refused:
+        with pytest.raises(UsageError, match=f"the evidence {theirs} of job .* is inside the other") as refused:
             made.create(JobType.EXPORT, out=str(out))
         assert refused.value.field == "out"
     assert list(theirs.rglob("*")) == [theirs / "bob"]

@@ -74,7 +74,7 @@ def test_a_production_tells_what_it_left_out_and_what_it_does_not_know(site: Any
     made = _made(site, JobType.EXPORT, here, withhold=("privileged",), **told)
     page = site.client.get(f"/jobs/{made}").text
     for line in (
-        "12 items, of which 4 are taken",
+        "12 items, 4 of them produced",
         "2 items: tag privileged, with families",
         "3 items, omitted as dup",
     ):
@@ -157,14 +157,14 @@ def test_an_export_has_no_items_to_ask_for(site: Any, export: str, method: str, 
     """0 of 0 would look as if nothing were found, a tag that is given to nothing as if it were given."""
     answer = site.client.request(method, f"{API}/jobs/{export}/{path}", json=body)
     assert answer.status_code == 409, answer.text
-    assert answer.json()["error"] == f"job {export} is of type export and has no items of its own; name a discovery"
+    assert answer.json()["error"] == f"job {export} is of type export and has no items; give a discovery"
 
 
 @pytest.mark.parametrize("path", _PAGES)
 def test_nor_has_its_page(site: Any, export: str, path: str) -> None:
     """The address of a page can be typed, or kept from an earlier version."""
     answer = site.client.get(f"/jobs/{export}/{path}")
-    assert (answer.status_code, "has no items of its own" in answer.text) == (409, True)
+    assert (answer.status_code, "has no items" in answer.text) == (409, True)
 
 
 def test_last_is_the_newest_discovery_where_items_are_asked_for(site: Any, export: str) -> None:

@@ -191,8 +191,8 @@ def test_an_item_without_a_row_ends_no_load_file_early(task_bench: TaskBench, ex
     task_bench.drain()
     ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
     assert state == "suspended"
-    assert "1 of the items are gone" in str(reason)
-    assert "cancel this one" in str(reason)
+    assert "1 of the items no longer exist" in str(reason)
+    assert "cancel this job" in str(reason)
     assert [path.name for path in extraction.iterdir() if path.is_file()] == [MARKER]
 
 
@@ -202,7 +202,7 @@ def test_load_files_have_as_many_records_as_the_job_items(task_bench: TaskBench,
     task_bench.rows("DELETE FROM production_file WHERE job = %(j)s AND number = 2 RETURNING 1", j=task_bench.job)
     task_bench.drain()
     ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
-    assert (state, "1 of the items are gone" in str(reason)) == ("suspended", True)
+    assert (state, "1 of the items no longer exist" in str(reason)) == ("suspended", True)
     assert [path.name for path in extraction.iterdir() if path.is_file()] == [MARKER]
 
 

@@ -77,9 +77,9 @@ def _natives_swapped(items: list[Item]) -> list[Item]:
 @pytest.mark.parametrize(
     ("forged", "said"),
     [
-        (_without(0), "is the first of its family, but that begins at A9"),
+        (_without(0), "it is the first of its family, but the family begins at A9"),
         (_without(1), "A11: numbers between A9 and it are missing"),
-        (_without(2), "A10: is the last of its family, but that ends at A11"),
+        (_without(2), "A10: it is the last of its family, but the family ends at A11"),
         (_with(1, parent=""), "A10: it has no parent"),
         (_with(2, parent="A11"), "its parent A11 is not before it"),
         (_with(3, begin_family="A11"), "begins inside A9 to A11"),
@@ -113,7 +113,7 @@ def test_a_production_that_its_load_files_agree_on_is_forged(
         ("loadfile.csv", "ann; bob", "ann; eve", "differ in ALLCUSTODIANS"),
         ("loadfile.csv", "truncated", "", "differ in EXCEPTIONS"),
         ("loadfile.csv", "A12,A12,A12,A12", "A12,A12,A12,A13", "differ in ENDATTACH"),
-        ("loadfile.csv", "A10,A10", "A77,A10", "A77: loadfile.csv has it, loadfile.dat does not"),
+        ("loadfile.csv", "A10,A10", "A77,A10", "A77: it is in loadfile.csv, but not in loadfile.dat"),
         ("loadfile.xml", 'DocID="A10"', 'DocID="A77"', "A10: loadfile.xml lacks it"),
         ("loadfile.xml", 'FileName="A10.txt"', 'FileName="A9.txt"', "loadfile.xml does not name VOL001/TEXT/0001/A10.txt"),
         ("loadfile.xml", 'FileSize="6"', 'FileSize="5"', "has Text of 5 bytes for VOL001/TEXT/0001"),
@@ -124,8 +124,8 @@ def test_a_production_that_its_load_files_agree_on_is_forged(
         ("loadfile.dat", md5(b"native 1"), md5(b"2"), "MD5 is not that of"),
         ("loadfile.xml", 'ChildDocID="A10"', 'ChildDocID="A12"', "as attached to"),
         ("loadfile.xml", f'Hash="{md5(b"native 1")}"', f'Hash="{md5(b"2")}"', "another MD5"),
-        ("hashes.csv", ",A11,", ",A77,", "A77: hashes.csv has it, loadfile.dat does not"),
-        ("hashes.csv", ",6,", ",60,", "it has 6 bytes, hashes.csv has 60"),
+        ("hashes.csv", ",A11,", ",A77,", "A77: it is in hashes.csv, but not in loadfile.dat"),
+        ("hashes.csv", ",6,", ",60,", "it has 6 bytes, but hashes.csv gives 60"),
         ("hashes.csv", ",text,", ",prose,", "hashes.csv calls VOL001/TEXT/0001/A9.txt 'prose'"),
         ("hashes.csv", "0001/A10.txt", "0001/A9.txt", "hashes.csv has VOL001/TEXT/0001/A9.txt twice"),
     ],
@@ -136,7 +136,7 @@ def test_one_load_file_is_forged(tmp_path: Path, name: str, old: str, new: str, 
     _told(tmp_path, said)
 
 
-@pytest.mark.parametrize(("number", "said"), [("A8", "is not within its family"), ("A9", "comes after A9")])
+@pytest.mark.parametrize(("number", "said"), [("A8", "is not within its family"), ("A9", "is listed after A9")])
 def test_a_record_has_the_number_of_another(tmp_path: Path, number: str, said: str) -> None:
     write_export(tmp_path, _items())
     swap(tmp_path, "loadfile.dat", "þA10þ\x14þA10þ", f"þ{number}þ\x14þ{number}þ")
@@ -153,8 +153,8 @@ _FOURTEENTH = "A14,VOL001,VOL001\\IMAGES\\0001\\A14.tif,,,,\r\n"
     [
         (_TENTH, "", "A9: loadfile.opt has 1 pages for it, hashes.csv has 2"),
         (_TENTH, _TENTH * 2, "A9: loadfile.opt has 3 pages for it, hashes.csv has 2"),
-        (_THIRTEENTH + _FOURTEENTH, _FOURTEENTH + _THIRTEENTH, "which is not page 2 of A12"),
-        ("0001\\A10.tif", "0001\\A11.tif", "names VOL001/IMAGES/0001/A11.tif, which is not page 2 of A9"),
+        (_THIRTEENTH + _FOURTEENTH, _FOURTEENTH + _THIRTEENTH, "but page 2 of A12"),
+        ("0001\\A10.tif", "0001\\A11.tif", "gives VOL001/IMAGES/0001/A11.tif, but page 2 of A9"),
         ("VOL001\\IMAGES\\0001\\A10.tif", "..\\..\\A10.tif", "is outside the production"),
         ("A10,VOL001,", "A10,VOL002,", "A10: loadfile.opt has volume VOL002"),
         ("A10,VOL001,", "A99,VOL001,", "A99: loadfile.opt is the id of page 2 of A9"),
@@ -163,7 +163,7 @@ _FOURTEENTH = "A14,VOL001,VOL001\\IMAGES\\0001\\A14.tif,,,,\r\n"
         (",Y,,,3", ",Y,,,4", "A12: loadfile.opt counts 4 pages, it has 3"),
         (",Y,,,1", ",,,,", "A11: loadfile.opt lacks it"),
         (",Y,,,2", ",,,,2", "A9: loadfile.opt does not mark it as the first page"),
-        (_TENTH, _TENTH.replace(",,,,", ",Y,,,"), "A10: loadfile.opt has it"),
+        (_TENTH, _TENTH.replace(",,,,", ",Y,,,"), "A10: it is in loadfile.opt"),
         (_THIRTEENTH, _THIRTEENTH.replace(",,,,", ",,,,3"), "counts pages at page 2 of A12"),
         ("A11,VOL001,VOL001\\IMAGES\\0001\\A11.tif,Y,,,1\r\n", "", "A11: loadfile.opt lacks it"),
     ],
@@ -200,7 +200,7 @@ def test_a_processing_is_forged(tmp_path: Path, attack: Callable[[Path], object]
 
 def test_a_family_that_is_cut_is_not_whole_in_a_processing(tmp_path: Path) -> None:
     write_processed(tmp_path, _without(1)(_paged()))
-    _told(tmp_path, "A10: is the last of its family, but that ends at A11")
+    _told(tmp_path, "A10: it is the last of its family, but the family ends at A11")
 
 
 def test_a_wrong_number_is_no_fault_of_all_that_follow(tmp_path: Path) -> None:

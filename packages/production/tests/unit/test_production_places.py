@@ -66,9 +66,9 @@ def test_a_file_that_is_there_from_a_directory_above_is_told_with_the_option(tmp
     place = Place(tmp_path / "VOL001/DATA")
     assert place.find("\\NATIVES\\a1.txt") == (
         None,
-        f"missing, or not a file; it is found with --root {tmp_path / 'VOL001'}",
+        f"missing, or not a file; it exists with --root {tmp_path / 'VOL001'}",
     )
-    assert place.find("VOL001/NATIVES/A1.txt") == (None, f"missing, or not a file; it is found with --root {tmp_path}")
+    assert place.find("VOL001/NATIVES/A1.txt") == (None, f"missing, or not a file; it exists with --root {tmp_path}")
     assert place.find("NATIVES/A2.txt") == (None, "missing, or not a file")
 
 

@@ -123,7 +123,7 @@ def test_the_second_record_of_a_number_is_not_taken(tmp_path: Path) -> None:
         ],
     )
     assert (done.records, done.items, done.faults, done.wrong) == (5, 2, 3, 0)
-    assert told == [f"B1: record {n} has the number of an earlier one and is not imported" for n in (2, 3, 4)]
+    assert told == [f"B1: record {n} has the number of an earlier record and is not imported" for n in (2, 3, 4)]
     assert _files(tmp_path) == ["ann/B1.msg", "bob/B2.txt"]
 
 
@@ -154,7 +154,7 @@ def test_records_without_a_number_are_taken_and_told(tmp_path: Path) -> None:
         "record 3: it has no number, and is imported as ann/item-1.doc",
         "record 4: it has no number, and is imported as ann/item",
         "record 4: 'gone': missing, or not a file",
-        "record 5: the family of 'A1' is not directly before it, so it begins a family of its own",
+        "record 5: the family of 'A1' is not directly before it, so it begins a new family",
         "record 5: it has no number, and is imported as ann/item.txt",
     ]
 
@@ -180,12 +180,12 @@ def test_what_is_attached_to_a_record_that_is_not_taken_is_taken(tmp_path: Path)
     assert (done.records, done.items, done.attached, done.faults) == (10, 4, 3, 3)
     assert _files(tmp_path) == ["ann/B1.msg", "ann/B2.txt", "ann/C1.msg", "ann/C4.doc"]
     assert told == [
-        "B1: record 2 has the number of an earlier one and is not imported",
-        "B2: 'B1', directly before it, is not imported, so it begins a family of its own",
-        "C2: record 6 has the number of an earlier one and is not imported",
+        "B1: record 2 has the number of an earlier record and is not imported",
+        "B2: 'B1', directly before it, is not imported, so it begins a new family",
+        "C2: record 6 has the number of an earlier record and is not imported",
         "record 7: it has no number, and is omitted as an attachment",
-        "B1: record 9 has the number of an earlier one and is not imported",
-        "C4: the family of 'C1' is not directly before it, so it begins a family of its own",
+        "B1: record 9 has the number of an earlier record and is not imported",
+        "C4: the family of 'C1' is not directly before it, so it begins a new family",
     ]
     assert _record(tmp_path, "ann/B2.txt").first == ""
 
@@ -199,7 +199,7 @@ def test_a_load_file_in_a_directory_beside_has_its_root_told(tmp_path: Path) -> 
     told: list[str] = []
     take(tmp_path / "p/DATA/x.dat", tmp_path / "without", told.append)
     assert told[0] == (
-        f"A1: '\\\\NATIVES\\\\a1.TXT': missing, or not a file; it is found with --root {tmp_path.resolve() / 'p'}"
+        f"A1: '\\\\NATIVES\\\\a1.TXT': missing, or not a file; it exists with --root {tmp_path.resolve() / 'p'}"
     )
     told.clear()
     done = take(tmp_path / "p/DATA/x.dat", tmp_path / "s", told.append, root=tmp_path / "p")
@@ -264,7 +264,7 @@ def test_no_two_titles_have_one_key() -> None:
 _SAYS = {
     "query": "the query is empty; give at least one word, or * for everything",
     "tag": "the tag is empty",
-    "images": "no job is named",
+    "images": "no job is given",
 }
 
 

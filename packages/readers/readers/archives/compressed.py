@@ -83,7 +83,9 @@ class StreamReader:
     def _failed(self, error: Exception) -> DocumentError:
         text = str(error)
         if "emory" in text:
-            return DocumentError(ExceptionCode.UNSUPPORTED, f"the {self._what} file takes too much memory: {text}")
+            return DocumentError(
+                ExceptionCode.UNSUPPORTED, f"the {self._what} file takes too much memory to decode: {text}"
+            )
         return DocumentError(ExceptionCode.CORRUPT, f"the {self._what} data is damaged: {text}")
 
 
@@ -158,9 +160,8 @@ class CompressedHandler(ContainerHandler):
             Declared(
                 title=f"{name} files, and tar archives in them",
                 extensions=tuple(suffix[1:].decode() for suffix in suffixes),
-                children="the file in it, under its own name less the extension; the members of a tar archive instead "
-                "of the archive",
-                leaves_out=(*left_out, "what follows the last stream, if it is of no known type"),
+                children="the file inside, named without the extension; for a tar archive, its members",
+                leaves_out=(*left_out, "data of no known type after the last stream"),
             ),
         )
         self._make, self._magic, self._suffixes = make, magic, suffixes
@@ -174,7 +175,7 @@ class CompressedHandler(ContainerHandler):
             yield from after_streams(file, reader.rest, source.size, f"{self.name} file")
 
 
-_MUCH_MEMORY = "streams whose decoder takes more than 256 MB"
+_MUCH_MEMORY = "streams that take more than 256 MB to decode"
 
 
 # Gzip files (RFC 1952), of several members too; a tar inside one is opened with it.
@@ -314,9 +315,8 @@ class GzipHandler(ContainerHandler):
     declared = Declared(
         title="Gzip files, and tar archives in them",
         extensions=("gz", "tgz", "z"),
-        children="the file in it, under the name in the header or its own less the extension; the members of a tar "
-        "archive instead of the archive",
-        leaves_out=("comments in the header", "what follows the last stream, if it is of no known type"),
+        children="the file inside, named as in the header or else without the extension; for a tar archive, its members",
+        leaves_out=("comments in the header", "data of no known type after the last stream"),
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:

@@ -110,14 +110,14 @@ class IsoHandler(ContainerHandler):
     declared = Declared(
         title="Images of optical discs (ISO 9660)",
         extensions=("iso",),
-        children="files, directory by directory, under their Rock Ridge, Joliet or UDF names where there are any, then those that "
-        "have another kind of name alone; symbolic links as items without bytes",
+        children="files, directory by directory, under their Rock Ridge, Joliet or UDF names if they have any, then "
+        "files that have only another kind of name; symbolic links as items without bytes",
         announces="the directories",
         leaves_out=(
             "times, owners and permissions of members",
-            "images with UDF alone",
+            "images that have only UDF",
             "boot images",
-            "directories, which are no items",
+            "directories, which are not items",
         ),
     ).alone()
 

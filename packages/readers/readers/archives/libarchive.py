@@ -94,7 +94,7 @@ def library() -> Any:
             continue  # not there, or linked with something that is not
         return loaded
     raise DocumentError(
-        ExceptionCode.UNSUPPORTED, "no libarchive can be loaded; install the package libexpat1, or libarchive13"
+        ExceptionCode.UNSUPPORTED, "libarchive cannot be loaded; install the package libexpat1 or libarchive13"
     )
 
 
@@ -125,7 +125,7 @@ class ArchiveReader:
         file.seek(0)
         self._archive = self._lib.archive_read_new()
         if not self._archive:
-            raise DocumentError(ExceptionCode.MEMORY, "there is no memory to open the archive")
+            raise DocumentError(ExceptionCode.MEMORY, "there is not enough memory to open the archive")
         try:
             for name in formats:
                 getattr(self._lib, f"archive_read_support_format_{name}")(self._archive)
@@ -160,7 +160,7 @@ class ArchiveReader:
             if count.value == 0:
                 continue
             if offset.value != made:
-                raise DocumentError(ExceptionCode.CORRUPT, f"the member's data has a gap behind {made} bytes")
+                raise DocumentError(ExceptionCode.CORRUPT, f"the member's data has a gap after {made} bytes")
             made += count.value
             if limit is not None and made > limit:
                 raise DocumentError(ExceptionCode.CORRUPT, f"the member holds more than the announced {limit} bytes")
@@ -233,7 +233,7 @@ class Members:
                 self._skippable -= len(piece)
                 if self._skippable < 0:
                     raise DocumentError(
-                        ExceptionCode.EXPANSION_LIMIT, "the rest comes after more data than the archive may expand to"
+                        ExceptionCode.EXPANSION_LIMIT, "the rest follows more data than the archive may expand to"
                     )
         self._pieces = iter(())
         entry = self._reader.next()
@@ -282,7 +282,7 @@ def all_members(
             position += 1
     except DocumentError as error:
         left = max(0, size - reader.position)
-        raise DocumentError(error.code, f"{error.detail}; {left:,} bytes of the {what} were left") from error
+        raise DocumentError(error.code, f"{error.detail}; {left:,} bytes of the {what} were not read") from error
     yield from rest(file, reader.position if end is None else end, size, position, what)
 
 
@@ -307,8 +307,8 @@ class CabHandler(ContainerHandler):
         leaves_out=(
             "times, owners and permissions of members",
             "Quantum compression",
-            "files that reach into another cabinet of a set",
-            "files behind damage",
+            "files that continue in another cabinet of a set",
+            "files after damaged data",
         ),
     ).alone()
 
@@ -325,7 +325,7 @@ class CabHandler(ContainerHandler):
             yield from shown(all_members(reader, source.size, limits, solid=True, file=file, what="cabinet", end=end))
         if in_a_set:
             raise DocumentError(
-                ExceptionCode.UNSUPPORTED, "one cabinet of a set; the others are read by themselves", missing=0
+                ExceptionCode.UNSUPPORTED, "one cabinet of a set; the others are read separately", missing=0
             )
 
 
@@ -388,8 +388,8 @@ class CpioHandler(ContainerHandler):
         children="members in order; links and special files as items without bytes",
         leaves_out=(
             "times, owners and permissions of members",
-            "members behind damage",
-            "directory entries, which are no items",
+            "members after damaged data",
+            "directory entries, which are not items",
         ),
     ).alone()
 

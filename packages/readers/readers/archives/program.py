@@ -42,8 +42,8 @@ class ProgramHandler(LeafHandler):
     declared = Declared(
         title="Self-extracting archives",
         extensions=("exe",),
-        children="members of the zip, 7z or RAR archive or the cabinet that it carries",
-        announces="as the archive does",
+        children="members of the zip, 7z or RAR archive or the cabinet inside",
+        announces="the archive inside",
         leaves_out=(
             "other programs, and installers of other kinds (NSIS, Inno Setup, MSI)",
             "programs for other systems",

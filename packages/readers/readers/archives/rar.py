@@ -292,18 +292,18 @@ class RarHandler(ContainerHandler):
     name = "rar"
     media_types: tuple[str, ...] = ("application/vnd.rar",)
     declared = Declared(
-        title="RAR archives, versions 4 and 5, solid ones too",
+        title="RAR archives, versions 4 and 5, including solid ones",
         extensions=("rar",),
         children="members in the order of their headers; symbolic links, hard links and copies of another member "
         "as items without bytes",
-        announces="the chain of file headers, where it is whole",
+        announces="the chain of file headers, if it is complete",
         leaves_out=(
             "times, owners and permissions of members",
-            "members that need a password, and all of an archive whose names do",
-            "members that reach into another part of a split archive, and that part's",
+            "members that need a password; the whole archive if its names need one",
+            "members that continue in another part of a split archive, and the members of that part",
             "compression of versions before 2.9, and dictionaries of more than 64 MB",
-            "members behind a damaged one in a solid archive",
-            "directory entries, which are no items",
+            "members after a damaged one in a solid archive",
+            "directory entries, which are not items",
         ),
     ).alone()
 
@@ -344,7 +344,7 @@ def _without_data(member: Member, position: int) -> Child | None:
     if member.link:
         return link_member(member.name, position)
     if member.split:
-        why = DocumentError(ExceptionCode.UNSUPPORTED, "it reaches into another part of a split archive")
+        why = DocumentError(ExceptionCode.UNSUPPORTED, "it continues in another part of a split archive")
         return failed_member(member.name, position, why)
     if member.encrypted:
         why = DocumentError(ExceptionCode.ENCRYPTED, "the member needs a password")

@@ -19,7 +19,7 @@ class SplitPartHandler(LeafHandler):
     declared = Declared(
         title="Further parts of split archives",
         extensions=("7z.002", "zip.002", "z02"),
-        leaves_out=("everything: the exception is `unsupported`, to be read once the parts are joined",),
+        leaves_out=("everything: the exception is `unsupported`; join the parts to read them",),
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:

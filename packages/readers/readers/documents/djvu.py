@@ -33,10 +33,10 @@ class DjvuHandler(LeafHandler):
         text="the text layer of every page, addresses and descriptions of links, the outline",
         metadata=("title", "author", "doc_subject", "keywords", "pages_without_text"),
         leaves_out=(
-            "pages without a text layer, with `--ocr` too: a document of such pages has the state `no text layer`, one that "
-            "has some the state `partial` and the exception `unsupported`, and names them (the first 1,000); blank pages "
-            "are not distinguished from others",
-            "documents whose pages are in files of their own: the exception is `unsupported`",
+            "pages without a text layer, even with `--ocr`: if all pages lack one, the state is `no text layer`; "
+            "if some do, it is `partial`, the exception is `unsupported` and names them (the first 1,000); blank "
+            "pages are not distinguished from others",
+            "documents whose pages are in separate files: the exception is `unsupported`",
         ),
     ).alone()
 
@@ -79,8 +79,8 @@ class DjvuHandler(LeafHandler):
         return out
 
 
-def _code(said: str, cut: bool) -> ExceptionCode:
-    if "indirect" in said:
+def _code(message: str, cut: bool) -> ExceptionCode:
+    if "indirect" in message:
         return ExceptionCode.UNSUPPORTED
     return ExceptionCode.TRUNCATED if cut else ExceptionCode.CORRUPT
 

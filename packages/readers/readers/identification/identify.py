@@ -319,8 +319,8 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
     if is_table(head):  # no first bytes of its own: the fields of the header have to be consistent
         return "application/x-dbf"
     for asked in _ASKED:
-        if (said := asked(head)) is not None:
-            return said
+        if (answer := asked(head)) is not None:
+            return answer
     if len(head) >= 512 and is_tar_header(head[:512]):
         return "application/x-tar"
     if _is_disc(source, head, extension):

@@ -27,7 +27,7 @@ _MEDIA = ("image/", "audio/", "video/", "font/")
 # Programs write web pages under these types, and Office opens them.
 _OFFICE = ("application/vnd.ms-", "application/msword", "application/vnd.openxmlformats")
 _ELSEWHERE = {
-    "message/external-body": "its content is elsewhere, and this is the reference",
+    "message/external-body": "its content is stored elsewhere; this is only a reference",
     "message/partial": "it is one part of a message; join the parts first",
 }
 # Extensions of formats that are not text, without doc, xls, ppt and their templates (Office opens texts and pages under
@@ -55,9 +55,9 @@ def read_as_less(declared: str | None, extension: bytes, found: str) -> Document
     if declared and not declared.endswith("+xml") and (declared in _STRUCTURED or declared.startswith(_MEDIA)):
         if found == "text/html" and declared.startswith(_OFFICE):
             return None
-        return DocumentError(ExceptionCode.CORRUPT, f"declared as {declared}, and read as {found}")
+        return DocumentError(ExceptionCode.CORRUPT, f"declared as {declared}, but read as {found}")
     if extension in _NAMED:
         return DocumentError(
-            ExceptionCode.CORRUPT, f"its name ends in .{extension.decode()}, and it was read as {found}"
+            ExceptionCode.CORRUPT, f"its name ends in .{extension.decode()}, but it was read as {found}"
         )
     return None

@@ -143,9 +143,9 @@ def read(file: BinaryIO, size: int, label: str) -> Exif:
         windows["title"] = clean.value(title)
     lines = [about.get("description", ""), *titles, *(text for _, text in of_windows)]
     lines += [block.coded(tags, _COMMENT), block.coded(gps, _AREA)]
-    said = dict.fromkeys(filter(None, (clean.value(line, _MAX_VALUE) for line in lines)))
+    distinct = dict.fromkeys(filter(None, (clean.value(line, _MAX_VALUE) for line in lines)))
     return Exif(
-        {**about, **_dates(tags, block), **_place(gps, block)}, windows, tuple(said), least_certain(block.read_in)
+        {**about, **_dates(tags, block), **_place(gps, block)}, windows, tuple(distinct), least_certain(block.read_in)
     )
 
 

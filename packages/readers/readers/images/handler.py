@@ -35,8 +35,8 @@ class ImageHandler(LeafHandler):
             text="captions, comments, keywords, names and places in Exif, IPTC and XMP, text chunks of PNG, comments of JPEG",
             metadata=(*_EXIF_KEYS, *CHARSET_KEYS),
             leaves_out=(
-                "the text in the picture: the state is `no text layer` unless `--ocr` finds some",
-                "Exif in GIF and BMP, which have none; comments and XMP of GIF; data after more than 64 chunks",
+                "text in the picture: the state is `no text layer` unless `--ocr` finds some",
+                "comments and XMP of GIF; data after the first 64 chunks",
             ),
         ),
         Declared(
@@ -46,8 +46,8 @@ class ImageHandler(LeafHandler):
             text="descriptions and comments in Exif",
             metadata=(*_EXIF_KEYS, *CHARSET_KEYS),
             leaves_out=(
-                "the text in the picture, with `--ocr` too: the state is `no text layer`",
-                "XMP, and all pictures but the main one",
+                "text in the picture, even with `--ocr`: the state is `no text layer`",
+                "XMP, and all pictures except the main one",
             ),
         ),
         Declared(
@@ -56,8 +56,8 @@ class ImageHandler(LeafHandler):
             extensions=("jp2", "jpx", "jpf"),
             metadata=("format", "width", "height"),
             leaves_out=(
-                "the text in the picture, with `--ocr` too: the state is `no text layer`",
-                "Exif and XMP, and whether the picture breaks off",
+                "text in the picture, even with `--ocr`: the state is `no text layer`",
+                "Exif and XMP, and whether the picture is complete",
             ),
         ),
     )
@@ -71,9 +71,7 @@ class ImageHandler(LeafHandler):
             out = _still(head)
             with source.open() as file:
                 if breaks_off(file, source.size):
-                    out.error = DocumentError(
-                        ExceptionCode.TRUNCATED, "the picture breaks off, or has no picture in it"
-                    )
+                    out.error = DocumentError(ExceptionCode.TRUNCATED, "the file is incomplete or contains no picture")
                 found = exif.read(file, source.size, str(out.metadata["format"]))
             out.text = "".join(f"{line}\n" for line in found.lines)[: limits.text_characters]
             out.metadata |= found.likely | found.metadata

@@ -95,7 +95,7 @@ def _places(content: bytes) -> Iterator[tuple[int, tuple[int, int]]]:
         nonlocal at
         at += count
         if at > len(content):
-            raise LookupError("the list of places ends too early")
+            raise LookupError("the list of positions ends too early")
         return int.from_bytes(content[at - count : at], "big")
 
     for _ in range(min(number(wide), _MAX_ITEMS)):

@@ -73,7 +73,7 @@ def jpeg(file: BinaryIO, size: int) -> Size:
         while marker[1:] == b"\xff":  # fill bytes
             marker = b"\xff" + _take(file, 1, "JPEG")
         if marker[0] != 0xFF:
-            raise _corrupt("the JPEG holds something else where a marker must be")
+            raise _corrupt("the JPEG has no marker where one is required")
         kind = marker[1]
         if kind == 0xD9:
             break

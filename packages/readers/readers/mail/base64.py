@@ -63,7 +63,7 @@ def base64_damage(raw: bytes) -> str | None:
     if digits % 4 == 1:
         return "its base64 ends in the middle of a byte"
     if pad and digits % 4 == 0:
-        return "its base64 is padded where no padding can be"
+        return "its base64 has padding where none is allowed"
     return _late_damage(raw, rest.lstrip(b"=")) if rest.strip(b"=" + _SPACE) else None
 
 
@@ -73,8 +73,8 @@ def _late_damage(raw: bytes, rest: bytes) -> str | None:
     packed = raw.translate(None, _SPACE)
     if not packed.translate(None, BASE64_ALPHABET + b"="):
         if _PADDED_BLOCKS.fullmatch(packed) is None or _PADDED_WITHIN.search(raw):
-            return "its base64 is padded where no padding can be"
+            return "its base64 has padding where none is allowed"
         return None
     if not rest.startswith((b"\r", b"\n", b" ", b"\t")) or _BASE64_LINE.search(rest):
-        return "its base64 continues after its padding"
+        return "its base64 continues after the padding"
     return None

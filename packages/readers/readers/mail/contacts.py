@@ -58,8 +58,8 @@ class ContentLine:
         """People and places in parameters that the value does not contain: addresses, an address as printed."""
         if not self.parameters:
             return []
-        said = (_without_escapes(self.parameters[name]) for name in _TOLD if name in self.parameters)
-        return [plain for text in said if (plain := _MAILTO.sub("", text)) and plain not in self.value]
+        texts = (_without_escapes(self.parameters[name]) for name in _TOLD if name in self.parameters)
+        return [plain for text in texts if (plain := _MAILTO.sub("", text)) and plain not in self.value]
 
     @property
     def is_base64(self) -> bool:
@@ -339,7 +339,7 @@ class _ContentLinesHandler(LeafHandler):
         out = collector.read_in(detected)
         out.metadata |= gathered.metadata()
         if opened and out.state is not TextState.TRUNCATED_BY_LIMIT:
-            out.error = DocumentError(ExceptionCode.TRUNCATED, f"it ends inside of its {opened[-1][:40]}")
+            out.error = DocumentError(ExceptionCode.TRUNCATED, f"it ends inside its {opened[-1][:40]}")
         return out
 
 
@@ -361,11 +361,11 @@ class VCardHandler(_ContentLinesHandler):
         extensions=("vcf", "vcard"),
         text="one line for each property, decoded",
         metadata=("title", "names", "mail", "contacts", *CHARSET_KEYS),
-        children="photographs, logos, sounds and keys that are inside",
+        children="embedded photographs, logos, sounds and keys",
         leaves_out=(
             "names and addresses beyond the first 100 in the metadata",
-            "parameters of a property but names, addresses and labels (`TYPE`, `LANGUAGE`, a program's own)",
-            "files over the parse limit are plain text",
+            "parameters of a property other than names, addresses and labels (`TYPE`, `LANGUAGE`, private ones)",
+            "files over the parse limit, which are read as plain text",
         ),
     ).alone()
 
@@ -382,12 +382,12 @@ class CalendarHandler(_ContentLinesHandler):
         extensions=("ics", "ical", "ifb", "vcs"),
         text="one line for each property, decoded",
         metadata=("subject", "location", "start", "end", "from", "to", "events", *CHARSET_KEYS),
-        children="attachments that are inside",
+        children="embedded attachments",
         leaves_out=(
             "metadata of events after the first",
-            "dates on which an event is repeated",
-            "parameters of a property but names and addresses (`ROLE`, `PARTSTAT`, a program's own)",
-            "files over the parse limit are plain text",
+            "dates of repetitions of an event",
+            "parameters of a property other than names and addresses (`ROLE`, `PARTSTAT`, private ones)",
+            "files over the parse limit, which are read as plain text",
         ),
     ).alone()
 

@@ -58,17 +58,17 @@ class EmlHandler(LeafHandler):
     declared = Declared(
         title="Mail messages (MIME)",
         extensions=("eml",),
-        text="the plain body, then the lines of the HTML body with words that it lacks, or all of that where it "
-        "has much more text; every body part of a message that has several",
+        text="the plain body, then those lines of the HTML body that have other words, or the whole HTML body if it "
+        "has much more text; all body parts of a message with several",
         metadata=(*MAIL_KEYS, *headers.RARER_KEYS, "signed"),
-        children="attachments in order, decoded: attached messages unchanged, files in uuencode and yEnc within "
-        "the text too, inline pictures",
+        children="attachments in order, decoded: attached messages unchanged, inline pictures, and uuencode and yEnc "
+        "files within the text",
         leaves_out=(
-            "lines of the HTML body whose words the plain one has (they stay in the message)",
+            "lines of the HTML body whose words are in the plain body (they remain in the message)",
             "the contents of encrypted messages (S/MIME, PGP)",
-            "what a message/external-body part refers to: its child is the reference",
-            "header fields other than those of the metadata; text before the first part of a multipart",
-            "one part of a message sent in several: its content is its child, unchanged",
+            "the data that a message/external-body part refers to: the child is the reference",
+            "header fields other than those in the metadata; text before the first part of a multipart",
+            "joining a message sent in several parts: the content of each part is its child, unchanged",
             "names beyond the first 1,000 attachments in the metadata",
             "parts beyond the first 100,000: the exception is `children_limit`",
         ),
@@ -161,9 +161,7 @@ def cut(message: Message, called: str) -> DocumentError | None:
     if message.truncated:
         return DocumentError(ExceptionCode.TRUNCATED, f"the {called} ends before its closing boundary")
     if message.limited:
-        return DocumentError(
-            ExceptionCode.CHILDREN_LIMIT, f"it has more than {MAX_PARTS} parts; the others are left out"
-        )
+        return DocumentError(ExceptionCode.CHILDREN_LIMIT, f"it has more than {MAX_PARTS} parts; the rest are left out")
     return None
 
 
@@ -177,7 +175,7 @@ def _date_unread(fields: headers.Fields) -> DocumentError | None:
     stored = fields.stored(b"date")
     if not stored.strip() or headers.field_moment(stored) is not None:
         return None
-    return FieldUnread(ExceptionCode.CORRUPT, f"the date cannot be read for sure: {fields.text(b'date')[:80]!r}")
+    return FieldUnread(ExceptionCode.CORRUPT, f"the date is ambiguous or invalid: {fields.text(b'date')[:80]!r}")
 
 
 def _partial(message: Message) -> DocumentError:

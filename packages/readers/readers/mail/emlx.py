@@ -27,12 +27,12 @@ class EmlxHandler(LeafHandler):
     declared = Declared(
         title="Mail messages of Apple Mail",
         extensions=("emlx",),
-        text="as of a mail message",
+        text="as for a mail message",
         metadata=(*MAIL_KEYS, *RARER_KEYS),
-        children="attachments in order, as of a mail message",
+        children="attachments in order, as for a mail message",
         leaves_out=(
-            "the property list behind the message (flags, colours)",
-            "attachments that Apple Mail keeps in files of their own, which are loose files",
+            "the property list after the message (flags, colours)",
+            "attachments that Apple Mail stores in separate files: these are loose files",
         ),
     ).alone()
 
@@ -79,7 +79,7 @@ def _message(source: Source, limits: Limits) -> tuple[MemorySource, DocumentErro
             error = DocumentError(ExceptionCode.TRUNCATED, found)
         elif last is None:
             error = DocumentError(
-                ExceptionCode.CORRUPT, f"no property list is behind the {int(count)} bytes of the message"
+                ExceptionCode.CORRUPT, f"no property list follows the {int(count)} bytes of the message"
             )
         end = last.start() if last else len(data)
     elif rest := behind.rpartition(b"</plist>")[2].strip() if behind.startswith(b"<") else b"":

@@ -26,13 +26,13 @@ class EncodedHandler(LeafHandler):
     declared = Declared(
         title="Files in uuencode, yEnc and BinHex",
         extensions=("uue", "uu", "hqx", "yenc"),
-        text="what is around the files",
+        text="the text around the files",
         metadata=CHARSET_KEYS,
         children="the files, decoded",
         leaves_out=(
             "resource forks of BinHex files",
             "files beyond the first 1,000",
-            "texts over the parse limit are plain text",
+            "files over the parse limit, which are read as plain text",
         ),
     ).alone()
 

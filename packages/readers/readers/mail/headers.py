@@ -368,9 +368,9 @@ RARER_KEYS = tuple(_RARER)
 
 def _rarer(fields: Fields, described: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the values of these fields, without those that From or To have."""
-    said = {text for key, text in described if key in ("from", "to")}
+    known = {text for key, text in described if key in ("from", "to")}
     texts = ((key, ", ".join(filter(None, map(fields.text, names)))) for key, names in _RARER.items())
-    return [(key, text) for key, text in texts if text and text not in said]
+    return [(key, text) for key, text in texts if text and text not in known]
 
 
 _REFERENCES_AT_END = 99

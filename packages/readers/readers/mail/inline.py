@@ -170,7 +170,7 @@ def decode_uu(raw: bytes) -> tuple[bytes, str | None]:
     lines = raw[begin.end() if begin else 0 :].splitlines()
     quote = begin["quote"] if begin else b""
     if begin is None and not (lines and any(map(_is_uu_line, lines[:2]))):
-        return raw, "it is declared to be uuencoded, and is not"
+        return raw, "it is declared as uuencoded, but is not"
     lines = [_unquoted(line, quote) for line in lines]
     if begin is not None and begin["base64"]:
         rest = next((at for at, line in enumerate(lines) if line.startswith(b"====")), None)
@@ -241,7 +241,7 @@ def _binhex(raw: bytes) -> tuple[bytes, bytes, str | None]:
     _, colon, packed = (b"", b":", raw[begin.end() :]) if begin else raw.partition(b":")
     packed, closing, _ = packed.partition(b":")
     if not colon:
-        return b"", raw, "it is declared to be BinHex, and is not"
+        return b"", raw, "it is declared as BinHex, but is not"
     unpacked = _without_runs(from_base64(packed.translate(None, _NOT_HQX).translate(_AS_BASE64)))
     length = unpacked[0] if unpacked else 0
     header = 1 + length + 1 + 4 + 4 + 2  # name, its NUL, type, creator, flags

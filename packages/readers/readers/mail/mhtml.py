@@ -24,11 +24,11 @@ class MhtmlHandler(LeafHandler):
     declared = Declared(
         title="Web archives",
         extensions=("mht", "mhtml"),
-        text="what the page and the frames in it say",
+        text="text of the web page and its frames",
         metadata=("title", "address", "created", *CHARSET_KEYS),
         children="pictures, styles and scripts in order, named by the end of their address",
         leaves_out=(
-            "text that only scripts would write",
+            "text that scripts would write",
             "parts beyond the first 100,000: the exception is `children_limit`",
         ),
     ).alone()

@@ -344,7 +344,7 @@ def _undo_unlabelled(part: MailPart) -> None:
     if encoding != NONE:
         part.encoding = encoding
         part.replace(part.content())
-        part.damage = f"it was encoded in {encoding.decode()}, which no field of it declares"
+        part.damage = f"it is encoded in {encoding.decode()}, which no header field declares"
 
 
 def _with_line_feeds(part: MailPart) -> bool:
@@ -374,7 +374,7 @@ def _take_out_files(part: MailPart) -> int:
     else:
         files = inline_files(part.data, part.start, part.end)
         if not files and is_piece_of_file(part.data, part.start, part.end):
-            part.damage = part.damage or "a piece of a file is in it, without its beginning"
+            part.damage = part.damage or "it contains part of a file, without the beginning"
     at = part.start
     for file in files:
         if at < file.start:

@@ -157,9 +157,9 @@ def _best(alternative: MailPart) -> list[str]:
     return plain + [piece for part in rich if (piece := _more(part, known, said))]
 
 
-def much_more(text: str, said: int) -> bool:
+def much_more(text: str, length: int) -> bool:
     """Return whether this text is so much longer than one of `said` characters that it is no other form of it."""
-    return len(text.strip()) > _TIMES * said + _MORE
+    return len(text.strip()) > _TIMES * length + _MORE
 
 
 def _more(rich: MailPart, known: str, said: Said) -> str:
@@ -196,13 +196,13 @@ def _without_added_blanks(text: str) -> str:
     out: list[str] = []
     joined = None  # quotation marks of a line that continues
     for line in text.split("\n"):
-        said = line.removesuffix("\r")
-        quote = said[: len(said) - len(said.lstrip(">"))]
+        content = line.removesuffix("\r")
+        quote = content[: len(content) - len(content.lstrip(">"))]
         if joined == quote:
-            out[-1] += said[len(quote) :].removeprefix(" ")
+            out[-1] += content[len(quote) :].removeprefix(" ")
         else:
             out.append(line)
-        joined = quote if said.endswith(" ") and said != "-- " else None
+        joined = quote if content.endswith(" ") and content != "-- " else None
         if joined is not None:
             out[-1] = out[-1].rstrip("\r\n").removesuffix(" ")
     return "\n".join(out)

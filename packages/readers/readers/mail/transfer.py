@@ -62,7 +62,7 @@ def decoded(encoding: bytes, raw: bytes) -> tuple[bytes, str | None]:
         return from_quoted_printable(raw), None
     if (decode := _DECODERS.get(encoding)) is not None:
         return decode(raw)
-    return raw, f"its transfer encoding is not known: {encoding[:40].decode('latin-1')}" if raw.strip() else None
+    return raw, f"unknown transfer encoding: {encoding[:40].decode('latin-1')}" if raw.strip() else None
 
 
 def from_quoted_printable(raw: bytes) -> bytes:

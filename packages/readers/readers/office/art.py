@@ -109,9 +109,9 @@ def _said(properties: bytes, count: int, wanted: int) -> Iterator[str]:
         if kind & _LONG == 0:
             continue
         if kind == wanted:
-            said = properties[behind : behind + size].decode("utf-16-le", "replace").partition("\0")[0]
-            if said.strip():
-                yield said.strip()
+            text = properties[behind : behind + size].decode("utf-16-le", "replace").partition("\0")[0]
+            if text.strip():
+                yield text.strip()
         behind += size
 
 

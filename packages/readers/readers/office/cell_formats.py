@@ -288,8 +288,8 @@ _BEYOND = re.compile(r"\[(h|m)\1*\]", re.IGNORECASE)  # hours or minutes that do
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 FORMATS_LEFT = (  # of what cells show
-    "fractions and exponents (decimals stand for them), dates in another form than ISO 8601's, the separators of other languages "
-    "than English, formats of numbers beyond the first 1,000 of a workbook"
+    "fractions and exponents (shown as decimals), dates in a form other than ISO 8601, separators of languages "
+    "other than English, number formats beyond the first 1,000 of a workbook"
 )
 DATE = "date"  # start of the results of `style_of` for dates: `date`, `date Jan`, `date January Mon` …
 CLOCK = "clock"  # style of cells that show a time of day and no date

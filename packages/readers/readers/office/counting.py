@@ -73,11 +73,11 @@ def ordinal_words(number: int) -> str:
     """Return Twenty-first, One hundred second …"""
     if not 0 <= number <= _WORDS_TO:
         return str(number)
-    said = _words(number)
-    at = max(said.rfind(" "), said.rfind("-")) + 1
-    last = said[at:]
+    words = _words(number)
+    at = max(words.rfind(" "), words.rfind("-")) + 1
+    last = words[at:]
     last = _ORDINALS.get(last) or (last[:-1] + "ieth" if last.endswith("y") else last.removesuffix("t") + "th")
-    return (said[:at] + last).capitalize()
+    return (words[:at] + last).capitalize()
 
 
 def _words(number: int) -> str:

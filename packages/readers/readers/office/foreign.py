@@ -20,17 +20,20 @@ class ForeignHandler(LeafHandler):
     declared = Declared(
         title="WordPerfect, Works, Write, Word 2, WordPro",
         extensions=("wpd", "wp", "wp5", "wp6", "wps", "wri", "lwp"),
-        text="where LibreOffice is installed, what it makes of them, as of an OpenDocument text; else the exception is `unsupported`",
+        text="if LibreOffice is installed, its conversion to an OpenDocument text; else the exception is `unsupported`",
         metadata=KEPT,
         leaves_out=(
-            "pictures and objects; what LibreOffice leaves out; of damaged ones it may make a document without text: the state is `empty`",
+            "pictures and objects; what LibreOffice leaves out; a damaged document may be converted to one without "
+            "text, with the state `empty`",
             "documents that need a password",
-            "on a worker without LibreOffice all of it: install it everywhere",
+            "everything on a worker without LibreOffice: install it on every worker",
         ),
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "LibreOffice reads it, and nothing here does")
+        raise DocumentError(
+            ExceptionCode.UNSUPPORTED, "only LibreOffice can read it; install LibreOffice on the workers"
+        )
 
 
 HANDLERS: tuple[Handler, ...] = (ForeignHandler(),)

@@ -69,9 +69,10 @@ class HwpHandler(LeafHandler):
         metadata=("title", "author"),
         children="pictures and objects in the order of the compound file",
         leaves_out=(
-            "documents of versions before 5: the exception is `unsupported`; with a password: `encrypted`",
-            "the text of a document for distribution (its text is a notice and `partial`: it is encrypted for one program)",
-            "comments, change tracking, scripts; private-use characters stay as they are",
+            "documents of versions before 5: the exception is `unsupported`; documents with a password: `encrypted`",
+            "the text of a document for distribution, which is encrypted for Hancom's viewer: the text is a "
+            "notice, the state `partial`",
+            "comments, change tracking, scripts; private-use characters are kept",
         ),
     ).alone()
 
@@ -98,7 +99,7 @@ class HwpHandler(LeafHandler):
         out = collector.result()
         out.metadata = dict(clean.values((("title", document.title), ("author", document.author))))
         if properties & _FOR_DISTRIBUTION:
-            detail = "a document for distribution: its text is encrypted for the program that shows it"
+            detail = "a document for distribution: its text is encrypted for Hancom's viewer"
             out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
         else:
             out.error = compound.error
@@ -119,7 +120,7 @@ def _opened(source: Source, limits: Limits) -> tuple[CompoundFile, int]:
 
 def _parsed(data: bytes) -> Any:
     if UNHWP is None:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, f"no library for Hancom's documents: {MISSING}")
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"Hancom documents cannot be read: {MISSING}")
     try:
         return UNHWP.parse_bytes(data)
     except UNHWP.UnhwpError as error:

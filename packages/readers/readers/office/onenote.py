@@ -164,9 +164,7 @@ class _Walk:
             self._entered.add(start)
             raw = self._bytes(start, length, _MAX_LIST)
             if not raw.startswith(_FRAGMENT) or len(raw) < 36:
-                raise DocumentError(
-                    ExceptionCode.CORRUPT, "there is no list at the position that the OneNote file gives"
-                )
+                raise DocumentError(ExceptionCode.CORRUPT, "there is no list at the position given in the OneNote file")
             at, end = 16, len(raw) - 20
             while at + 4 <= end:
                 head = int.from_bytes(raw[at : at + 4], "little")
@@ -185,7 +183,7 @@ class _Walk:
         head = self._bytes(start, 36, 36)
         if head[:16] != _FILE_DATA:
             raise DocumentError(
-                ExceptionCode.CORRUPT, "there is no embedded file at the position that the OneNote file gives"
+                ExceptionCode.CORRUPT, "there is no embedded file at the position given in the OneNote file"
             )
         size = int.from_bytes(head[16:24], "little")
         return StoredFile(start + 36, size, start + 36 + size <= self._size)
@@ -299,7 +297,7 @@ def _set(reader: _Reader, depth: int) -> Iterator[tuple[int, Value]]:
         elif kind == _SET:
             yield from _set(reader, depth + 1)
         elif kind not in _OTHER_REFERENCE:
-            raise IndexError("a type of property that is not known")
+            raise IndexError("an unknown type of property")
 
 
 # OneNote sections in the packaging that servers deliver ([MS-ONESTORE] 2.8 over [MS-FSSHTTPB] 2.2): one flat walk
@@ -449,14 +447,14 @@ class OneNoteHandler(LeafHandler):
     declared = Declared(
         title="OneNote sections",
         extensions=("one", "onetoc2"),
-        text="the text of all pages in the order in which the file keeps it, addresses of links, descriptions of "
-        "pictures; the last version of each piece, all versions where a server packaged it",
+        text="the text of all pages in the order of the file, link targets, descriptions of pictures; the last "
+        "version of each piece of text, or all versions if a server packaged the file",
         metadata=("title", "author", "created", "modified", "application"),
         children="attached files under their names, pictures and printouts, in the order of the file data store",
         announces="the file data store",
         leaves_out=(
-            "sections of more than 64 MB as servers hand them out: the exception is `too_large`",
-            "ink, recordings' places in the text, earlier versions where it is not packaged",
+            "sections of more than 64 MB that a server packaged: the exception is `too_large`",
+            "ink, positions of recordings in the text, earlier versions unless a server packaged the file",
         ),
     ).alone()
 
@@ -486,16 +484,16 @@ class OneNoteHandler(LeafHandler):
             store = _store(file, source, limits)
         collector = clean.Collector(limits.text_characters)
         by_number: dict[int, list[bytes]] = {}
-        said: set[tuple[bytes, str]] = set()
+        written: set[tuple[bytes, str]] = set()
         for held in store.objects.values():
             for number, value in properties(held.raw):
                 if isinstance(value, int):
                     continue
                 if number in (_TEXT, _TEXT_8BIT, _LINK, _ALT_TEXT) and (line := _decoded(number, value)):
-                    if (held.owner, line) not in said:
+                    if (held.owner, line) not in written:
                         collector.add(line + "\n")
                     if held.owner:
-                        said.add((held.owner, line))
+                        written.add((held.owner, line))
                 elif number in (_TITLE, _AUTHOR, _CREATED, _MODIFIED):
                     by_number.setdefault(number, []).append(value)
         out = collector.result()
@@ -510,7 +508,7 @@ def _store(file: BinaryIO, source: Source, limits: Limits) -> Store:
     if file_type == PACKAGING:
         return read_packaged(source.whole(limits.parse_bytes))
     if file_type != REVISION_STORE and len(file_type) == 16:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "a OneNote file of a packaging that is not known")
+        raise DocumentError(ExceptionCode.UNSUPPORTED, "a OneNote file with an unknown packaging")
     return read_store(file, source.size)
 
 

@@ -48,7 +48,7 @@ class PublisherHandler(LeafHandler):
         children="pictures",
         leaves_out=(
             "documents older than Publisher 98: the exception is `unsupported`",
-            "addresses behind links; embedded objects",
+            "link targets; embedded objects",
         ),
     ).alone()
 
@@ -67,7 +67,9 @@ class PublisherHandler(LeafHandler):
         pieces, letters = list(_pieces(contents)), list(_letters(compound))
         lacks = compound.error
         if not pieces:
-            lacks = lacks or DocumentError(ExceptionCode.UNSUPPORTED, "it has no text of Publisher 98 or newer")
+            lacks = lacks or DocumentError(
+                ExceptionCode.UNSUPPORTED, "it has no text in the format of Publisher 98 or newer"
+            )
             if not letters:
                 raise lacks
         collector = clean.Collector(limits.text_characters)
@@ -80,7 +82,7 @@ class PublisherHandler(LeafHandler):
         out.metadata = property_set.metadata(compound)
         out.error = lacks
         if any(start + length > len(contents) for start, length in pieces):
-            out.error = out.error or DocumentError(ExceptionCode.TRUNCATED, "the text ends before it is all there")
+            out.error = out.error or DocumentError(ExceptionCode.TRUNCATED, "the text is incomplete")
         return out
 
 

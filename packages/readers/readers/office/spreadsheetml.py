@@ -37,10 +37,10 @@ class SpreadsheetMlHandler(LeafHandler):
     declared = Declared(
         title="Excel workbooks in one XML file, Excel 2002 and 2003",
         extensions=("xml", "xls"),
-        text="cells by rows as they are stored, with their comments and where they link to; names of sheets, headers, footers, what "
-        "cells say when they are filled in",
+        text="cells by rows as stored, with comments and link targets; names of sheets, headers, footers, input "
+        "prompts of cells",
         metadata=tuple(_KEYS.values()),
-        leaves_out=("formulas (their results are there)", "numbers and dates in the form in which cells show them"),
+        leaves_out=("formulas (their results are extracted)", "numbers and dates as displayed"),
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:

@@ -150,16 +150,16 @@ class MsgHandler(LeafHandler):
     declared = Declared(
         title="Outlook messages",
         extensions=("msg", "oft"),
-        text="the plain body, then the lines of the HTML body with words that it lacks; the RTF body where there is neither, "
-        "or where it has much more text; of one of at most 4,000 bytes the lines with words that the plain body lacks; the fields of a contact, before "
-        "its note",
+        text="the plain body, then those lines of the HTML body that have other words; the RTF body if there is "
+        "neither or if it has much more text; from an RTF body of at most 4,000 bytes, the lines that have "
+        "other words than the plain body; the fields of a contact before its note",
         metadata=(*MAIL_KEYS, *FIELD_KEYS),
-        children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",
+        children="attachments in order: attached messages as mail messages, embedded OLE objects as files",
         announces="",
         leaves_out=(
             LEFT_OUT,
-            "attachments that are only linked to",
-            "properties that no field of a mail message stands for (flags, categories, voting)",
+            "linked attachments",
+            "properties without a corresponding field of a mail message (flags, categories, voting)",
             LEFT_OF_FIELDS,
             "more than 20,000 recipients or attachments",
         ),

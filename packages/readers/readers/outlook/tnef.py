@@ -62,7 +62,7 @@ class Tnef:
 def read(data: bytes) -> Tnef:
     """Parse everything in the stream. Raises DocumentError if it does not begin as TNEF."""
     if len(data) < 6 or not data.startswith(SIGNATURE):
-        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as TNEF does")
+        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like TNEF")
     out = Tnef()
     old: dict[int, bytes] = {}
     codec = ""
@@ -202,7 +202,7 @@ def _value(data: bytes, at: int, kind: int) -> tuple[bytes, int]:
         (count,) = struct.unpack_from("<I", data, at)
         at += 4
         if count > _MAX_COUNT:
-            raise struct.error("more values than can be")
+            raise struct.error("it has more values than possible")
     value = b""
     for _ in range(count):
         if sized:
@@ -253,11 +253,11 @@ class TnefHandler(LeafHandler):
     declared = Declared(
         title="Outlook attachments in one (winmail.dat)",
         extensions=("dat", "tnef"),
-        text="the body of the message that it stands for; the fields of a contact, in front of its note",
+        text="the body of the message that it encodes; the fields of a contact before its note",
         metadata=(*MAIL_KEYS, *FIELD_KEYS),
         children="attachments in order: messages as mail messages, embedded OLE objects as files",
         leaves_out=(
-            "properties that no field of a mail message stands for",
+            "properties without a corresponding field of a mail message",
             LEFT_OF_FIELDS,
             "more than 20,000 recipients",
         ),

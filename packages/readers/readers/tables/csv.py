@@ -71,7 +71,7 @@ class CsvHandler(LeafHandler):
         extensions=("csv", "tsv", "tab"),
         text="unchanged, in any character set",
         metadata=(*CHARSET_KEYS, "delimiter", "rows", "columns"),
-        leaves_out=("rows and columns beyond the text limit are not counted",),
+        leaves_out=("the number of rows and columns beyond the text limit",),
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:

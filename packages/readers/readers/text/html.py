@@ -287,7 +287,9 @@ def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
     if whole:
         return content, metadata, None
     content, metadata, _ = _shown(_opened(markup))
-    detail = "an element, comment or tag of the web page is never closed: a browser shows nothing of what follows; here it is read as text"
+    detail = (
+        "an element, comment or tag of the web page is not closed: a browser hides the rest; edbench reads it as text"
+    )
     return content, metadata, DocumentError(ExceptionCode.TRUNCATED, detail)
 
 
@@ -368,12 +370,12 @@ class HtmlHandler(LeafHandler):
     declared = Declared(
         title="Web pages",
         extensions=("html", "htm", "xhtml"),
-        text="what a reader sees, a line for each block",
+        text="the visible text, a line for each block",
         metadata=("title", "author", "description", "keywords", "application", *CHARSET_KEYS),
-        children="pictures and other files given as data within the page (`data:` URIs), in order, named by type",
+        children="pictures and other files in `data:` URIs, in order, named by type",
         leaves_out=(
             "scripts, styles, comments and attributes",
-            "text that only scripts would write, or would show from a template",
+            "text that scripts would write, or would show from a template",
         ),
     ).alone()
 

@@ -128,12 +128,12 @@ class TextHandler(LeafHandler):
     declared = Declared(
         title="Plain text, source code, logs, JSON",
         extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
-        text="unchanged, in any character set: by its byte-order mark, as UTF-8, else detected; after JSON those of its "
-        "strings, each once, in which an escape replaces a letter or white space, decoded",
+        text="unchanged, in any character set: from its byte-order mark, as UTF-8, else detected; after JSON, each "
+        "string with an escaped letter or white space, decoded, once",
         metadata=CHARSET_KEYS,
         leaves_out=(
             "bytes that fit no charset, which become U+FFFD",
-            "what escapes stand for in anything but JSON: they stay as they are",
+            "escapes in formats other than JSON, which are not decoded",
         ),
     ).alone()
 
@@ -175,11 +175,12 @@ class XmlHandler(LeafHandler):
     declared = Declared(
         title="XML and SVG",
         extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
-        text="the character data of all elements, then sentences in attributes of elements that hold nothing else; of a "
-        "file without any character data all attributes, as of text messages that a phone saved; the file unchanged "
-        "where it is not well-formed, defines entities or has more than 16 MB, but with letters for their numbers (`&#252;`)",
+        text="the character data of all elements, then sentences in attributes of otherwise empty elements; all "
+        "attributes if the file has no character data, as in text messages saved by a phone; if the file is "
+        "not well-formed, defines entities or has more than 16 MB, the file itself with character references "
+        "(`&#252;`) decoded",
         metadata=(*CHARSET_KEYS, "well_formed"),
-        children="of web archives in XML the page and what belongs to it",
+        children="for web archives in XML, the page and its resources",
         leaves_out=(
             "other attributes, all of SVG's; comments and processing instructions",
             "data (bytes) in property lists",

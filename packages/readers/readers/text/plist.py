@@ -39,7 +39,9 @@ class _Objects:
         self._offset_size, self._size, self._count, self.top, self._table = _TRAILER.unpack(data[-_TRAILER.size :])
         end = len(data) - _TRAILER.size
         if not (self._offset_size and self._size) or self._table + self._count * self._offset_size > end:
-            raise DocumentError(ExceptionCode.CORRUPT, "the property list's trailer is damaged, or not its own")
+            raise DocumentError(
+                ExceptionCode.CORRUPT, "the property list's trailer is damaged or belongs to another file"
+            )
         self._room = len(data)  # bytes that long objects may have together: they do not overlap
         self._left = len(data)  # references that may be followed: each has at least one byte
 
@@ -91,7 +93,7 @@ class _Objects:
 
 
 def _damaged() -> DocumentError:
-    return DocumentError(ExceptionCode.CORRUPT, "the property list holds objects that are not in the file")
+    return DocumentError(ExceptionCode.CORRUPT, "the property list refers to objects that are missing from the file")
 
 
 def _decoded(kind: int, raw: bytes) -> str:
@@ -163,11 +165,12 @@ class PlistHandler(LeafHandler):
     declared = Declared(
         title="Property lists",
         extensions=("plist", "webarchive"),
-        text="keys, strings, numbers and dates of binary ones, a line each, in order; those in XML are XML",
-        children="of web archives the page and what belongs to it, in order",
+        text="keys, strings, numbers and dates of binary property lists, a line each, in order; XML ones are read "
+        "as XML",
+        children="for web archives, the page and its resources, in order",
         leaves_out=(
-            "other data (bytes) in them, truth values",
-            "a text over 100 characters after its first place",
+            "other binary data, truth values",
+            "repetitions of a text of more than 100 characters",
         ),
     ).alone()
 

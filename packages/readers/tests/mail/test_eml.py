@@ -275,12 +275,12 @@ def test_a_changed_character_of_base64_is_seen(size: int, data: st.DataObject) -
         (b"", None),
         (b"QUJD\x00\xff!!REVG", "4 characters in it are not base64"),
         (b"QUJDR", "ends in the middle"),
-        (b"QUJD=REVG", "no padding can be"),
+        (b"QUJD=REVG", "where none is allowed"),
         (b"QUI=QUJDRA==QUI", None),
-        (b"QUI=QUJDR", "no padding can be"),
-        (b"QUI=,QUJD", "continues after its padding"),
-        (b"QUI=\n" + b"QUJD" * 19 + b"\n!!\n", "continues after its padding"),
-        (b"QUJD" * 9 + b"QUI=" + b"QUJD" * 9 + b"\nQUJD\n", "no padding can be"),
+        (b"QUI=QUJDR", "where none is allowed"),
+        (b"QUI=,QUJD", "continues after the padding"),
+        (b"QUI=\n" + b"QUJD" * 19 + b"\n!!\n", "continues after the padding"),
+        (b"QUJD" * 9 + b"QUI=" + b"QUJD" * 9 + b"\nQUJD\n", "where none is allowed"),
         (
             b"QUI=\n-- \n"
             + b"_" * 47

@@ -109,7 +109,7 @@ def test_a_piece_beyond_the_file_leaves_what_is_there() -> None:
 @pytest.mark.parametrize(
     ("data", "code", "said"),
     [
-        (word(["part of it\r"], counts=[11, 30]), ExceptionCode.CORRUPT, "have 11 characters, the document 41"),
+        (word(["part of it\r"], counts=[11, 30]), ExceptionCode.CORRUPT, "have 11 characters, but the document states 41"),
         (word(["part of it\r", "x\r"]).replace(struct.pack("<3I", 0, 11, 13), struct.pack("<3I", 0, 11, 5)), ExceptionCode.CORRUPT, "out of order"),
         (word_6(b"part of it\r").replace(struct.pack("<II", 0x300, 0x30B), struct.pack("<II", 0x300, 0x90000)), ExceptionCode.TRUNCATED, "after the end"),
     ],

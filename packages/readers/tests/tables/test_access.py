@@ -89,7 +89,7 @@ def test_bytes_after_the_last_page(old: bool) -> None:
     assert children_of(data + bytes(300)) == []
     found: list[Child] = []
     source = MemorySource(b"x", data + b"text after the last page ")
-    with pytest.raises(DocumentError, match=r"^corrupt: 25 bytes after the end of the database are an item"):
+    with pytest.raises(DocumentError, match=r"^corrupt: 25 bytes after the end of the database are a separate item"):
         found.extend(handler_for("application/x-msaccess").children(source, Limits()))
     assert [child.name for child in found] == [b"bytes after the end"]
 

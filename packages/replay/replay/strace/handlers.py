@@ -184,7 +184,7 @@ def link_at(system: System, process: Process, event: Event, given: list[str]) ->
     first = 2 if event.name.startswith("link") else 1
     if (node := system.node(process, given[first], given[first + 1])) is None:
         return
-    system.not_carried[f"{event.name}, carried as the creation of an empty file"] += 1
+    system.not_carried[f"{event.name}, recorded as the creation of an empty file"] += 1
     if not arguments.failure(event.result):
         system.book.made(node, NodeKind.FILE)
     system.give(process, Op.CREATE, event, node)

@@ -21,7 +21,7 @@ from traces.model import NO_PHASE, Call, Stream, TraceHeader
 
 _SUFFIX = re.compile(r".*\.(\d+)$")  # of the logs of strace -ff
 _PROGRAM = re.compile(r'"((?:[^"\\]|\\.)*)"')
-WHAT_IT_TAKES = "make it with: strace -f -ttt -T -o LOG PROGRAM"
+WHAT_IT_TAKES = "create it with: strace -f -ttt -T -o LOG PROGRAM"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -251,5 +251,5 @@ def test_an_interrupted_replay_leaves_nothing(bench: Bench, target: Path) -> Non
     process.terminate()
     _, error = process.communicate()
     assert process.returncode == 130, error
-    assert "is not resumed" in error.strip().splitlines()[-1]
+    assert "cannot be resumed" in error.strip().splitlines()[-1]
     assert list(target.iterdir()) == []

@@ -9,7 +9,7 @@ from experiments.result.schema import Latency
 from experiments.result.verdict import labels_of, points_of, sentence
 from replay.about import ABOUT
 from replay.runs import ALL, Load, RecordedFigures, ReplayPoint, ReplayResult, ReplayRun, fidelity
-from replay.telling import as_recorded, warnings_of
+from replay.wording import as_recorded, warnings_of
 
 LOCAL = "local storage (ext4)"
 EMULATED = "EMULATED FILER nas-1g, scale 1/1"

@@ -19,7 +19,7 @@ from replay.analysis import (
     AnalysisPoint,
     AnalysisReplay,
     AnalysisRun,
-    AnalysisTelling,
+    AnalysisWording,
     answer,
     enough,
     lines,
@@ -61,12 +61,12 @@ def test_the_first_line_answers_for_each_scheduler() -> None:
     points = [_point(2, 150, "none"), _point(1, 100, "none"), _point(1, 100, "bfq"), _point(2, 101, "bfq")]
     assert {key[1]: answer(line) for key, line in lines(points).items()} == {
         "bfq": "64 clients, scheduler bfq: 1 path is enough, more do not help (100 calls/s; 101 calls/s on 2 paths, no 5.0 % more)",
-        "none": "64 clients, scheduler none: more paths help up to 2, which is all that there are (150 calls/s on 2 paths)",
+        "none": "64 clients, scheduler none: more paths help up to 2, all that were given (150 calls/s on 2 paths)",
     }
 
 
 def test_what_was_not_set_and_paths_on_one_device_are_warned_of() -> None:
-    said = AnalysisTelling({"sessions": [], "targets": []}).warnings(
+    said = AnalysisWording({"sessions": [], "targets": []}).warnings(
         [_point(2, 100, "bfq", ("vda: scheduler bfq is not set: Permission denied",))]
     )
     assert any("Permission denied" in one for one in said)

@@ -98,7 +98,7 @@ def test_an_import_says_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureF
     assert run("import", log, "--under", "/tmp/demo", "--cwd", "/tmp/demo", "--to", tmp_path / "t") == OK
     shown = capsys.readouterr()
     assert "11 streams, 61 calls" in shown.out
-    assert "symlinkat, carried as the creation of an empty file 1" in shown.err
+    assert "symlinkat, recorded as the creation of an empty file 1" in shown.err
     assert "fadvise64 3" in shown.err
 
 
@@ -121,7 +121,7 @@ def test_two_become_one(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         (["import", "{here}/foreign", "--to", "{here}/x"], "strace"),
         (["import", "{here}/none", "--to", "{here}/x"], "none"),
         (["import", "{here}/foreign", "--to", "{here}/foreign"], "another name"),
-        (["merge", "{trace}", "--to", "{here}/x"], "two traces"),
+        (["merge", "{trace}", "--to", "{here}/x"], "two or more traces"),
         (["merge", "{trace}", "{here}/cut", "--to", "{here}/x"], "cut short"),
         (["merge", "{trace}", "{trace}", "--to", "{trace}"], "another name"),
     ],
@@ -163,15 +163,15 @@ def _refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str
         (("--pace", "fast"), "job, schedule, max"),
         (("--path", "/no/such/directory"), "/no/such/directory"),
         (("--scaling", "mixed"), "strong or weak"),
-        (("--scaling", "strong", "--clients", "1,3"), "2 streams to deal out, not enough for 3 clients"),
-        (("--scaling", "weak", "--clients", "2,3"), "takes 2 clients"),
+        (("--scaling", "strong", "--clients", "1,3"), "2 streams, not enough for 3 clients"),
+        (("--scaling", "weak", "--clients", "2,3"), "needs 2 clients"),
         (("--scaling", "weak", "--max-p99", "read=1ms"), "exclude each other"),
         (("--clients", "two"), "--clients"),
         (("--clients", "0"), "0 clients"),
         (("--clients", "1,10000"), "from 1 to 4096"),
         (("--clients", "2,4", "--max-p99", "read=1ms"), "exclude each other"),
         (("--max-p99", "read"), "OP=TIME"),
-        (("--max-p99", "seek=1ms"), "no op 'seek'"),
+        (("--max-p99", "seek=1ms"), "unknown op 'seek'"),
         (("--peak", "100"), "--peak requires --levels"),
         (("--levels", "10", "--pace", "x2"), "--levels sets the pace"),
         (("--levels", "10", "--pace", "job"), "--levels sets the pace"),

@@ -164,7 +164,7 @@ def test_paths_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=says) as error:
             check_paths(paths)
         assert "\n" not in str(error.value)
-    with pytest.raises(UsageError, match="inside each other"):
+    with pytest.raises(UsageError, match="is inside the other"):
         check_paths([full, full / "within"], not_empty=True)
     (empty / "lost+found").mkdir()  # an empty file system is empty
     check_paths([empty])

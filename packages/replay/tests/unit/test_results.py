@@ -39,7 +39,7 @@ from replay.runs import (
     scaling_of,
 )
 from replay.tally import ClientResult
-from replay.telling import ReplayTelling, as_recorded, closed_doubts, limits_told, warnings_of
+from replay.wording import ReplayWording, as_recorded, closed_doubts, filer_limits, warnings_of
 from replay.workload import refuse_bounds_on_nothing
 
 
@@ -200,12 +200,12 @@ def test_waits_for_a_processor_limit_a_replay_where_they_are_most_of_its_calls()
 GB = 10**9
 
 
-def telling(recorded: RecordedFigures | None = None, **cache: Any) -> ReplayTelling:
+def wording(recorded: RecordedFigures | None = None, **cache: Any) -> ReplayWording:
     beside: dict[str, Any] = dict.fromkeys(
         ("trace", "seed", "storage", "targets", "emulated_filer", "null_storage", "hosts")
     )
     known = {"client_memory_bytes": GB, "filer_cache_bytes": None, "filer_caches_itself": True}
-    return ReplayTelling(
+    return ReplayWording(
         beside
         | {"recorded": to_builtins(recorded or made.recorded()), "configuration": {"pace": "schedule"}, "cache": known | cache}
     )  # fmt: skip
@@ -214,11 +214,11 @@ def telling(recorded: RecordedFigures | None = None, **cache: Any) -> ReplayTell
 def test_a_bound_on_writes_is_said_to_bound_copies() -> None:
     whole = made.result(made.point(4, 990.0))
     bounded = {op: Knee(bounds_us={op: 9.0}, peak=0, knee=0, broken=None) for op in ("read", "write")}
-    unsynced = [telling().remarks(dataclasses.replace(whole, knee=knee)) for knee in (None, *bounded.values())]
+    unsynced = [wording().remarks(dataclasses.replace(whole, knee=knee)) for knee in (None, *bounded.values())]
     assert [any("copies into memory" in line for line in lines) for lines in unsynced] == [False, False, True]
     recorded = made.recorded()
     synced = dataclasses.replace(recorded, origin=recorded.origin | {"options": {"fsync": "file"}})
-    said = telling(recorded=synced).remarks(dataclasses.replace(whole, knee=bounded["write"]))
+    said = wording(recorded=synced).remarks(dataclasses.replace(whole, knee=bounded["write"]))
     assert not any("copies into memory" in line for line in said)
 
 
@@ -237,7 +237,7 @@ def dropped(stayed: int) -> dict[str, Any]:
 
 def test_every_client_drops_its_own() -> None:
     points = [made.point(4, 990.0)]
-    cold, partly, nothing = telling(), telling(), telling()
+    cold, partly, nothing = wording(), wording(), wording()
     cold.see(observed(dropped(0), dropped(0)))
     partly.see(observed(dropped(0), dropped(500)))
     nothing.see(observed(None, None))
@@ -254,7 +254,7 @@ def test_every_client_drops_its_own() -> None:
 )
 def test_the_filers_cache_counts(declared: int | None, possible: bool, cached: bool, undeclared: bool) -> None:
     """10 GB of files on a client with 1 GB."""
-    told = telling(filer_cache_bytes=declared, filer_caches_itself=possible)
+    told = wording(filer_cache_bytes=declared, filer_caches_itself=possible)
     told.see(observed(None))
     assert (told.cached([]), told.undeclared()) == (cached, undeclared)
 
@@ -303,7 +303,7 @@ def test_strong_and_weak_scaling_are_compared_when_asked_for_by_name(tmp_path: P
     assert compare([strong, strong], force=False).differences == ()
     write_result(weak, tmp_path)
     assert read_result(tmp_path) == weak
-    assert "weak scaling: a data set for every 4 clients" in write_report(weak, tmp_path).read_text(encoding="utf-8")
+    assert "weak scaling: one data set for every 4 clients" in write_report(weak, tmp_path).read_text(encoding="utf-8")
 
 
 def _client(number: int, **found: Any) -> ReplayClient:
@@ -373,10 +373,10 @@ def seconds(**busy: list[float]) -> list[tuple[float, dict[str, dict[str, float]
 def test_a_replay_names_it_on_one_storage_only() -> None:
     job = {"workers": 1, "filer": {"series": seconds(link=[0.9] * 4)}}
     busy, limited = made.point(4, 10.0, job=job), made.point(4, 10.0, top=10.0, job=job)
-    assert limits_told([busy], waits=True) == ["limit: the filer's link, 90 % busy"]
-    assert limits_told([limited], waits=True) == []
-    assert limits_told([made.point(4, 10.0, storage="local storage (ext4)"), busy], waits=True) == []
-    assert limits_told([made.point(4, 10.0)], waits=True) == []
+    assert filer_limits([busy], waits=True) == ["limit: the filer's link, 90 % busy"]
+    assert filer_limits([limited], waits=True) == []
+    assert filer_limits([made.point(4, 10.0, storage="local storage (ext4)"), busy], waits=True) == []
+    assert filer_limits([made.point(4, 10.0)], waits=True) == []
 
 
 def test_waits_for_a_processor_are_not_the_filers_delays() -> None:
@@ -385,6 +385,6 @@ def test_waits_for_a_processor_are_not_the_filers_delays() -> None:
     time = CallTime(call_s=40.0, service_s=38.0, queue_s=0.0, processor_s=2.0, exact=True, dominated={})
     served = made.point(4, 10.0, job=job, call_time=time)
     waited = made.point(4, 10.0, job=job, call_time=dataclasses.replace(time, service_s=2.0, processor_s=38.0))
-    assert limits_told([served], waits=True) == ["limit: the filer's delays, no station over 10 % busy"]
-    assert limits_told([served], waits=False) == [], "at recorded speed the pace may be the limit"
-    assert limits_told([waited], waits=True) == []
+    assert filer_limits([served], waits=True) == ["limit: the filer's delays, no station over 10 % busy"]
+    assert filer_limits([served], waits=False) == [], "at recorded speed the pace may be the limit"
+    assert filer_limits([waited], waits=True) == []

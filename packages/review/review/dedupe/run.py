@@ -34,7 +34,9 @@ class Duplicates(Document):
     scope: Scope
     by: By
     items: int
-    containers: Annotated[int, Field(description="Containers among the items; their content is compared, not they.")]
+    containers: Annotated[
+        int, Field(description="Containers among the items; their content is compared, not the containers.")
+    ]
     compared: Annotated[int, Field(description="Items, or families, that were compared: all with bytes and a hash.")]
     groups: Annotated[int, Field(description="Groups of two or more equal items, or families; each has one original.")]
     copies: Annotated[int, Field(description="Items, or families, that are not the original of their group.")]

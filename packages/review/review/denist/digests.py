@@ -71,8 +71,8 @@ def _check_source(handle: JobHandle) -> None:
 
 def _gone(handle: JobHandle) -> str:
     return (
-        f"the source of job {handle.id}, {display_name(handle.job.source)}, does not exist or has changed; a list without SHA-256 needs"
-        " its bytes again"
+        f"the source of job {handle.id}, {display_name(handle.job.source)}, does not exist or has changed; a list "
+        "without SHA-256 requires its bytes"
     )
 
 

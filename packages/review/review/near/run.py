@@ -87,7 +87,7 @@ def near(references: Sequence[Jobs], scope: Scope, threshold: float, settings: S
     on the storage root, StorageFault, DatabaseFault."""
     if not LOWEST <= threshold <= 1:
         raise UsageError(
-            f"the threshold {threshold:g} is not possible; use one from {LOWEST} (half is shared) to 1 (all is)"
+            f"the threshold is {threshold:g}; it must be from {LOWEST} (half is shared) to 1 (all is shared)"
         )
     jobs = looked_at(references)
     with transactions(jobs) as sites, collecting(settings.scratch, bands_for(threshold)) as texts:

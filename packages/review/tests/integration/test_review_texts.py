@@ -75,7 +75,7 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     told = {"scope": "job", "threshold": 0.8, "jobs": [str(copy.handle.id)]}
     assert (action.action, action.details) == ("near", told | {"found": action.details["found"]})
     assert action.details["found"]["near"] == found.near  # what came of it, and of which jobs
-    with pytest.raises(UsageError, match=r"the threshold 0.3 is not possible; use one from 0.5"):
+    with pytest.raises(UsageError, match=r"the threshold is 0.3; it must be from 0.5"):
         near([job], Scope.JOB, 0.3, copy.settings)
     copy.run("UPDATE job SET finished_at = now()")
     with pytest.raises(

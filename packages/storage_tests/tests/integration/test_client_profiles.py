@@ -105,15 +105,15 @@ def test_an_endpoint_has_a_pair(name: str, given: list[str], tmp_path: Path, mon
     (run,) = result.points[0].repeats
     assert run.null_elapsed_s is not None
     assert about(name).headlines[0].name in run.ceilings  # type: ignore[attr-defined]
-    assert "keeps nothing" in result.conditions["null_storage"]["place"]
+    assert "stores nothing" in result.conditions["null_storage"]["place"]
     assert not any(label.startswith("NO BASELINE") for label in result.labels)
 
 
 def test_an_emulated_filer_is_refused_where_it_delays_nothing(tmp_path: Path) -> None:
     on_path, on_s3 = Targets(paths=(tmp_path,)), Targets(s3="http://127.0.0.1:1/bucket/p")
     for name, targets, filer, said in (
-        ("stream", on_path, "nas-1g", "delays the calls of edbench's own clients only"),
-        ("client-sweep", on_s3, "nas-1g", "and not to S3"),
+        ("stream", on_path, "nas-1g", "delays only the calls of edbench's own clients"),
+        ("client-sweep", on_s3, "nas-1g", "not to S3"),
     ):
         with pytest.raises(UsageError, match=said):
             refuse_filer(made(name, targets, [], small=True), filer)

@@ -162,7 +162,7 @@ def summarised(tmp_path: Path) -> tuple[Path, Result]:
     result, directory = carried_out("stream", Targets(paths=(under_test,)), ["streams=1", "file_size=1MiB"], tmp_path)
     summary = Summary(
         run_id="all-1", created=1e9, edbench="1", paths=(str(under_test),),
-        entries=(Entry(name="stream", report="R4"), Entry(name="block-8k", report="R2", why_not="takes no O_DIRECT")),
+        entries=(Entry(name="stream", report="R4"), Entry(name="block-8k", report="R2", why_not="does not support O_DIRECT")),
     )  # fmt: skip
     whole = tmp_path / "all"
     package_of(whole, summary.entries[0]).parent.mkdir(parents=True)
@@ -175,13 +175,13 @@ def test_a_summary_is_a_package_of_packages(tmp_path: Path) -> None:
     """Its page has the headline and why the other is missing; it is told again, and a figure that is altered is found."""
     whole, result = summarised(tmp_path)
     page = (whole / "report.html").read_text()
-    assert "takes no O_DIRECT" in page
+    assert "does not support O_DIRECT" in page
     assert f"{result.points[0].figures['mb_per_s'].median:,.1f} MB/s" in page
     assert 'href="packages/stream/report.html"' in page
     assert package.check(whole).differences == ()
-    (whole / "report.html").write_text(page.replace("takes no O_DIRECT", "was forgotten"))
+    (whole / "report.html").write_text(page.replace("does not support O_DIRECT", "was forgotten"))
     seal(whole)
-    assert "report.html: not what the packages give" in package.check(whole).differences
+    assert "report.html: differs from the report computed from the packages" in package.check(whole).differences
     (whole / "report.html").write_text(page)
     seal(whole)
     (whole / "packages" / "stream" / "result.json").write_text("{}")
@@ -195,7 +195,7 @@ def test_o_direct_is_refused_where_it_is_not_taken(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(study, "direct_on", lambda _path: Direct.REFUSED)
     under_test = tmp_path / "there"
     under_test.mkdir()
-    with pytest.raises(UsageError, match="takes no O_DIRECT: --set direct=false"):
+    with pytest.raises(UsageError, match="does not support O_DIRECT: --set direct=false"):
         carried_out("stream", Targets(paths=(under_test,)), ["direct=true"], tmp_path)
     assert list(under_test.iterdir()) == []
 

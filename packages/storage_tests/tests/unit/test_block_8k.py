@@ -11,7 +11,7 @@ import pytest
 from core.errors import UsageError
 from storage_tests.about import of_same_quantity
 from storage_tests.devices import Direct
-from storage_tests.fio_tests import PUBLISHED, BlockTelling
+from storage_tests.fio_tests import PUBLISHED, BlockWording
 from storage_tests.profile import Targets, made
 
 
@@ -37,7 +37,7 @@ def test_fewer_outstanding_than_asked_for_is_a_warning(
     """Linux queues of libaio only what passes the page cache by."""
     there = {"path": "/a", "device": 1, "label": "local", "mount": None, "direct": taken and str(taken)}
     settings = {"direct": direct, "engine": engine}
-    said = BlockTelling({"targets": [there], "configuration": {"settings": settings}}).warnings(())
+    said = BlockWording({"targets": [there], "configuration": {"settings": settings}}).warnings(())
     assert sum("outstanding than requested" in line for line in said) == warned
 
 

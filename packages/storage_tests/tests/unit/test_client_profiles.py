@@ -128,8 +128,11 @@ def test_the_pair_of_a_spread_start_is_offered_as_much_a_second(size: int, windo
             ("insert-drift", "--filer", "nas-1g", "--listen", "127.0.0.1"),
             "--listen: the load of insert-drift runs on this host only",
         ),
-        (("insert-drift", "--filer", "nas-1g", "--workers", "2"), "share its arbiter in the memory of one host"),
-        (("dedup", "--listen", "127.0.0.1"), "orders to members carry no commands"),
+        (
+            ("insert-drift", "--filer", "nas-1g", "--workers", "2"),
+            "share its arbiter, which is in the memory of one host",
+        ),
+        (("dedup", "--listen", "127.0.0.1"), "orders to members contain no commands"),
         (("client-sweep", "--workers", "2", "--set", "size=1000"), "--workers counts members of a crew"),
     ],
 )

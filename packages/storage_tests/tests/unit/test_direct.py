@@ -25,7 +25,7 @@ from core.operations import NullRecorder
 from core.records import FsyncPolicy
 from core.storage.files import ReadFile
 from storage_tests import devices, profile
-from storage_tests.about import ProfileTelling, shared_file_systems
+from storage_tests.about import ProfileWording, shared_file_systems
 from storage_tests.devices import Direct, direct_on, loops_through_cache, restore_dead, tuned
 from storage_tests.fio import Job, job_file
 from storage_tests.owner import MARKER, claimed, forget_dead, started_of, this_process
@@ -101,7 +101,7 @@ def test_paths_on_one_file_system_are_told(targets: tuple[dict[str, Any], ...], 
 
 def test_what_was_asked_for_and_not_had_is_a_warning() -> None:
     cached, works = at("/a", 1, "/dev/sda", direct="taken, but through this host's page cache"), at("/b", 2, "/dev/sdb")
-    said = ProfileTelling({"targets": [cached, works | {"direct": str(Direct.WORKS)}]}).warnings(())
+    said = ProfileWording({"targets": [cached, works | {"direct": str(Direct.WORKS)}]}).warnings(())
     assert len(said) == 1
     assert said[0].startswith("/a: O_DIRECT was requested")
 
@@ -125,7 +125,7 @@ def test_they_are_set_and_put_back(queue: Path, tmp_path: Path) -> None:
             ("vdz", "bfq", 512, ())
         ] * 2
         with tuned([tmp_path], "none", None, ledger) as second:
-            assert second[0].refused == ("vdz: another command has changed its queue",)
+            assert second[0].refused == ("vdz: another command changed its queue",)
             assert second[0].scheduler == "bfq"
     assert ((queue / "scheduler").read_text(), (queue / "read_ahead_kb").read_text()) == ("none", "128")
     assert list(ledger.iterdir()) == []
@@ -142,7 +142,7 @@ def test_what_cannot_be_kept_is_not_set(queue: Path, tmp_path: Path) -> None:
     """A setting that nobody could put back is worse than none; it is said."""
     (tmp_path / "file").write_text("in the way")
     with tuned([tmp_path], "bfq", None, tmp_path / "file") as (told,):
-        assert "nothing was changed" in told.refused[0]
+        assert "not changed" in told.refused[0]
         assert told.scheduler == "none"
 
 

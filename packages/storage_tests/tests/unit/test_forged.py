@@ -172,7 +172,11 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
     "drift cut from the first line": (INSERTED, _cut("; DRIFT at 1 of 1 points"), "result.json: verdict is"),
     "refusals cut from the first line": (SWEPT, _cut("; 6 connections REFUSED"), "result.json: verdict is"),
     "the limit cut from the first line": (SWEPT, _cut("limit: the filer's metadata, 99 % busy; "), "verdict is"),
-    "a real filer instead": (INSERTED, _study(lambda beside: beside.update(emulated_filer=None)), "give no result"),
+    "a real filer instead": (
+        INSERTED,
+        _study(lambda beside: beside.update(emulated_filer=None)),
+        "no result can be computed",
+    ),
     "a ceiling raised": (
         INSERTED,
         _repeat(lambda run: run["ceilings"].update(files_per_s=1e9)),

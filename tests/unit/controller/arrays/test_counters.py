@@ -105,12 +105,12 @@ def test_a_time_without_a_zone_needs_one(tmp_path: Path) -> None:
         ("[csv]", "[cvs]", "either [csv] or [prometheus]"),
         ('time = "Time"\n', "", "csv.time is missing"),
         ("decimal", "decimals", "csv.decimals is not known"),
-        ('"Europe/Berlin"', '"Europe/Entenhausen"', "csv.zone is like Europe/Berlin"),
+        ('"Europe/Berlin"', '"Europe/Entenhausen"', "csv.zone must be a zone such as Europe/Berlin"),
         ('"counter"', '"count"', "column[1].kind is 'count'; it must be one of gauge, counter"),
         ('column = "Ops"', "column = 3", "column[1].column must be a text"),
-        ('name = "read"', 'name = "Ops"', "a name of its own"),
+        ('name = "read"', 'name = "Ops"', "a different name"),
         ('"array1"', '"a · b"', "an array's name"),
-        ('delimiter = ";"', 'delimiter = ","', "not the same"),
+        ('delimiter = ";"', 'delimiter = ","', "and different"),
         ("[csv]", "[csv", "has a syntax error"),
     ],
 )
@@ -149,7 +149,7 @@ def test_a_counters_rate_is_never_negative(points: list[tuple[float, float]]) ->
 def test_the_clocks_offset_is_part_of_the_name() -> None:
     column = Column(origin="c", name="c", unit="MB/s", counter=False, scale=1.0)
     assert source_name("array1", column, 1.5) == "array1 · MB/s · clock +1.5 s"
-    assert source_name("array1", column, 0) == "array1 · MB/s · clock as it was"
+    assert source_name("array1", column, 0) == "array1 · MB/s · clock unchanged"
 
 
 @given(st.binary(max_size=300))

@@ -25,7 +25,7 @@ def test_a_jobs_bounds_are_on_the_fields_of_its_result() -> None:
     assert [outcome.failed for outcome in found] == [False, False, True, True, True, True]
     group = merge([one, one], **GROUP)
     assert judged(group, ["items<7"])[0].value == 2 * one.items
-    told = one.beside({"bounds": found})
+    told = one.with_observed({"bounds": found})
     assert JobFigures.model_validate(told.to_json()) == told
     assert "bounds" not in one.to_json()
 

@@ -290,7 +290,7 @@ def test_without_tesseract(program: Path) -> None:
     with pytest.raises(UsageError) as refused:
         refuse_no_ocr(OcrChoice(languages="eng"))
     assert str(refused.value) == (
-        "--ocr: tesseract is not installed here; install it (Debian, Ubuntu: apt-get install tesseract-ocr),"
+        "--ocr: tesseract is not installed on this host; install it (Debian, Ubuntu: apt-get install tesseract-ocr),"
         " or remove --ocr"
     )
     found = ocr()
@@ -303,7 +303,7 @@ def test_without_a_languages_data(program: Path) -> None:
     with pytest.raises(UsageError) as refused:
         refuse_no_ocr(OcrChoice(languages="eng+deu"))
     assert str(refused.value) == (
-        "--ocr-languages: tesseract has no data of deu here (it has eng);"
+        "--ocr-languages: tesseract has no data for deu on this host (it has data for eng);"
         " install it (Debian, Ubuntu: apt-get install tesseract-ocr-deu), or give other languages"
     )
     assert (ocr().level, ocr().what) == (Level.OK, "OCR: tesseract 5.3.0 with eng")

@@ -351,5 +351,5 @@ def test_two_names_that_are_one_on_the_storage_root_are_no_copy(tmp_path: Path) 
     storage, group = Storage(NullRecorder()), uuid.uuid4()
     source = prepare_source(storage, tmp_path / "source")
     copy_source(storage, tmp_path, group, "db1", source)
-    with pytest.raises(UsageError, match=r"already .*ignore case.*--source-copies"):
+    with pytest.raises(UsageError, match=r"already .*ignores case.*--source-copies"):
         copy_source(storage, tmp_path, group, "db1", source)

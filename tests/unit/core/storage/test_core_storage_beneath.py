@@ -172,7 +172,7 @@ def test_a_directory_of_the_storage_root_replaced_by_a_link_is_a_fault(
         swap(place / level, place / "outside")
         there = place / "outside"
     before = sorted((p, p.is_file() and p.read_bytes()) for p in there.rglob("*"))
-    with pytest.raises(StorageFault, match="put the directory back") as caught:
+    with pytest.raises(StorageFault, match="restore the directory") as caught:
         WRITES[what](storage, place)
     assert "\n" not in str(caught.value)
     assert sorted((p, p.is_file() and p.read_bytes()) for p in there.rglob("*")) == before

@@ -50,7 +50,7 @@ def test_two_clients_of_one_host_have_caches_of_their_own() -> None:
 
 def test_two_members_of_one_name_are_refused() -> None:
     twins = [member("twin"), msgspec.structs.replace(member("twin", boot="other"), id="another")]
-    with pytest.raises(UsageError, match="two members have the name twin: give one of them another --member"):
+    with pytest.raises(UsageError, match="two members have the name twin: start one of them with another --member"):
         seats(twins, 2)
 
 
@@ -169,7 +169,7 @@ def test_a_member_is_refused_unless_it_sees_the_same_storage(asked: tuple[Path, 
     refuse_other_storage(hello, _sight(storage, token), storage, token, text, source)
     good = _sight(storage, token)
     refusals = {
-        "has another storage at .*nfs4 of filer:/x there, .* of .* here": [
+        "has a different storage at .*nfs4 of filer:/x there, .* of .* here": [
             msgspec.structs.replace(good, token="", unseen={"token": "No such file or directory"}),
             msgspec.structs.replace(good, token="another"),
         ],
@@ -191,7 +191,7 @@ def test_a_member_is_refused_unless_it_sees_the_same_storage(asked: tuple[Path, 
             with pytest.raises(UsageError, match=f"member h2 {refusal}"):
                 refuse_other_storage(hello, sight, storage, token, text, source)
     sign_of(token, "h2").unlink()  # of a copy, the token reads right, and what the member writes never comes back
-    with pytest.raises(UsageError, match=r"files that member h2 writes to the storage .* do not appear here"):
+    with pytest.raises(UsageError, match=r"files that member h2 writes to the storage .* do not appear on this host"):
         refuse_other_storage(hello, good, storage, token, text, source)
 
 
@@ -203,7 +203,7 @@ def test_members_that_mount_it_with_other_options_are_refused() -> None:
 
     ours = place("rw", "vers=4.2", "clientaddr=10.0.0.1")
     refuse_other_mount(Path("/mnt"), ("a", ours), ("b", place("vers=4.2", "rw", "clientaddr=10.0.0.2")))
-    with pytest.raises(UsageError, match="different options: nothing more on a and noac on b; mount it alike"):
+    with pytest.raises(UsageError, match="different options: nothing more on a and noac on b; use the same options"):
         refuse_other_mount(Path("/mnt"), ("a", ours), ("b", place("rw", "vers=4.2", "noac")))
     with pytest.raises(UsageError, match=r"different options: vers=4\.2 on a and vers=3 on b"):
         refuse_other_mount(Path("/mnt"), ("a", ours), ("b", place("rw", "vers=3")))

@@ -58,8 +58,8 @@ def test_a_search_is_gone_through_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"kind": "knee"}, "the plan of kind knee has a start"),
-        ({"seed": None}, "has points and a seed"),
+        ({"kind": "knee"}, "the plan of kind knee must have a start"),
+        ({"seed": None}, "must have points and a seed"),
         ({"points": [{"workers": "two"}]}, "plan.points"),
         ({"repeats": 10**12}, "1,000,000,000,000 repeats"),
     ],
@@ -134,7 +134,10 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
         "result.json: points[0].short is true; observed is false",
     ),
     "a repeat removed": (_repeat_removed, "raw/runs/003.json.gz: run 4"),
-    "a series of the report edited": (_appended("series/runs.csv", "9,9\n"), "series/runs.csv: not what the result"),
+    "a series of the report edited": (
+        _appended("series/runs.csv", "9,9\n"),
+        "series/runs.csv: differs from the file computed from the result",
+    ),
     "a series of the result edited": (
         of_result(lambda data: data["points"][0]["repeats"][0]["series"]["queue_depth"][0].__setitem__(1, 99)),
         "series.queue_depth[0][1] is 99; observed is 5",
@@ -148,7 +151,10 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "the end moved": (of_observed(_clock_set), "elapsed_s"),
     "another package's result": (_of_another, "result.json: run_id is"),
     "runs swapped": (_swapped, "raw/runs/000.json.gz is another run"),
-    "the report rewritten": (_replaced("report.html", "GB/hour", "TB/hour"), "report.html: not what the result gives"),
+    "the report rewritten": (
+        _replaced("report.html", "GB/hour", "TB/hour"),
+        "report.html: differs from the file computed from the result",
+    ),
     "another client": (
         of_result(lambda data: data["conditions"]["hosts"][0].update(memory_bytes=10**12)),
         "conditions.hosts[0].memory_bytes is 1000000000000; observed is 100000000",
@@ -172,13 +178,16 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "no observations": (lambda at: shutil.rmtree(at / "raw"), "raw/study.json does not exist"),
     "a verdict before the verdict": (
         _replaced(FILE, '"verdict": ', '"verdict": "twice as fast", "verdict": '),
-        "result.json has a syntax error: an object has 'verdict' twice",
+        "result.json has a syntax error: an object contains 'verdict' twice",
     ),
     "a plan before the plan": (
         _replaced("raw/study.json", '"min_seconds": ', '"min_seconds": 9999.0, "min_seconds": '),
-        "raw/study.json has a syntax error: an object has 'min_seconds' twice",
+        "raw/study.json has a syntax error: an object contains 'min_seconds' twice",
     ),
-    "nonsense observed": (of_observed(lambda observed: observed.update(offsets=[{}, {}])), "give no result: KeyError"),
+    "nonsense observed": (
+        of_observed(lambda observed: observed.update(offsets=[{}, {}])),
+        "from the records: KeyError",
+    ),
 }
 
 
@@ -230,7 +239,7 @@ def test_what_is_called_like_a_known_file_but_for_its_case_is_none_of_them(copie
 def test_no_manifest_leads_out_of_the_package(copied: Path, line: str) -> None:
     with (copied / MANIFEST).open("a") as file:
         file.write(line)
-    with pytest.raises(UsageError, match="not a hash and the name of a file of the package"):
+    with pytest.raises(UsageError, match="expected a hash and the name of a file in the package"):
         check(copied)
 
 
@@ -238,7 +247,7 @@ def test_a_link_is_no_file_of_a_package(copied: Path) -> None:
     (copied / FILE).rename(copied.parent / "elsewhere.json")
     (copied / FILE).symlink_to(copied.parent / "elsewhere.json")
     assert broken(copied) == [f"{FILE}: in the manifest, but the file is missing"]
-    with pytest.raises(RunFailed, match="is a link; a package contains files"):
+    with pytest.raises(RunFailed, match="is a link; a package may contain only files"):
         seal(copied)
 
 

@@ -32,7 +32,7 @@ def test_a_sheet_is_printed_with_figures_for_the_price(copied: Path) -> None:
     assert check(made).differences == ()
     (made / FILE).write_text(FILLED.replace("50_000", "5_000"))
     seal(made)
-    assert "series/price.csv: not what the result gives" in check(made).differences
+    assert "series/price.csv: differs from the file computed from the result" in check(made).differences
 
 
 @pytest.mark.usefixtures("drawn_once")
@@ -40,7 +40,7 @@ def test_what_does_not_check_is_not_described(copied: Path) -> None:
     made = copied
     (made / "report.html").write_text("better")
     before = (made / MANIFEST).read_bytes()
-    with pytest.raises(UsageError, match="fails its check, so nothing is added"):
+    with pytest.raises(UsageError, match="fails its check, so the sheet is not added"):
         describe(made, FILLED)
     assert (made / MANIFEST).read_bytes() == before
     assert not (made / FILE).exists()

@@ -28,7 +28,7 @@ def test_only_what_checks_is_taken_unless_asked_for_by_name(copied: Path, tmp_pa
     for wrong, why in (
         (forged, "fails its check: result.json: changed since the manifest was written (and 1 more)"),
         (bare, "is not a result package: it has no MANIFEST"),
-        (good.parent / "copy.json", "is not a result package: give its directory"),
+        (good.parent / "copy.json", "is not a result package: give the directory of one"),
     ):
         with pytest.raises(UsageError, match=r"result 2: .*--unchecked accepts it") as caught:
             take([good, wrong], unchecked=False)

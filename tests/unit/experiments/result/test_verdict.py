@@ -17,7 +17,7 @@ from experiments.result.verdict import limits_of as limits_of_any
 from experiments.result.verdict import warnings_of as warnings_of_any
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import SHARE, NullUse, Point, PointSpec, Run
-from experiments.workloads.discovery.telling import cached, warnings_of
+from experiments.workloads.discovery.wording import cached, warnings_of
 
 
 def _points(*runs: Run) -> tuple[Point, ...]:

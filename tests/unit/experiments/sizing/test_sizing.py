@@ -89,7 +89,7 @@ def test_a_refusal_says_what_would_do(there: float) -> None:
         assert isinstance(planned(replace(wish, hours=changed), some_rates()), Sizing)
     less = re.search(r"that cache ([0-9.]+ [kMGT]?B) together", said)
     if less is None:
-        assert "less data would not do" in said
+        assert "less data does not help" in said
         assert isinstance(planned(replace(wish, client_memory=0, filer_cache=0), some_rates()), str)
     else:
         caches = parse_bytes(less[1].replace(" ", ""), "")
@@ -101,7 +101,7 @@ def test_a_refusal_names_the_point_that_there_is_time_for() -> None:
     rates = some_rates(a_rate(1, 5.0), a_rate(2, 8.0, cpu=0.9), processors=2)
     said = planned(Wish(**wish), rates)
     assert isinstance(said, str)
-    assert ", or --workers 2 alone (less data would not do" in said
+    assert ", or --workers 2 alone (less data does not help" in said
     assert isinstance(planned(Wish(**wish, workers=(2,)), rates), Sizing)
     none = planned(Wish(**(wish | {"hours": 1.0})), rates)
     assert isinstance(none, str)

@@ -40,7 +40,7 @@ def test_the_last_byte_is_allowed_and_one_more_is_not() -> None:
     """The limit itself may be reached; the message names what would come out and the limit."""
     budget = Budget(LIMITS, 10)
     budget.charge(1_000)
-    assert "1001 bytes would have come out of 10; the limit is 1000" in _refused(
+    assert "1001 bytes would have been extracted from 10; the limit is 1000" in _refused(
         ExceptionCode.EXPANSION_LIMIT, budget.charge, 1
     )
 

@@ -303,7 +303,9 @@ def test_every_date_has_a_key_for_its_original() -> None:
 
 def test_a_host_that_lacks_the_jobs_zone_suspends_it() -> None:
     """No date is told in another zone instead."""
-    with pytest.raises(SystemFault, match=r"this host has no time zone Europe/Newtown; install package tzdata"):
+    with pytest.raises(
+        SystemFault, match=r"this host has no time zone Europe/Newtown; install the locked version of package tzdata"
+    ):
         with_dates_in_utc({"created": "2024-01-02T10:00:00"}, "Europe/Newtown")
 
 

@@ -56,7 +56,7 @@ def test_a_language_without_data_is_named_with_its_package() -> None:
     with pytest.raises(OcrUnavailable) as refused:
         Engine("t", "5.3.0", ("eng", "osd")).needs("deu+eng+chi_sim")
     said = str(refused.value)
-    assert "no data of deu, chi_sim" in said
+    assert "no data for deu, chi_sim" in said
     assert "apt-get install tesseract-ocr-deu tesseract-ocr-chi-sim" in said
     assert "\n" not in said
     Engine("t", "5.3.0", ("eng", "osd")).needs("eng")

@@ -227,5 +227,5 @@ def test_what_is_no_libreoffice_is_refused(tmp_path: Path, monkeypatch: pytest.M
         find_office()
     (tmp_path / "soffice").write_text("#!/bin/sh\n")
     (tmp_path / "soffice").chmod(0o755)
-    with pytest.raises(OfficeUnavailable, match="not a LibreOffice"):
+    with pytest.raises(OfficeUnavailable, match="not a known version of LibreOffice"):
         find_office()

@@ -84,7 +84,7 @@ def test_what_it_makes_is_read_as_open_document(tmp_path: Path, monkeypatch: pyt
 
 def test_without_libreoffice_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> Office:
-        raise OfficeUnavailable("LibreOffice is not installed here")
+        raise OfficeUnavailable("LibreOffice is not installed on this host")
 
     monkeypatch.setattr(converting, "find_office", none)
     text, state, _, exceptions = _taken()

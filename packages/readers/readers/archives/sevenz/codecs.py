@@ -43,7 +43,7 @@ class Properties:
         self.vector = data[2 + salt : 2 + salt + vector].ljust(BLOCK, b"\0")
         long_enough = len(data) >= (2 + salt + vector if first & 0xC0 else 1)
         if not long_enough or (self.power > _MOST_POWER and self.power != _NO_ROUNDS):
-            raise DocumentError(ExceptionCode.UNSUPPORTED, "AES with properties that are not known")
+            raise DocumentError(ExceptionCode.UNSUPPORTED, "AES with unknown properties")
 
     @property
     def cost(self) -> float:
@@ -279,7 +279,7 @@ def _stages(chain: tuple[Coder, ...], password: str | None) -> list[_Stage]:
         if spec is not None:
             dictionaries += spec["dict_size"]
             if dictionaries > _MOST_DICTIONARY:
-                raise DocumentError(ExceptionCode.TOO_LARGE, f"it takes a dictionary of {dictionaries} bytes")
+                raise DocumentError(ExceptionCode.TOO_LARGE, f"it needs a dictionary of {dictionaries} bytes")
         try:
             stages.append(_stage(coder, spec) if coder.method != AES else _aes(coder, password))
         except DECODE_ERRORS as error:

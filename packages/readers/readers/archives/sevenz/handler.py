@@ -176,7 +176,7 @@ class SevenZipHandler(ContainerHandler):
     declared = Declared(
         title="7z archives",
         extensions=("7z",),
-        children="members in the order of the header, of solid archives too; symbolic links as items without bytes",
+        children="members in the order of the header, also in solid archives; symbolic links as items without bytes",
         announces="the header",
         leaves_out=(
             "times, owners and permissions of members",
@@ -186,7 +186,7 @@ class SevenZipHandler(ContainerHandler):
             "(ARM64 and Brotli, for example), and PPMd and BCJ2 that need a password",
             "one part of a split archive",
             "dictionaries of more than 256 MB",
-            "directory entries, which are no items",
+            "directory entries, which are not items",
         ),
     ).alone()
 
@@ -282,7 +282,7 @@ class _Members:
         caller left, because it has to be decoded to reach the next member."""
         self._skippable -= self._unread
         if self._skippable < 0 and self._unread and self._reader is not None:
-            beyond = "it comes after more data than the archive may expand to"
+            beyond = "it follows more data than the archive may expand to"
             self._reader.problem = self._reader.problem or DocumentError(ExceptionCode.EXPANSION_LIMIT, beyond)
         try:
             while self._unread > 0 and self._piece():

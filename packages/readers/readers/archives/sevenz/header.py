@@ -102,7 +102,7 @@ class Cursor:
 
     def expect(self, wanted: int) -> None:
         if self.byte() != wanted:
-            raise corrupt(f"no property {wanted} where it has to be")
+            raise corrupt(f"property {wanted} is missing")
 
 
 def read_folders(cursor: Cursor) -> list[Folder]:
@@ -209,7 +209,7 @@ def _folder(wiring: _Wiring, sizes: list[int], crc: int | None, position: int, p
     fed = set(wiring.bound.values())
     free_outs = [out for out in range(wiring.outs) if out not in fed]
     if len(free_outs) != 1:
-        raise corrupt("a folder whose streams do not join")
+        raise corrupt("a folder whose streams do not connect")
     folder = Folder((), position, packed, sizes[free_outs[0]], crc)
     if not wiring.simple and any(method == AES for method, _ in wiring.coders):
         folder.problem = DocumentError(ExceptionCode.ENCRYPTED, "encrypted behind a coder that cannot be read (BCJ2)")
@@ -293,7 +293,7 @@ def read_archive(
         raise DocumentError(ExceptionCode.TRUNCATED, "the 7z archive ends in its first bytes")
     _, _, start_crc, offset, length, crc = START.unpack(start)
     if zlib.crc32(start[12:]) != start_crc:
-        raise corrupt("the CRC of its place does not match")
+        raise corrupt("the CRC of its position does not match")
     if length == 0:
         return Archive([], [])
     if START.size + offset + length > size:
@@ -315,7 +315,7 @@ def read_archive(
         _check_size(folders[0].size, limit)
         data = decode(folders[0])
         crc = folders[0].crc if folders[0].crc is not None else zlib.crc32(data)
-    raise corrupt("no header at the position that the archive gives")
+    raise corrupt("no header at the position given in the archive")
 
 
 def _check_size(size: int, limit: int) -> None:

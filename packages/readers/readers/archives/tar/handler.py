@@ -108,14 +108,14 @@ class TarHandler(ContainerHandler):
     declared = Declared(
         title="Tar archives",
         extensions=("tar",),
-        children="members in their order, under their pax or GNU long names, of archives one behind the other too; "
-        "sparse files whole; links, FIFOs and devices as items without bytes, unless bytes are stored with them; what "
-        "follows the end and is of a known type",
+        children="members in order, under their pax or GNU long names, also of several archives in a row; sparse files "
+        "in full; links, FIFOs and devices as items without bytes, unless bytes are stored with them; data of "
+        "a known type after the end",
         leaves_out=(
             "times, owners and permissions of members",
             "the beginning of a file that is continued from another volume",
-            "directory entries, which are no items",
-            "what fills up the last block of a member",
+            "directory entries, which are not items",
+            "the padding of a member's last block",
         ),
     ).alone()
 

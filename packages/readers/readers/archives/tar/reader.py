@@ -84,7 +84,7 @@ class ByteReader:
         self._skippable -= count
         if self._skippable < 0:
             raise DocumentError(
-                ExceptionCode.EXPANSION_LIMIT, "the rest comes after more data than the archive may expand to"
+                ExceptionCode.EXPANSION_LIMIT, "the rest follows more data than the archive may expand to"
             )
 
 
@@ -141,7 +141,7 @@ def expanded(found: Map, stored: int, read: Callable[[int], bytes]) -> Iterator[
             yield data
     yield from _zeros(found.size - at)
     if left:
-        raise DocumentError(ExceptionCode.CORRUPT, f"{left:,} bytes of a sparse file are not in its map")
+        raise DocumentError(ExceptionCode.CORRUPT, f"{left:,} bytes of a sparse file are missing from its map")
 
 
 def _zeros(count: int) -> Iterator[bytes]:
@@ -183,7 +183,9 @@ def _in_data(read: Callable[[int], bytes], stored: int) -> tuple[list[tuple[int,
             used += _BLOCK
             continue
         if not _NUMBER.fullmatch(line):
-            raise DocumentError(ExceptionCode.CORRUPT, "the map of a sparse file holds what is no number")
+            raise DocumentError(
+                ExceptionCode.CORRUPT, "the map of a sparse file contains something that is not a number"
+            )
         numbers.append(int(line))
         text = rest
         if len(numbers) == 1:
@@ -266,7 +268,7 @@ class Outside:
                 f"damaged tar header after {self.entries} entries; {self.damaged:,} bytes were not read",
             )
         if self.after:
-            detail = f"{self.after:,} bytes after the end of the tar archive are none of its entries"
+            detail = f"{self.after:,} bytes follow the end of the tar archive and are not part of an entry"
             return DocumentError(ExceptionCode.CORRUPT, detail, missing=0)
         return None
 

@@ -188,7 +188,7 @@ def _place(file: BinaryIO, archive_size: int, entry: ZipEntry) -> tuple[int, tup
     file.seek(min(entry.offset, archive_size))
     header = file.read(LOCAL.size)
     if len(header) < LOCAL.size or not header.startswith(b"PK\x03\x04"):
-        raise DocumentError(ExceptionCode.CORRUPT, "no local header at the position that the directory gives")
+        raise DocumentError(ExceptionCode.CORRUPT, "no local header at the position given in the directory")
     fields = LOCAL.unpack(header)[1:]
     file.seek(fields[8], 1)
     extra = file.read(fields[9])
@@ -250,7 +250,7 @@ def _aes_field(extra: bytes) -> tuple[int, int, int]:
             if version in (1, 2) and strength in (1, 2, 3):
                 return version, strength, method
         at += 4 + length
-    raise DocumentError(ExceptionCode.ENCRYPTED, "encrypted with AES in a way that is not known")
+    raise DocumentError(ExceptionCode.ENCRYPTED, "encrypted with AES in an unknown way")
 
 
 def _authentic(file: BinaryIO, start: int, length: int, key: bytes) -> bool:

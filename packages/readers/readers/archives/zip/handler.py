@@ -169,28 +169,29 @@ class ZipHandler(ContainerHandler):
             title="Zip archives",
             media_types=("application/zip",),
             extensions=("zip", "zipx", "jar", "war", "apk", "pages", "numbers", "key"),
-            children="members in the order of the central directory; without a directory, those that are complete by "
-            "their local headers; symbolic links as items without bytes; what is outside of all members and of a known type",
+            children="members in the order of the central directory; without a directory, those that are complete "
+            "according to their local headers; symbolic links as items without bytes; data of a known type "
+            "outside all members",
             announces="the central directory",
             leaves_out=(
                 "times, owners and permissions of members, comments",
                 "members that need a password which is not in the bank (`--passwords`); PKWARE's strong encryption",
                 "compression methods other than stored, Deflate, Deflate64, bzip2, LZMA, Zstandard and xz",
-                "one part of a split archive: its members are read only where the whole is there",
+                "one part of a split archive: members are read only if all parts are joined",
                 "a member whose data overlaps another's (a bomb)",
-                "directory entries without bytes, which are no items; what is outside of all members and of no known type",
-                "the character set of names where the archive does not declare it; a guessed one is recorded as `name_charset`",
+                "directory entries without bytes, which are not items; data of no known type outside all members",
+                "the character set of names if the archive does not declare it; a guess is recorded as `name_charset`",
             ),
         ),
         Declared(
             title="Electronic books and other packages in zip archives",
             media_types=PACKAGES,
             extensions=("epub", "ibooks", "idml", "odb"),
-            children="as of zip archives: an EPUB's chapters are web pages",
+            children="as for zip archives; the chapters of an EPUB are web pages",
             announces="the central directory",
             leaves_out=(
-                "title and author as metadata; they are in the text of a part",
-                "what zip archives leave out",
+                "title and author as metadata: they are in the text of a part",
+                "everything that is left out of zip archives",
             ),
         ),
     )
@@ -274,7 +275,7 @@ def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: 
         except DocumentError as error:
             errors.append(error)
     if gaps.more:
-        errors.append(DocumentError(ExceptionCode.CORRUPT, f"{gaps.more:,} more bytes between members", missing=0))
+        errors.append(DocumentError(ExceptionCode.CORRUPT, f"{gaps.more:,} bytes between members", missing=0))
     if errors:
         raise DocumentError(ExceptionCode.CORRUPT, "; ".join(error.detail for error in errors), missing=0)
 

@@ -94,7 +94,7 @@ def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberRea
     file.seek(min(entry.offset, archive_size))
     header = file.read(LOCAL.size)
     if len(header) < LOCAL.size or not header.startswith(LOCAL_SIGNATURE):
-        raise DocumentError(ExceptionCode.CORRUPT, "no local header at the position that the directory gives")
+        raise DocumentError(ExceptionCode.CORRUPT, "no local header at the position given in the directory")
     fields = LOCAL.unpack(header)
     start = entry.offset + LOCAL.size + fields[9] + fields[10]
     if start + entry.compressed > archive_size:

@@ -32,7 +32,7 @@ _STREAM, _END = b"stream", b"endstream"
 _TAIL = 4096  # Acrobat wants %%EOF in the last 1,024 bytes (PDF 32000-1, annex H.3, note 18)
 _CODES = {
     raw.FPDF_ERR_PASSWORD: (ExceptionCode.ENCRYPTED, "a password is needed to open it"),
-    raw.FPDF_ERR_SECURITY: (ExceptionCode.ENCRYPTED, "its encryption scheme is not known"),
+    raw.FPDF_ERR_SECURITY: (ExceptionCode.ENCRYPTED, "its encryption scheme is unknown"),
 }
 _MARKER, _BLANK = b"%%EOF", b"\0\t\n\f\r "
 _FIRST_LINE = re.compile(rb"%PDF-")  # an expression, because it is faster than `find` for a short text
@@ -73,7 +73,7 @@ def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[
     try:
         document = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
-        code, detail = _CODES.get(error.err_code, (ExceptionCode.CORRUPT, "no PDF document can be found in it"))
+        code, detail = _CODES.get(error.err_code, (ExceptionCode.CORRUPT, "it contains no PDF document"))
         if code is ExceptionCode.CORRUPT and looks_cut(data):
             code, detail = ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker"
         if error.err_code != raw.FPDF_ERR_PASSWORD:
@@ -112,7 +112,7 @@ def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium
         except pdfium.PdfiumError as error:
             if error.err_code != raw.FPDF_ERR_PASSWORD:
                 raise DocumentError(
-                    ExceptionCode.CORRUPT, f"it opens with a password and is damaged: {error}"
+                    ExceptionCode.CORRUPT, f"a password opens it, but it is damaged: {error}"
                 ) from error
             return None
 

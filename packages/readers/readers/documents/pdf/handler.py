@@ -101,7 +101,7 @@ class Outline:
             if not place or place in seen:
                 continue
             if len(seen) >= _MOST_ENTRIES:
-                detail = f"its outline has more entries than the first {_MOST_ENTRIES:,}, which are read"
+                detail = f"its outline has more than {_MOST_ENTRIES:,} entries; only the first are read"
                 self.error = DocumentError(ExceptionCode.TOO_LARGE, detail)
                 return
             seen.add(place)
@@ -158,33 +158,33 @@ class PdfHandler(LeafHandler):
     declared = Declared(
         title="PDF documents",
         extensions=("pdf",),
-        text="all pages, comments, what stamps and signatures show, the names and values of form fields, values of XFA's "
-        "too, who signed, where and why, the outline, and addresses behind links",
+        text="all pages, comments, the text of stamps and signatures, names and values of form fields, including "
+        "values of XFA forms, who signed, where and why, the outline, and link targets",
         metadata=(
             *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
             "pages_without_text",
         ),
         children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
-        "to a place on a page; earlier documents in the same file, and what is before the first line or after the end, where it is of "
-        "a known type",
+        "to a place on a page; earlier documents in the same file, and data of a known type before the first "
+        "line or after the end",
         leaves_out=(
             "the contents of documents that need a password which is not in the bank (`--passwords`)",
-            "text in pictures, unless `--ocr` finds some on a page that has no other: where no page has text of its own the state "
-            "is `no text layer`, whatever bookmarks and comments say; where some have and others show pictures or many lines "
-            "instead, the exception is `unsupported`, the state `partial`, and these pages are named (the first 1,000, with "
-            "those on which a frame or a few rules are drawn; blank ones are not)",
+            "text in pictures, except with `--ocr` on pages without other text. If no page has text, the state is "
+            "`no text layer`, even if bookmarks or comments have some; if only some pages have text and others "
+            "show pictures or many lines, the state is `partial`, the exception is `unsupported`, and the latter "
+            "are named (the first 1,000, including pages with only a frame or a few rules, not blank ones)",
             "pictures on pages; scripts; text of XFA forms other than values",
             "text in fonts without a mapping to characters: the exception is `unsupported`, the state `partial`",
-            "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
-            "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
-            "`unsupported`, where they say what they are",
+            "multimedia (films, sounds, Flash, 3D models): the exception is `unsupported`, the state `partial`",
+            "embedded files in no name tree and at no place on a page, such as films and older versions: the "
+            "exception is `unsupported` if they state their type",
             "embedded files beyond the first 5,000: the exception is `children_limit`",
-            "of more than 10,000 form fields, values that only a parent of the displayed field has",
+            "with more than 10,000 form fields, values that only a parent of the displayed field has",
             "documents in which more than 500 streams have no end: the exception is `corrupt`",
-            "addresses, authors of comments and names of fields beyond the first 10,000 different ones, bookmarks beyond 10,000, "
-            "an XFA form's values of more than 16 MB: the exception is `too_large`",
-            "content of a page after damage in it, unnoticed, where the document is encrypted, the content "
-            "is packed in more ways than one, or more than 64 MB of content come before it",
+            "more than 10,000 different addresses, authors of comments and names of fields, more than 10,000 "
+            "bookmarks, more than 16 MB of values in an XFA form: the exception is `too_large`",
+            "content of a page after damage, without an exception, if the document is encrypted, the content is "
+            "packed more than once, or more than 64 MB of content precede it",
         ),
     ).alone()
 
@@ -212,7 +212,7 @@ class PdfHandler(LeafHandler):
             except DocumentError as error:
                 wrong.append(error.detail)
         if more > 0:
-            detail = f"{more} embedded files (other forms of one, films and the like, older versions) are not taken out"
+            detail = f"{more} embedded files (alternative forms, films and the like, older versions) are not extracted"
             raise DocumentError(ExceptionCode.UNSUPPORTED, detail, missing=more)
         if wrong:
             raise DocumentError(ExceptionCode.CORRUPT, "; ".join(wrong), missing=0)
@@ -232,8 +232,8 @@ class PdfHandler(LeafHandler):
             out = collector.result()
             out.pages = len(document)
             info = pdf_document.information(document, _KEYS)
-        said, lost = pdf_metadata.read(data)
-        pairs = ((key, info[name].strip() or said.get(key, "")) for name, key in _KEYS.items())
+        xmp, lost = pdf_metadata.read(data)
+        pairs = ((key, info[name].strip() or xmp.get(key, "")) for name, key in _KEYS.items())
         out.metadata = (
             dict(clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)) | opened
         )
@@ -275,23 +275,23 @@ def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:
     if pdf_document.looks_cut(data):
         return DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
     if alone := _letters_alone(out.text):
-        detail = f"{alone:,} letters are apart: the PDF does not mark where words begin and end"
+        detail = f"{alone:,} letters are separate: the PDF does not mark where words begin and end"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
     if seen.mute:
         detail = f"{seen.mute} of {out.pages} pages have text in fonts without a mapping to characters"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
     if broken(data):
-        return DocumentError(ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged")
+        return DocumentError(ExceptionCode.CORRUPT, "the content of its pages ends where it is damaged")
     return None
 
 
 def _lacking(out: Text, seen: _Seen) -> DocumentError | None:
     """Return the error for content that is intact but not read."""
     if seen.played:
-        detail = f"{seen.played} places where something plays (a film, a sound, Flash, a model) are not read"
+        detail = f"{seen.played} multimedia annotations (films, sounds, Flash, 3D models) are not read"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
     if seen.untold:
-        detail = f"{seen.untold:,} addresses, authors and names of fields come behind the first {MOST_TOLD:,}"
+        detail = f"{seen.untold:,} addresses, authors and names of fields come after the first {MOST_TOLD:,}"
         return DocumentError(ExceptionCode.TOO_LARGE, detail)
     if seen.said and seen.pictured:
         detail = f"{seen.pictured} of {out.pages} pages show pictures and have no text"

@@ -38,7 +38,7 @@ def read(data: bytes) -> tuple[dict[str, str], DocumentError | None]:
     try:
         return described(data), None
     except MemoryError:
-        return {}, DocumentError(ExceptionCode.MEMORY, "its XMP packet needs more memory than there is")
+        return {}, DocumentError(ExceptionCode.MEMORY, "its XMP packet needs more memory than is available")
 
 
 def described(data: bytes) -> dict[str, str]:
@@ -50,11 +50,11 @@ def described(data: bytes) -> dict[str, str]:
     chosen = _named(data) & packets.keys() or packets.keys()
     if len(chosen) != 1:
         return {}
-    said: dict[str, str] = {}
+    found: dict[str, str] = {}
     for name, values in xmp.properties(packets[next(iter(chosen))].packet(data), KEYS):
-        if KEYS[name] not in said and (texts := list(filter(None, map(clean.value, values)))):
-            said[KEYS[name]] = ", ".join(texts) if name in _LISTS else texts[0]
-    return said
+        if KEYS[name] not in found and (texts := list(filter(None, map(clean.value, values)))):
+            found[KEYS[name]] = ", ".join(texts) if name in _LISTS else texts[0]
+    return found
 
 
 class _Place(NamedTuple):
@@ -238,7 +238,7 @@ def _values(packet: bytes) -> Iterator[str]:
     except (etree.XMLSyntaxError, ValueError):
         root = None
     if root is None:
-        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are no XML")
+        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are not XML")
     for data in root.iter("{*}data"):
         if local(data.getparent()) in ("datasets", ""):
             for text in data.itertext():

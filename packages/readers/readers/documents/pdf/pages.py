@@ -286,23 +286,23 @@ class Pages:
                     count = raw.FPDF_StructElement_CountChildren(element)
                     waiting += [raw.FPDF_StructElement_GetChildAtIndex(element, at) for at in range(count)]
                 for ask in (raw.FPDF_StructElement_GetAltText, raw.FPDF_StructElement_GetActualText):
-                    said = self._once(_read_text(functools.partial(ask, element)))
-                    if said and said not in text:
-                        yield said
+                    words = self._once(_read_text(functools.partial(ask, element)))
+                    if words and words not in text:
+                        yield words
         finally:
             raw.FPDF_StructTree_Close(tree)
 
     def _upon(self, page: Page) -> tuple[list[str], bool, int]:
         """Return the texts of a page's annotations, whether one of them shows something recorded nowhere else, and how
         many play."""
-        said: list[str] = []
+        texts: list[str] = []
         drawn, played = False, 0
         for annotation in _annotations(page):
             subtype = raw.FPDFAnnot_GetSubtype(annotation)
-            said += self._said(annotation, subtype)
+            texts += self._said(annotation, subtype)
             drawn = drawn or self._is_drawn(annotation, subtype)
             played += subtype in _PLAYED
-        return said, drawn, played
+        return texts, drawn, played
 
     def _is_drawn(self, annotation: Annotation, subtype: int) -> bool:
         """Return whether its content (12.5.5) is recorded nowhere else: for stamps and signature fields."""

@@ -45,12 +45,12 @@ def decompress(data: bytes, limit: int) -> Unpacked:
     elif kind == _COMPRESSED:
         out, ended = _inflate(data, _HEADER.size, wanted)
     else:
-        raise DocumentError(ExceptionCode.CORRUPT, "neither compressed nor plain RTF")
+        raise DocumentError(ExceptionCode.CORRUPT, "it is neither compressed nor plain RTF")
     error = None
     if len(out) < wanted and not ended:
         error = DocumentError(ExceptionCode.TRUNCATED, f"the compressed RTF ends after {len(out)} of {size} bytes")
     elif limit < size and len(out) == limit:
-        error = DocumentError(ExceptionCode.TOO_LARGE, f"{size} bytes of RTF; {limit} are read")
+        error = DocumentError(ExceptionCode.TOO_LARGE, f"{size} bytes of RTF; the limit is {limit}")
     return Unpacked(out, error)
 
 

@@ -36,8 +36,8 @@ class RtfHandler(LeafHandler):
     declared = Declared(
         title="Rich text",
         extensions=("rtf",),
-        text="with headers, footers, notes and comments in their places, and the results of fields; addresses of links at the "
-        "end",
+        text="the document with headers, footers, notes and comments in place, and the results of fields; link "
+        "targets at the end",
         metadata=(
             "title",
             "author",
@@ -54,9 +54,9 @@ class RtfHandler(LeafHandler):
         "an object or another picture are marked `rendering`",
         leaves_out=(
             "pictures as device-dependent bitmaps",
-            "objects that are only linked to",
-            "marks for an index or a table of contents; codes of fields, but what they show and addresses of links; addresses "
-            "in a web page that was wrapped into RTF",
+            "linked objects",
+            "marks for an index or a table of contents; codes of fields, except their results and link targets; "
+            "link targets in a web page that was wrapped in RTF",
             "custom properties, and help texts of form fields",
         ),
     ).alone()
@@ -78,7 +78,7 @@ class RtfHandler(LeafHandler):
         """Return the text with headers, footers, notes and comments in place; the information group as metadata."""
         data = source.whole(limits.parse_bytes)
         if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
-            raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as RTF does")
+            raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like RTF")
         reader = _READ(data, limits.text_characters)
         out = reader.collector.result()
         out.text = reader.text.strip("\n")

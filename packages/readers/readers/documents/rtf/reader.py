@@ -275,7 +275,7 @@ class RtfReader:
                 self._symbol(token[4], token.start())
             elif token[5] == b"{":
                 if len(self._stack) >= _MAX_DEPTH:
-                    self.error = DocumentError(ExceptionCode.CORRUPT, f"more than {_MAX_DEPTH} groups in one another")
+                    self.error = DocumentError(ExceptionCode.CORRUPT, f"groups are nested more than {_MAX_DEPTH} deep")
                     return -1
                 self._open()
             elif not self._close():
@@ -395,7 +395,7 @@ class RtfReader:
             self._put(text)
             unknown = codec == words.UNKNOWN and page.codec == codec and not (self._now.key or text.isascii())
             if unknown and self.error is None:
-                why = "a code page of the document is not known: some of it was read as windows-1252"
+                why = "the document uses an unknown code page: some of it was read as windows-1252"
                 self.error = DocumentError(ExceptionCode.UNSUPPORTED, why)
 
     def _word(self, word: bytes, number: bytes | None, token: re.Match[bytes]) -> int | None:

@@ -22,12 +22,12 @@ class MetafileHandler(LeafHandler):
     declared = Declared(
         title="Metafiles (EMF, WMF)",
         extensions=("emf", "wmf"),
-        text="the characters that they write, in the order of their records, characters of one height as a line",
+        text="the characters that the records draw, in their order; characters at the same height form a line",
         metadata=("format",),
-        children="a PDF in an enhanced metafile, as Office for Mac keeps it, and a Windows metafile for older programs",
+        children="a PDF in an enhanced metafile, as Office for Mac stores it, and a Windows metafile for older programs",
         leaves_out=(
-            "characters given as numbers of a font's glyphs: the exception is `unsupported`",
-            "pictures in them; what is drawn as curves, with `--ocr` too: the state is `no text layer`",
+            "characters given only as glyph numbers of a font: the exception is `unsupported`",
+            "pictures inside; text drawn as curves, even with `--ocr`: the state is `no text layer`",
         ),
     ).alone()
 
@@ -44,7 +44,7 @@ class MetafileHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         lines, error = _read(data)
         if (glyphs := sum(one.glyphs for one in lines)) and error is None:
-            detail = f"{glyphs:,} runs of text are numbers of a font's glyphs"
+            detail = f"{glyphs:,} runs of text are stored only as glyph numbers of a font"
             error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
         collector = clean.Collector(limits.text_characters)
         if content := "\n".join(filter(None, (one.text() for one in lines))).strip():

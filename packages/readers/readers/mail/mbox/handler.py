@@ -99,7 +99,7 @@ class MboxHandler(ContainerHandler):
         children="messages in order, named by their offset; from one From_ line to the next",
         leaves_out=(
             "`>From ` quoting is left as it is",
-            "carriage returns of a store whose lines end in them alone: its messages have line feeds",
+            "carriage returns of a store whose lines end in carriage return only: its messages have line feeds",
             "folder indexes that mail programs store next to it",
         ),
     ).alone()

@@ -109,7 +109,7 @@ def _head(data: bytes, at: int, end: int) -> tuple[int, int, int]:
 
 def corrupt() -> DocumentError:
     """Return the error for an object that cannot be read."""
-    return DocumentError(ExceptionCode.CORRUPT, "the S/MIME object is not as it should be")
+    return DocumentError(ExceptionCode.CORRUPT, "the S/MIME object is malformed")
 
 
 class SmimeHandler(LeafHandler):
@@ -121,10 +121,10 @@ class SmimeHandler(LeafHandler):
         title="S/MIME messages and signatures",
         extensions=("p7m", "p7s", "p7b"),
         metadata=("signed",),
-        children="the message that is signed or compressed, where it is inside",
+        children="the signed or compressed message, if it is inside",
         leaves_out=(
             "the contents of encrypted messages: the exception is `encrypted`",
-            "certificates, and whether a signature is valid: the certificate that comes with it is not verified",
+            "certificates, and whether a signature is valid: its certificate is not verified",
         ),
     ).alone()
 

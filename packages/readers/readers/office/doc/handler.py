@@ -42,8 +42,8 @@ def addresses(text: str) -> Iterator[str]:
 def chosen(data: bytes) -> Iterator[str]:
     """Yield the chosen entries of the lists of a form, which are not among its characters."""
     for match in islice(_FORM_FIELD.finditer(data), _MOST):
-        if said := _entry(data, match.end()):
-            yield said
+        if entry := _entry(data, match.end()):
+            yield entry
 
 
 def _entry(data: bytes, at: int) -> str:
@@ -163,23 +163,23 @@ class DocHandler(LeafHandler):
     declared = Declared(
         title="Word documents, Word 6 to 2003",
         extensions=("doc", "dot"),
-        text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
-        "front of paragraphs, then WordArt and watermarks, chosen entries of forms, alternative text and names of commenters of Word 97 "
-        "and newer, and targets of links; without a piece table the text of the first block",
+        text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with list numbers before "
+        "paragraphs, then WordArt and watermarks, selected form entries, alternative text and names of "
+        "commenters (Word 97 and newer), and link targets; without a piece table, the text of the first block",
         metadata=(
             *property_set.KEYS,
             *CHARSET_KEYS,
         ),  # the latter for Word 6 and 95, if the bytes contradict a code page
-        children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
+        children="embedded objects (a packaged file under its own name), then pictures, then macro modules",
         leaves_out=(
             LEFT_OUT,
             "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
             "Word for DOS, Word 2 and older",
-            "code pages of Word 6 and 95 that only the font of a style other than Normal determines",
-            "entries of an index (XE) and codes of fields other than links; chosen entries of forms in Word 6 and 95, and who "
-            "commented in these",
-            "marks in front of paragraphs; numbers that lists of Word 6 and 95 make, or fields; those as words of other "
-            "languages than English, and in other scripts: digits stand for them",
+            "code pages of Word 6 and 95 that are determined only by the font of a style other than Normal",
+            "index entries (XE) and field codes other than links; selected form entries and names of commenters in "
+            "Word 6 and 95",
+            "bullets; numbers made by fields, or by lists of Word 6 and 95; numbers as words of languages other "
+            "than English or in other scripts: digits replace them",
         ),
     ).alone()
 

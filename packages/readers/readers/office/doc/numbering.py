@@ -133,9 +133,9 @@ def _level(table: bytes, at: int) -> tuple[Level, int]:
     at += _LEVEL.size + characters + paragraphs
     (count,) = struct.unpack_from("<H", table, at)
     text = table[at + 2 : at + 2 + 2 * min(count, LONGEST)].decode("utf-16-le", "ignore")
-    said = "".join([one for one in text if ord(one) < LEVELS or one >= _HYPHEN])  # no marks of fields
+    form_text = "".join([one for one in text if ord(one) < LEVELS or one >= _HYPHEN])  # no marks of fields
     limit = restart if flags & 0x08 else None
-    return Level(start, _FORMS.get(form, "decimal"), said, limit, bool(flags & 0x04)), at + 2 + 2 * count
+    return Level(start, _FORMS.get(form, "decimal"), form_text, limit, bool(flags & 0x04)), at + 2 + 2 * count
 
 
 def _instances(table: bytes, at: int, size: int) -> Iterator[_Instance]:

@@ -294,7 +294,7 @@ def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -
         if len(data) < size:
             error = error or DocumentError(ExceptionCode.TRUNCATED, "a piece of the text is outside the file")
     if error is None and not fib.old and units < fib.announced:
-        detail = f"its pieces have {units:,} characters, the document {fib.announced:,}"
+        detail = f"its pieces have {units:,} characters, but the document states {fib.announced:,}"
         error = DocumentError(ExceptionCode.CORRUPT, detail)
     if error is not None:
         raise error
@@ -319,7 +319,7 @@ def piece_table(tables: Sequence[bytes], fib: Fib) -> PieceTable:
                 end = place.end() + 4 + size // 12 * 4  # end of its last bound
                 if size % 12 == 4 and stream[end : end + 4] in (_word(fib.announced), _word(fib.announced + 1)):
                     error = DocumentError(
-                        ExceptionCode.CORRUPT, "the piece table is not at the position that the document gives"
+                        ExceptionCode.CORRUPT, "the piece table is not at the position given in the document"
                     )
                     return _read(stream[place.end() + 4 : place.end() + 4 + size], size // 12, error)
     raise DocumentError(ExceptionCode.CORRUPT, "the document has no piece table")

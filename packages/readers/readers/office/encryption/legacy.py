@@ -186,15 +186,15 @@ def session_of(stream: bytes, user: bytes) -> Session:
     records = Records(stream)
     edit = records.at(int.from_bytes(user[16:20], "little"))
     if edit is None or edit.kind != USER_EDIT:
-        raise unknown("its last edit is not to be found")
+        raise unknown("its last edit was not found")
     directory = records.at(records.word(edit, 12))
     if directory is None or directory.kind != PERSIST_DIRECTORY:
-        raise unknown("its objects are not to be found")
+        raise unknown("its objects were not found")
     places = dict(entries(records.data(directory)))
     number = records.word(edit, _SESSION_REFERENCE)
     session = records.at(places.get(number, -1))
     if session is None or session.kind != _SESSION:
-        raise unknown("its header is not to be found")
+        raise unknown("its header was not found")
     return Session(edit.start, places, number, records.data(session))
 
 

@@ -38,7 +38,7 @@ _COST_A_SPIN = 1.0  # microseconds
 
 def unknown(why: str) -> DocumentError:
     """Return the error for an encryption that no password of ours opens."""
-    return DocumentError(ExceptionCode.ENCRYPTED, f"its encryption is not known: {why}")
+    return DocumentError(ExceptionCode.ENCRYPTED, f"its encryption is not supported: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _agile(xml: bytes) -> Agile:
     data = next(root.iter("{*}keyData"), None)
     key = next(root.iter("{http://schemas.microsoft.com/office/2006/keyEncryptor/password}encryptedKey"), None)
     if data is None or key is None:
-        raise ValueError("no key under a password")
+        raise ValueError("it has no key that a password opens")
     if {data.get("cipherAlgorithm"), key.get("cipherAlgorithm")} != {"AES"} or {
         data.get("cipherChaining"),
         key.get("cipherChaining"),
@@ -208,11 +208,11 @@ def package(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
         raise unknown(error.detail) from error
     lock = lock_of(info)
     if len(data) < 8 + 16:
-        raise unknown("there is no package")
+        raise unknown("it has no encrypted package")
     opened = source.passwords.open(
         hashlib.sha256(info).digest(), lock.attempt, cost=lock.cost, budget=TryBudget(limits), known=DEFAULT
     )
     plain = lock.package(opened.value, data[8:])[: struct.unpack_from("<Q", data)[0]]
     if not plain.startswith(b"PK"):
-        raise DocumentError(ExceptionCode.CORRUPT, "what was decrypted is no document")
+        raise DocumentError(ExceptionCode.CORRUPT, "the decrypted data is not a document")
     return MemorySource(source.name, plain, source.passwords), opened.metadata

@@ -78,7 +78,7 @@ def opened(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
         locks = _locks(read.part(_MANIFEST))
         locked = [name for name in locks if name in entries]
         if not locked:
-            raise unknown("its encrypted parts are not to be found")
+            raise unknown("its encrypted parts were not found")
         first = min(locked, key=lambda name: entries[name].compressed)
         lock, data = locks[first], read.part(first)
 
@@ -161,7 +161,7 @@ def _locks(manifest: bytes) -> dict[str, Lock]:
 def _lock(data: etree._Element) -> Lock:
     parts = {local(element): element for element in data}
     if not {"algorithm", "key-derivation"} <= parts.keys():
-        raise ValueError("no algorithm or no key derivation")
+        raise ValueError("it names no algorithm or no key derivation")
     algorithm, derivation = parts["algorithm"], parts["key-derivation"]
     name = _attribute(algorithm, "algorithm-name").lower()
     kind = "blowfish" if "blowfish" in name else name
@@ -173,7 +173,7 @@ def _lock(data: etree._Element) -> Lock:
     rounds = int(_attribute(derivation, "iteration-count"))
     size = int(_attribute(derivation, "key-size", "16"))
     if not 1 <= rounds <= _MOST_ROUNDS or size not in (16, 24, 32):
-        raise ValueError(f"{rounds} rounds for a key of {size} bytes")
+        raise ValueError(f"{rounds} rounds for a key of {size} bytes are not supported")
     vector = base64.b64decode(_attribute(algorithm, "initialisation-vector"))
     if len(vector) != (8 if kind == "blowfish" else 16):
         raise ValueError("an initialisation vector of another size")

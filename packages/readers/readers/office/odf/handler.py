@@ -56,7 +56,8 @@ _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`), or that LibreOffice 24.2 and later encrypted",
     "renderings of objects, macros, settings of views and printers, signatures, the template, data about earlier versions",
     "who deleted or changed a passage",
-    "addresses, values of forms and names of commenters beyond the first 100,000 different ones: the exception is `too_large`",
+    "link targets, form values and names of commenters beyond the first 100,000 different ones: the exception is "
+    "`too_large`",
 )
 
 
@@ -105,12 +106,13 @@ class OdfHandler(LeafHandler):
             title="OpenDocument texts",
             media_types=(*_TEXTS, _FLAT[0]),
             extensions=("odt", "ott", "odm", "oth", "odf", "fodt"),
-            text="with notes, comments, deleted passages, headers and footers, alternative text, the numbers that lists and headings make, "
-            "and the text of objects in it; then where links lead, labels and values of forms, who commented",
+            text="the document with notes, comments, deleted passages, headers and footers, alternative text, "
+            "numbers of lists and headings, and the text of its objects; then link targets, labels and values "
+            "of forms, names of commenters",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=(
-                "marks in front of paragraphs; numbers in other scripts: digits stand for them",
+                "bullets; numbers in other scripts: digits replace them",
                 *_DECLARED_LEFT,
             ),
         ),
@@ -118,17 +120,18 @@ class OdfHandler(LeafHandler):
             title="OpenDocument spreadsheets",
             media_types=(*_SHEETS, _FLAT[1]),
             extensions=("ods", "ots", "odc", "fods"),
-            text="cells by rows as shown, hidden sheets and comments too; then where links lead, labels and values of forms, who commented",
+            text="cells by rows as displayed, including hidden sheets and comments; then link targets, labels and "
+            "values of forms, names of commenters",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
-            leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),
+            leaves_out=("formulas (their results are extracted)", *_DECLARED_LEFT),
         ),
         Declared(
             title="OpenDocument presentations and drawings",
             media_types=(*_SLIDES, *_FLAT[2:]),
             extensions=("odp", "otp", "odg", "otg", "fodp", "fodg"),
-            text="slides in order with their notes, comments, headers, footers and alternative text; then where links lead, labels and values "
-            "of forms, who commented",
+            text="slides in order with their notes, comments, headers, footers and alternative text; then link "
+            "targets, labels and values of forms, names of commenters",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=_DECLARED_LEFT,
@@ -188,7 +191,10 @@ def _flat_children(file: BinaryIO) -> Iterator[Child]:
             data = base64.b64decode("".join((element.text or "").split()), validate=True)
             error = None
         except ValueError as failed:
-            data, error = b"", DocumentError(ExceptionCode.CORRUPT, f"an object or picture is no base64: {failed}")
+            data, error = (
+                b"",
+                DocumentError(ExceptionCode.CORRUPT, f"an object or picture is not valid base64: {failed}"),
+            )
         name, data = ole_objects.unwrapped(data) or (b"", data)
         yield Child(
             name=name or b"object-%d" % position,

@@ -42,8 +42,8 @@ class _Level:
 
     def written(self, number: int) -> str:
         if self.synchronous and self.form in ("a", "A"):
-            said = numerals.letters(number)
-            return said.upper() if self.form == "A" else said
+            letters = numerals.letters(number)
+            return letters.upper() if self.form == "A" else letters
         write = _FORMS.get(self.form)
         return write(number) if write else str(number)
 

@@ -323,7 +323,9 @@ class _Lines:
     def check_rest(self) -> None:
         """Raise DocumentError if the text from outside the paragraphs is incomplete."""
         if self._beside.more:
-            detail = f"it has more addresses, values of forms and names of commenters than the first {MOST:,}, which are read"
+            detail = (
+                f"it has more than {MOST:,} link targets, form values and names of commenters; only the first are read"
+            )
             raise DocumentError(ExceptionCode.TOO_LARGE, detail)
 
     def close(self) -> None:

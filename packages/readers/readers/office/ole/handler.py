@@ -28,7 +28,7 @@ class StorageHandler(LeafHandler):
         children="the file in an OLE package",
         leaves_out=(
             "the text of Visio drawings of Visio 2003 and older and of installers: the state is `unsupported`",
-            "encrypted Office documents without a fitting password (`--passwords`)",
+            "encrypted Office documents without a matching password (`--passwords`)",
         ),
     ).alone()
 

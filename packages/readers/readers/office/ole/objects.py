@@ -114,7 +114,7 @@ def rewritten(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
     try:
         return cfb.write(_copied(compound, storage))
     except ValueError as failed:
-        raise DocumentError(ExceptionCode.CORRUPT, f"an embedded document cannot be taken out: {failed}") from failed
+        raise DocumentError(ExceptionCode.CORRUPT, f"an embedded document cannot be extracted: {failed}") from failed
 
 
 def _copied(compound: CompoundFile, storage: DirectoryEntry) -> cfb.Storage:

@@ -52,7 +52,7 @@ def package(source: Source, limits: Limits) -> tuple[Source, DocumentError | Non
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, content, kind in _word_2003(root, data) if root.find("{*}part") is None else _parts(root):
             if content is None:
-                error = error or DocumentError(ExceptionCode.CORRUPT, f"the bytes of {name} are no base64")
+                error = error or DocumentError(ExceptionCode.CORRUPT, f"the bytes of {name} are not base64")
             elif name not in known:
                 known.add(name)
                 archive.writestr(zipfile.ZipInfo(name), content)
@@ -131,13 +131,13 @@ _EXCEL, _POWERPOINT, _VISIO = (
 _WORD = tuple(one for one in _TYPES if one not in (*_EXCEL, *_POWERPOINT, *_VISIO))
 _DECLARED_KEYS = (*dict.fromkeys(_KEYS.values()), office_custom.KEY)
 _DECLARED_CHILDREN = (
-    "embedded objects (a packaged file under its own name), media, modules of macros and the thumbnail, marked `thumbnail`, in "
-    "the archive's order"
+    "embedded objects (a packaged file under its own name), media, macro modules and the thumbnail, marked "
+    "`thumbnail`, in the archive's order"
 )
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`)",
     *LEFT,
-    "addresses behind links and of files that are elsewhere beyond the first 10,000 different ones: the exception is `too_large`",
+    "link targets and addresses of external files beyond the first 10,000 different ones: the exception is `too_large`",
 )
 
 
@@ -164,17 +164,18 @@ class OoxmlHandler(LeafHandler):
             title="Word documents",
             media_types=_WORD,
             extensions=("docx", "docm", "dotx", "dotm", "xml"),
-            text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams, with "
-            "watermarks and other letters that make shapes, alternative text of pictures, shapes and tables, chosen entries of forms; "
-            "the numbers that lists make, in front of their paragraphs; building blocks, names and values of variables, queries of a mail "
-            "merge, what pops up at links and in forms; addresses behind links and in fields, of linked pictures and the template",
+            text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and "
+            "diagrams, with watermarks and WordArt, alternative text of pictures, shapes and tables, selected "
+            "form entries; list numbers before their paragraphs; building blocks, names and values of "
+            "variables, queries of a mail merge, tooltips of links and forms; link targets, addresses in "
+            "fields, of linked pictures and of the template",
             metadata=_DECLARED_KEYS,
-            children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
+            children=_DECLARED_CHILDREN + ", and documents in other formats that Word imports on opening",
             leaves_out=(
-                "marks in front of paragraphs; numbers of lists as words of other languages than English, and in other scripts: "
-                "digits stand for them",
-                "entries of an index (XE), codes of other fields, alternative text of older drawings (VML)",
-                "who tracked a change, entries of forms that were not chosen",
+                "bullets; list numbers as words of languages other than English or in other scripts: digits "
+                "replace them",
+                "index entries (XE), other field codes, alternative text of older drawings (VML)",
+                "authors of tracked changes, form entries that were not selected",
                 *_DECLARED_LEFT,
             ),
         ),
@@ -182,16 +183,17 @@ class OoxmlHandler(LeafHandler):
             title="Excel workbooks",
             media_types=_EXCEL,
             extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
-            text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; comments, "
-            "text boxes, headers, footers, charts; what buttons, boxes and labels say, and cells when they are filled in; what pivot "
-            "tables and links to other workbooks keep of their sources, the log of changes of a shared workbook, queries and connections, "
-            "scenarios, names and captions of tables, names with their comments; addresses behind links and of other workbooks",
+            text="cells by rows, sheet by sheet, including hidden sheets: numbers as stored, and as displayed if "
+            "that adds words; comments, text boxes, headers, footers, charts; labels of buttons and boxes, "
+            "input prompts of cells; source data cached by pivot tables and links to other workbooks, the "
+            "change log of a shared workbook, queries and connections, scenarios, names and captions of "
+            "tables, names with their comments; link targets and addresses of other workbooks",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN + "; the data model as it is stored",
             leaves_out=(
-                "formulas (their results are there; in xlsx the strings of those without one)",
-                "in xlsb numbers in logs of changes, in links to other workbooks and in the rows of pivot tables' caches",
-                "what the data model holds: it is packed in a way that is not published",
+                "formulas (their results are extracted; in xlsx also the strings of formulas without a result)",
+                "in xlsb, numbers in change logs, in links to other workbooks and in the caches of pivot tables",
+                "the content of the data model, whose packing is not published",
                 FORMATS_LEFT,
                 *_DECLARED_LEFT,
             ),
@@ -200,12 +202,13 @@ class OoxmlHandler(LeafHandler):
             title="PowerPoint presentations",
             media_types=_POWERPOINT,
             extensions=("pptx", "pptm", "potx", "potm", "ppsx", "ppsm"),
-            text="slides in order, hidden ones too, with notes, comments, charts and diagrams, and alternative text of "
-            "pictures and shapes; then what masters and layouts add to slides, names of sections and of slide shows; addresses behind links",
+            text="slides in order, including hidden ones, with notes, comments, charts and diagrams, and "
+            "alternative text of pictures and shapes; then text that masters and layouts add to slides, names "
+            "of sections and of slide shows; link targets",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=(
-                "what placeholders of masters and layouts say (they ask to be filled in), and alternative text in these",
+                "the prompts and alternative text of placeholders in masters and layouts",
                 *_DECLARED_LEFT,
             ),
         ),
@@ -216,7 +219,7 @@ class OoxmlHandler(LeafHandler):
             text="the text of the shapes page by page, then comments",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
-            leaves_out=("what only masters say, and data behind shapes", *_DECLARED_LEFT),
+            leaves_out=("text that is only in masters, and data of shapes", *_DECLARED_LEFT),
         ),
     )
 
@@ -280,7 +283,7 @@ def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], D
     if not source.head.startswith(_OLE):
         return source, {}, None
     if not encrypted(source):
-        raise DocumentError(ExceptionCode.CORRUPT, "a compound file, no Office Open XML")
+        raise DocumentError(ExceptionCode.CORRUPT, "it is a compound file, not Office Open XML")
     return *office_unlock.package(source, limits), None
 
 

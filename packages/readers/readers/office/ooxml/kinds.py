@@ -108,9 +108,9 @@ WORKBOOK: Words = {
 PRESENTATION: Words = {"section": ("name",), "custShow": ("name",)}
 GLOSSARY: Words = {"name": ("val",), "description": ("val",)}
 _LOOKS = "themes, fonts, views, printer settings, calculation chains and other data about the appearance of a document"
-_CUSTOM = "custom XML, bibliographies in it, and what maps it to cells"
+_CUSTOM = "custom XML, bibliographies in it, and its mapping to cells"
 _ADDED = "tags, ribbons, tasks and data of add-ins; the binary data of ActiveX controls"
-_STATES = "which comments are answered, and when; who is in a mail merge; what PowerPoint notes of changes for those who write at once"
+_STATES = "whether and when comments were answered; recipients of a mail merge; PowerPoint's records for co-authoring"
 _RENDERED = "renderings of diagrams and charts"
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(
@@ -149,7 +149,7 @@ LEFT_OUT: dict[str, str] = {
     # Parts of Visio, as its declaration describes.
     **dict.fromkeys(
         ["masters", "master", "pages", "recordsets", "recordset", "validation", "solutions", "solution", "extensions"],
-        "what only masters say, and data behind shapes",
+        "text that is only in masters, and data of shapes",
     ),
 }
 LEFT = (_LOOKS, _CUSTOM, _ADDED, _STATES, _RENDERED)

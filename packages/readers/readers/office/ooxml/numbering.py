@@ -163,8 +163,8 @@ def _levels(around: Element) -> Iterator[tuple[int, Level]]:
             text, style = (attribute(_child(element, name), "val") for name in ("lvlText", "pStyle"))
             start, restart = (_whole(attribute(_child(element, name), "val")) for name in ("start", "lvlRestart"))
             start = 0 if start is None else start  # 17.9.25
-            said = _PLACE.sub(lambda place: chr(int(place[1]) - 1), text[:LONGEST])
-            yield at, Level(start, _form(element), said, restart, _on(_child(element, "isLgl")), style)
+            level_text = _PLACE.sub(lambda place: chr(int(place[1]) - 1), text[:LONGEST])
+            yield at, Level(start, _form(element), level_text, restart, _on(_child(element, "isLgl")), style)
 
 
 def _form(level: Element) -> str:

@@ -153,7 +153,7 @@ class Package:
                 if element.get("TargetMode") != "External" or address in known:
                     continue
                 if len(known) >= _ADDRESSES:
-                    detail = f"it has more addresses than the first {_ADDRESSES:,}, which are read"
+                    detail = f"it has more than {_ADDRESSES:,} addresses; only the first are read"
                     raise DocumentError(ExceptionCode.TOO_LARGE, detail)
                 known.add(address)
                 yield address

@@ -312,7 +312,7 @@ class Workbook:
 
 def lost_strings(cells: int) -> DocumentError:
     """Return the error of a workbook in which so many cells refer to missing strings."""
-    return DocumentError(ExceptionCode.CORRUPT, f"{cells:,} cells show strings that the workbook does not have")
+    return DocumentError(ExceptionCode.CORRUPT, f"{cells:,} cells refer to strings that are missing from the workbook")
 
 
 def _string(element: Element) -> str:
@@ -328,11 +328,11 @@ def comments(package: Package, name: str) -> Iterator[str]:
     position of the box after the text of a comment."""
     for element in elements(package.pieces(name), "author", "comment"):
         if local(element) == "author":
-            said = "".join(piece for piece in element.itertext() if isinstance(piece, str))
+            text = "".join(piece for piece in element.itertext() if isinstance(piece, str))
         else:
-            said = "".join(map(_string, element.iterchildren("{*}text")))
-        if said := said.strip():
-            yield said
+            text = "".join(map(_string, element.iterchildren("{*}text")))
+        if text := text.strip():
+            yield text
 
 
 def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[str]:
@@ -352,18 +352,18 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
             yield from filter(None, (printed(child.text or "") for child in element))
         elif name == "dataValidation":
             yield from _validation(element, known)
-        elif (said := "\t".join(filter(None, map(element.get, _ASIDE[name])))) and said not in known:
-            known.add(said)
-            yield said
+        elif (line := "\t".join(filter(None, map(element.get, _ASIDE[name])))) and line not in known:
+            known.add(line)
+            yield line
 
 
 def _validation(element: Element, known: set[str]) -> Iterator[str]:
     """Yield prompts and error messages of cells, and the choices that are listed there; each once."""
-    said = [element.get(key, "") for key in _VALIDATION]
+    texts = [element.get(key, "") for key in _VALIDATION]
     for formula in element.iter("{*}formula1"):
         choices = "".join(piece for piece in formula.itertext() if isinstance(piece, str)).strip()
-        said += [choices.strip('"')] if choices.startswith('"') else []
-    for text in said:
+        texts += [choices.strip('"')] if choices.startswith('"') else []
+    for text in texts:
         text = text.strip()
         if text and text not in known:
             known.add(text)

@@ -110,7 +110,7 @@ def vml_texts(package: Package, name: str) -> Iterator[str]:
         return
     if len(data) > _MOST_VML:
         raise DocumentError(
-            ExceptionCode.TOO_LARGE, f"a drawing of {len(data):,} bytes with buttons and boxes is not read"
+            ExceptionCode.TOO_LARGE, f"a drawing with buttons and boxes has {len(data):,} bytes, too many to read"
         )
     root, _ = tree(data)
     for shape in () if root is None else root.iter("{urn:schemas-microsoft-com:vml}*"):
@@ -172,7 +172,7 @@ def _run(element: Element, name: str) -> str:
     if name in ("t", "delText"):
         return element.text or ""
     if name == "textpath":  # letters that make a shape, as a watermark's do (ECMA-376 part 4, 19.1.2.23)
-        return f" {said} " if (said := element.get("string")) else ""
+        return f" {string} " if (string := element.get("string")) else ""
     if name == "ddList":
         return chosen(element)
     if name == "sym":
@@ -322,7 +322,7 @@ class Reader:
         self._guard(book.load)
         for title, name in book.sheets:
             self._take(name, form.lines(package, name, title, book))
-        self._take("sheets that are not there", iter(book.gone))
+        self._take("missing sheets", iter(book.gone))
         self.error = self.error or book.damage()
         for name in package.having("comments"):
             self._take(name, form.comments(package, name))
@@ -353,7 +353,7 @@ class Reader:
 
     def _presentation(self) -> None:
         package = self._package
-        slides, said = self._in_order()
+        slides, own = self._in_order()
         self.slides = len(slides) or None
         for slide in slides:
             self._slide(slide)
@@ -362,7 +362,7 @@ class Reader:
         self._authors("commentauthors", "authors")
         for name in package.having(*_MASTERS):
             self._take(name, _added(package, name))
-        self._take("words of the presentation", iter(said))
+        self._take("words of the presentation", iter(own))
 
     def _authors(self, *roles: str) -> None:
         for name in self._package.having(*roles):
@@ -371,21 +371,21 @@ class Reader:
     def _in_order(self) -> tuple[list[str], dict[str, None]]:
         """Return slides as listed, then unlisted ones; and lines of its own words, each once."""
         listed: list[str] = []
-        said: dict[str, None] = {}
+        own: dict[str, None] = {}
 
         def follow() -> None:
             for main in self._package.having("main"):
                 related = self._package.related(main)
                 for element in elements(self._package.pieces(main), "sldId", *kinds.PRESENTATION):
                     if local(element) in kinds.PRESENTATION:
-                        said[parts.line_of(element, kinds.PRESENTATION)] = None
+                        own[parts.line_of(element, kinds.PRESENTATION)] = None
                         continue
                     targets = (related.get(str(v)) for k, v in element.attrib.items() if str(k).endswith("}id"))
                     listed.extend(name for name in targets if name and self._package.roles.get(name) == "slide")
 
         self._guard(follow)
-        said.pop("", None)
-        return list(dict.fromkeys([*listed, *self._package.having("slide")])), said
+        own.pop("", None)
+        return list(dict.fromkeys([*listed, *self._package.having("slide")])), own
 
     def _slide(self, name: str) -> None:
         """Read a slide, then its notes, comments and drawings."""

@@ -216,7 +216,7 @@ def _wide_texts(data: bytes) -> Iterator[str]:
         if at + 2 < end <= len(data):
             left -= end - at
             if left < 0:
-                raise DocumentError(ExceptionCode.CORRUPT, "a record of the workbook has counts of texts everywhere")
+                raise DocumentError(ExceptionCode.CORRUPT, "a record of the workbook has too many counts of strings")
             text = data[at + 2 : end].decode("utf-16-le", "replace")
             if text.isprintable() and "\ufffd" not in text and (len(text) > 1 or text.isalnum()):
                 yield text

@@ -54,7 +54,7 @@ def _modules(records: Records, storages: Iterable[Record], limits: Limits) -> It
 def _storage(records: Records, record: Record, limits: Limits) -> tuple[bytes, DocumentError | None]:
     """Return the compound file of an object and its damage. Raises DocumentError if none of it is readable."""
     if record.kind != OLE_STORAGE:
-        raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not at the position that the document gives")
+        raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not at the position given in the document")
     records.spend(record)
     data = records.data(record)
     if record.instance != 1:
@@ -97,13 +97,14 @@ class PptHandler(LeafHandler):
     declared = Declared(
         title="PowerPoint presentations, 97 to 2003",
         extensions=("ppt", "pot", "pps"),
-        text="slides in order with their WordArt, alternative text, comments, headers and footers, what masters add to all of "
-        "them, then notes; of a damaged one every text in it",
+        text="slides in order with their WordArt, alternative text, comments, headers and footers, text that "
+        "masters add to every slide, then notes; for a damaged presentation, every text in it",
         metadata=property_set.KEYS,
-        children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
+        children="embedded objects (a packaged file under its own name), then pictures, then macro modules",
         leaves_out=(
             LEFT_OUT,
-            "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
+            "presentations that need a password which is not in the bank (`--passwords`); pictures and properties "
+            "of encrypted presentations",
             "PowerPoint 95 and older",
             "prompts of masters; sounds",
         ),
@@ -135,7 +136,10 @@ class PptHandler(LeafHandler):
             collector.lines(presentation.text())
             pages = presentation.slides or None
             if presentation.lost:
-                detail = f"{presentation.lost:,} slides or notes are not at the positions that the presentation's directory gives"
+                detail = (
+                    f"{presentation.lost:,} slides or notes are not at the positions given in the presentation's "
+                    "directory"
+                )
                 error = DocumentError(ExceptionCode.CORRUPT, detail)
         except DocumentError as failed:
             if failed.code is ExceptionCode.ENCRYPTED:

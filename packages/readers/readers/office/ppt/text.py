@@ -88,7 +88,7 @@ def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]
 
     Raises DocumentError `encrypted` if a password is needed, `corrupt` if the last edit cannot be found."""
     if len(current_user) < 20:
-        raise DocumentError(ExceptionCode.CORRUPT, "the presentation does not say where its last edit is")
+        raise DocumentError(ExceptionCode.CORRUPT, "the presentation does not give the position of its last edit")
     token, at = struct.unpack_from("<II", current_user, 12)
     if token == _ENCRYPTED:
         raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
@@ -108,7 +108,7 @@ def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]
         if not at:
             break
     if document not in places:
-        raise DocumentError(ExceptionCode.CORRUPT, "the presentation's last edit is not to be found")
+        raise DocumentError(ExceptionCode.CORRUPT, "the presentation's last edit was not found")
     return places, document
 
 
@@ -169,7 +169,7 @@ class Presentation:
         record = records.at(places[document])
         if record is None or record.kind != DOCUMENT:
             raise DocumentError(
-                ExceptionCode.CORRUPT, "the presentation's document is not at the position that its directory gives"
+                ExceptionCode.CORRUPT, "the presentation's document is not at the position given in its directory"
             )
         self._document = record
         self._visited: set[int] = set()

@@ -38,21 +38,22 @@ class XlsHandler(LeafHandler):
     declared = Declared(
         title="Excel workbooks, Excel 5 to 2003",
         extensions=("xls", "xlt"),
-        text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; notes, text "
-        "boxes, WordArt, headers, footers, charts; what cells say when they are filled in; names, scenarios and queries, cells of other "
-        "workbooks that links keep, items that pivot tables keep; addresses behind links",
+        text="cells by rows, sheet by sheet, including hidden sheets: numbers as stored, and as displayed if that "
+        "adds words; notes, text boxes, WordArt, headers, footers, charts; input prompts of cells; names, "
+        "scenarios and queries, cached cells of linked workbooks, cached items of pivot tables; link targets",
         # The latter for Excel 5 and 95, if the bytes contradict the code page
         metadata=(*property_set.KEYS, *CHARSET_KEYS),
-        children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
+        children="embedded objects (a packaged file under its own name), then pictures, then macro modules",
         leaves_out=(
             LEFT_OUT,
             "workbooks that need a password which is not in the bank (`--passwords`)",
-            "which items of a pivot table's cache are in one row, and that cache under a password; the log of changes of a shared workbook",
+            "which cached items of a pivot table belong to one row; caches with a password; the change log of a "
+            "shared workbook",
             "names, scenarios, queries, links to other workbooks and pivot tables of Excel 5 and 95",
-            "controls of Excel 5 and 95 that are neither boxes nor buttons",
-            "formulas (their results are there); macros of Excel 5 and 95",
+            "controls of Excel 5 and 95 other than boxes and buttons",
+            "formulas (their results are extracted); macros of Excel 5 and 95",
             FORMATS_LEFT,
-            "addresses behind links beyond the first 10,000 different ones: the exception is `too_large`",
+            "link targets beyond the first 10,000 different ones: the exception is `too_large`",
         ),
     ).alone()
 
@@ -198,11 +199,12 @@ class OldXlsHandler(LeafHandler):
     declared = Declared(
         title="Excel workbooks, Excel 2 to 4, and later ones outside compound files",
         extensions=("xls", "xlw", "xlc", "xlm"),
-        text="cells by rows, sheet by sheet: numbers plain, and as shown where that has other words; notes, headers, footers",
+        text="cells by rows, sheet by sheet: numbers as stored, and as displayed if that adds words; notes, "
+        "headers, footers",
         metadata=CHARSET_KEYS,  # if the bytes contradict the code page
         leaves_out=(
             "workbooks that need a password: the exception is `encrypted`",
-            "text boxes of Excel 3 and 4; formulas (their results are there)",
+            "text boxes of Excel 3 and 4; formulas (their results are extracted)",
             FORMATS_LEFT,
         ),
     ).alone()

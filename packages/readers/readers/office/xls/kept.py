@@ -114,8 +114,8 @@ def caches(compound: CompoundFile) -> Iterator[str]:
                 if line:
                     yield "\t".join(line)
                 line = [Strings(pieces, 14).string()]
-            elif said := _item(kind, pieces):
-                line.append(said)
+            elif text := _item(kind, pieces):
+                line.append(text)
         if line:
             yield "\t".join(line)
 

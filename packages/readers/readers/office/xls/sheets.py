@@ -197,9 +197,9 @@ class Sheets:
         if kind == _LINK:
             return self._link(links.address(b"".join(pieces)))
         if kind == _VALIDATION:
-            said = [text for text in dict.fromkeys(links.validation(pieces)) if text not in self._asked]
-            self._asked.update(said)
-            return "\n".join(said)
+            texts = [text for text in dict.fromkeys(links.validation(pieces)) if text not in self._asked]
+            self._asked.update(texts)
+            return "\n".join(texts)
         if kind == _CHART_TEXT:  # 2.4.254
             return self._text(pieces, 2, 1)
         if kind == _TXO:  # 2.4.329: the characters are in the first Continue record
@@ -223,7 +223,7 @@ class Sheets:
             if len(self._addresses) < _ADDRESSES:
                 self._addresses[address] = None
             elif self.error is None:
-                detail = f"it has more addresses behind links than the first {_ADDRESSES:,}, which are read"
+                detail = f"it has more than {_ADDRESSES:,} link targets; only the first are read"
                 self.error = DocumentError(ExceptionCode.TOO_LARGE, detail)
         return ""
 

@@ -76,7 +76,8 @@ def rename(own: Properties, ids: dict[int, int]) -> None:
 
 FIELD_KEYS = ("location", "start", "end", "task_owner", "task_state")
 LEFT_OF_FIELDS = (
-    "members of distribution lists; journal entries' and notes' own fields; children, hobbies and accounts of contacts"
+    "members of distribution lists; fields specific to journal entries and notes; children, hobbies and accounts "
+    "of contacts"
 )
 _FIRST, _LAST = -11_644_473_600, 79_000_000_000  # of 1601 to 4473: a day in 4501 means none
 _TASK_CLASS = "ipm.task"
@@ -179,23 +180,23 @@ def is_contact(own: Properties) -> bool:
 
 def contact_text(own: Properties) -> str:
     """Return a line for each field with a value, and for each address."""
-    return "".join(f"{label}: {said}\n" for label, said in _lines(own))
+    return "".join(f"{label}: {value}\n" for label, value in _lines(own))
 
 
 def _lines(own: Properties) -> Iterator[tuple[str, str]]:
     words: set[str] = set()
     for label, ident in _FIELDS:
-        said = " ".join((own.text(ident) or "").split())
+        value = " ".join((own.text(ident) or "").split())
         # An address is stored as a whole and in pieces: the whole is shown if it has other words.
-        if said and not (ident >= OURS and words.issuperset(_WORDS.findall(said))):
-            words.update(_WORDS.findall(said))
-            yield label, said
+        if value and not (ident >= OURS and words.issuperset(_WORDS.findall(value))):
+            words.update(_WORDS.findall(value))
+            yield label, value
     for label, day, moment in _DAYS:
         if when := iso(own, day) or iso(own, moment):
             yield label, when.removesuffix("T00:00:00Z")
     known: set[str] = set()
     for ident in sorted(own.values):
-        said = (own.text(ident) or "").strip() if NAMED <= ident < OURS else ""
-        if said not in known and _EMAIL.fullmatch(said):
-            known.add(said)
-            yield "E-mail", said
+        value = (own.text(ident) or "").strip() if NAMED <= ident < OURS else ""
+        if value not in known and _EMAIL.fullmatch(value):
+            known.add(value)
+            yield "E-mail", value

@@ -81,9 +81,9 @@ def body_of(own: Properties, limit: int) -> Body:
 
 def _add_rtf(body: Body, packed: bytes, limit: int) -> None:
     """Add the text of an RTF body to the plain one, if it may add words."""
-    said = len(body.plain.strip()) if body.plain else 0
+    length = len(body.plain.strip()) if body.plain else 0
     size = int.from_bytes(packed[4:8], "little")
-    if said and _RTF_SHORT < size <= 2 * said + _RTF_FRAME:
+    if length and _RTF_SHORT < size <= 2 * length + _RTF_FRAME:
         return
     try:
         unpacked = decompress(packed, max(limit, _RTF_MOST))
@@ -94,10 +94,10 @@ def _add_rtf(body: Body, packed: bytes, limit: int) -> None:
     if (lacking := unpacked.error or reader.error) is not None:
         body.damage = _of_body(lacking)
     rich = clean_text(reader.text)
-    more = rich if not said or much_more(rich, said) else Said(body.plain or "").unsaid(rich)
+    more = rich if not length or much_more(rich, length) else Said(body.plain or "").unsaid(rich)
     if more:
         body.read.append(reader.detected)
-    if not said:
+    if not length:
         body.plain = body.plain if body.plain and _blank(rich) else rich
     elif more:
         body.plain = f"{body.plain}\n{more}"
@@ -229,7 +229,7 @@ class FormReader:
         if size > self._left:
             limit = int(self.limits.parse_bytes * _ROOM)
             raise DocumentError(
-                ExceptionCode.TOO_LARGE, f"{size} bytes; the attachments of a message may have {limit} in all"
+                ExceptionCode.TOO_LARGE, f"{size} bytes; the limit for all attachments of a message is {limit}"
             )
         self._left -= size
 

@@ -119,7 +119,7 @@ class PstFile:
         """Read a page of this tree (2.2.2.7.7). Raises DocumentError if there is none at this offset."""
         raw = self._read(min(offset, self.size), _PAGE)
         if len(raw) < _PAGE or raw[496] != kind or raw[497] != kind:
-            raise self.fail("a page of the store's index is not where it should be")
+            raise self.fail("a page of the store's index is at the wrong position")
         count, width, level = raw[488], raw[490], raw[491]
         layout = _TRIPLE if level else (_NODE if kind == _NBT else _BLOCK)
         if width < layout.size or count * width > 488 or level > _MAX_LEVELS:
@@ -153,7 +153,7 @@ class PstFile:
         while stack:
             offset = stack.pop()
             if offset in seen:
-                self.index_damage = "the store's index leads back to itself"
+                self.index_damage = "the store's index refers to itself"
                 continue
             seen.add(offset)
             try:
@@ -200,7 +200,7 @@ class PstFile:
             for inner in lists:
                 out.extend(_ids(self.block(inner)))
                 if len(out) > self.size // _SMALLEST_BLOCK:
-                    raise self.fail("the list of an object's blocks is endless")
+                    raise self.fail("the list of an object's blocks does not end")
         return out
 
     def data(self, bid: int, limit: int) -> bytes:

@@ -45,15 +45,16 @@ class PstHandler(LeafHandler):
         title="Outlook mail stores",
         extensions=("pst", "ost"),
         metadata=("password", "empty_folders"),
-        children="messages folder by folder, named by folders and subject, `folder`, `conversation` and what "
-        "appointments, meetings and tasks say in properties (`location`, `start`, `end`, `task_owner`, `task_state`) in their "
-        "metadata, the fields of a contact in front of its note; then those in no folder, in a folder `recovered`",
+        children="messages folder by folder, named by folders and subject; their metadata has `folder`, `conversation` "
+        "and the properties of appointments, meetings and tasks (`location`, `start`, `end`, `task_owner`, "
+        "`task_state`); the fields of a contact precede its note; then messages in no folder, in a folder "
+        "`recovered`",
         announces="the folders' tables and the index of the store",
         leaves_out=(
             LEFT_OF_FIELDS,
             "place and times of appointments and tasks in stores in the ANSI format and OST files with pages of 4,096 bytes",
-            "search folders and what Outlook hides in folders (views, forms, rules)",
-            "recovered messages of stores in the ANSI format and of OST files with pages of 4,096 bytes, where the "
+            "search folders and hidden items (views, forms, rules)",
+            "recovered messages of stores in the ANSI format and of OST files with pages of 4,096 bytes, if the "
             "library that reads these finds none",
             "names of empty folders beyond the first 1,000",
         ),

@@ -31,7 +31,7 @@ class Heap:
         self._blocks: dict[int, tuple[bytes, tuple[int, ...]]] = {}
         first = self._block(0)[0]
         if len(first) < 12 or first[2] != 0xEC:
-            raise file.fail("an object of the store is no heap")
+            raise file.fail("an object of the store is not a heap")
         self.kind = first[3]
         self.root = int.from_bytes(first[4:8], "little")
 
@@ -113,7 +113,7 @@ def properties(heap: Heap, wanted: Collection[int]) -> tuple[Properties, dict[in
     """Return the wanted properties of a list (2.3.3), and (type, reference) of attachment data, which is not read. An
     unreadable value is recorded as damage."""
     if heap.kind != _LIST:
-        raise heap.file.fail("an object of the store is no list of properties")
+        raise heap.file.fail("an object of the store is not a list of properties")
     out = Properties()
     left: dict[int, tuple[int, int]] = {}
     for piece in heap.records(heap.root, 2, 6):
@@ -142,7 +142,7 @@ class TableContext:
         self._heap = heap
         head = heap.item(heap.root)
         if heap.kind != _TABLE or len(head) < 22 or head[0] != _TABLE:
-            raise heap.file.fail("an object of the store is no table")
+            raise heap.file.fail("an object of the store is not a table")
         self._bits, self._width = struct.unpack_from("<HH", head, 6)
         self._index, self._rows = struct.unpack_from("<II", head, 10)
         columns = head[22 : 22 + 8 * head[1]]

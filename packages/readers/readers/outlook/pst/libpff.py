@@ -60,7 +60,7 @@ class LibpffStore:
         try:
             self._file.close()
         except _FAILURES:  # if the store is damaged
-            self.damage = self.damage or "it could not be closed in good order"
+            self.damage = self.damage or "it could not be closed"
         self._reader.close()
 
     def _about(self) -> Properties:

@@ -66,7 +66,7 @@ def of_attachment(value: bytes, most: int) -> bytes:
     """Return an attachment's bytes, after a head with its length. Raises DocumentError if they are damaged, or more
     than `most`."""
     if len(value) < _ATTACHED_HEAD.size:
-        raise DocumentError(ExceptionCode.TRUNCATED, "the attachment ends in its head")
+        raise DocumentError(ExceptionCode.TRUNCATED, "the attachment ends inside its header")
     packed, content = _ATTACHED_HEAD.unpack_from(value)[0] == _DEFLATED, value[_ATTACHED_HEAD.size :]
     if packed:
         try:
@@ -105,15 +105,17 @@ class AccessHandler(LeafHandler):
     declared = Declared(
         title="Access databases",
         extensions=("mdb", "accdb", "mde", "accde", "mda", "accda"),
-        text="of each table its name, descriptions, the names of its columns and a line for each row, tabs between values; of "
-        "columns of several values a table of their own; what queries are made of; names of queries, forms, reports, macros "
-        "and modules; where linked tables are, and how they are reached",
+        text="for each table its name, descriptions, column names and a line for each row, with tabs between "
+        "values; multi-valued columns as separate tables; the parts of queries; names of queries, forms, "
+        "reports, macros and modules; locations and connections of linked tables",
         metadata=(*_KEYS.values(), *CHARSET_KEYS),
-        children="attachments, and what columns for objects hold, in the order of tables and rows",
+        children="attachments, and the content of object columns, in the order of tables and rows",
         leaves_out=(
-            "bytes in columns that are no file of a known type; links to objects; scaled decimals that expressions make",
-            "forms, reports and code; deleted rows; values of more than 64 MB, for which the exception is `too_large`",
-            "databases of Access 2007 and newer under a password: the exception is `encrypted`; older ones are read without it",
+            "binary columns that are not files of a known type; links to objects; scaled decimals computed by "
+            "expressions",
+            "forms, reports and code; deleted rows; values of more than 64 MB: the exception is `too_large`",
+            "databases of Access 2007 and newer with a password: the exception is `encrypted`; older ones are read "
+            "without the password",
         ),
     ).alone()
 

@@ -69,7 +69,7 @@ class Database:
         plain = bytes(a ^ b for a, b in zip(head[_HIDDEN], _STREAM, strict=True))
         self.code_page, self._key = struct.unpack("<HI", plain)
         if self._key and head[4:].startswith(_ACE):
-            raise DocumentError(ExceptionCode.ENCRYPTED, "the database is encrypted under a password")
+            raise DocumentError(ExceptionCode.ENCRYPTED, "the database is encrypted with a password")
         self._file, self._room, self._most = file, _ROOM * size + 1_000_000, most
         self._kept: dict[int, bytes] = {}
 
@@ -94,7 +94,7 @@ class Database:
                 del self._kept[next(iter(self._kept))]
             self._kept[number] = page
         if page[0] != kind:
-            raise damaged(f"page {number:,} is none of that kind")
+            raise damaged(f"page {number:,} has the wrong type")
         return page
 
     def definition(self, number: int) -> bytes:
@@ -133,7 +133,7 @@ class Database:
             row, moved = self._row(int.from_bytes(row[:4], "little"))
             if not moved:
                 return row
-        raise damaged("a row was moved to nowhere")
+        raise damaged("a row was moved to a place that does not exist")
 
     def row(self, pointer: int) -> bytes:
         """Return a row by its number (the lowest byte) and the number of its page."""
@@ -142,7 +142,7 @@ class Database:
     def _row(self, pointer: int) -> tuple[bytes, bool]:
         page, number = self.page(pointer >> 8), pointer & 0xFF
         if number >= self._rows(page):
-            raise damaged("a pointer leads to no row")
+            raise damaged("a pointer does not refer to a row")
         at = self.layout.rows + 2 + 2 * number
         place = int.from_bytes(page[at : at + 2], "little")
         end = int.from_bytes(page[at - 2 : at], "little") & _PLACE if number else len(page)
@@ -188,7 +188,7 @@ class Database:
                     self.count(self.layout.page)
                     yield from _bits(number * each, self.page(page, MAP)[4:])
         else:
-            raise damaged("a map of pages is none")
+            raise damaged("a map of pages is invalid")
 
 
 def _bits(first: int, data: bytes) -> Iterator[int]:

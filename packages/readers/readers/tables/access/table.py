@@ -270,7 +270,7 @@ class Table:
                 yield values
                 found += 1
         if found < self.row_count:
-            self._note(damaged(f"{found:,} of {self.row_count:,} rows are there"))
+            self._note(damaged(f"{found:,} of {self.row_count:,} rows were found"))
 
     def _on(self, page: bytes) -> Iterator[Values]:
         rows = self._database.rows(page)
@@ -364,7 +364,7 @@ class Table:
                 raw = raw[: column.length]
             return self._strings.text(raw) if kind in TEXTS else _number(kind, raw, column.scale)
         except struct.error:
-            self._note(damaged("a value is shorter than its kind"))
+            self._note(damaged("a value is shorter than its type"))
             return ""
 
     def texts(self, row: Values) -> list[str]:

@@ -99,11 +99,12 @@ class TableHandler(LeafHandler):
     declared = Declared(
         title="Tables of dBase, Clipper and FoxPro",
         extensions=("dbf",),
-        text="the names of the columns, then a line for each record with tabs between its values, deleted ones too",
+        text="the names of the columns, then a line for each record with tabs between its values, including deleted "
+        "records",
         metadata=(*CHARSET_KEYS, "rows", "columns"),
         leaves_out=(
             "memos, which are in the file next to it (.dbt, .fpt) and become the text of that file",
-            "times of dBase 7, pictures, objects, and numbers that are written as bytes in variable lengths",
+            "times of dBase 7, pictures, objects, and numbers stored as bytes of variable length",
             "which records are marked as deleted",
         ),
     ).alone()
@@ -134,7 +135,7 @@ class TableHandler(LeafHandler):
         out = collector.read_in(detected)
         out.metadata |= {"rows": rows, "columns": len(shown)}
         if shown and rows < table.records and not collector.cut:
-            out.error = DocumentError(ExceptionCode.TRUNCATED, f"{rows} of {table.records} records are there")
+            out.error = DocumentError(ExceptionCode.TRUNCATED, f"only {rows} of {table.records} records were found")
         elif shown and not collector.cut and behind:
             out.error = FieldUnread(ExceptionCode.CORRUPT, f"{behind:,} bytes after the last record were not read")
         return out
@@ -183,7 +184,7 @@ class MemoHandler(LeafHandler):
     declared = Declared(
         title="Memos of dBase and FoxPro tables",
         extensions=("dbt", "fpt"),
-        text="the memos in order, deleted ones that were not overwritten too",
+        text="the memos in order, including deleted ones that were not overwritten",
         metadata=CHARSET_KEYS,
         leaves_out=("which record a memo belongs to", "pictures and objects among them"),
     ).alone()

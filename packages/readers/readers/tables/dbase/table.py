@@ -115,7 +115,7 @@ def table_of(header: bytes) -> Table:
     """Parse the header of a table. Raises DocumentError `corrupt` if these are not its first bytes, `truncated` if it
     is longer."""
     if len(header) < 12 or header[0] not in _VERSIONS:
-        raise DocumentError(ExceptionCode.CORRUPT, "no header of a dBase table")
+        raise DocumentError(ExceptionCode.CORRUPT, "it has no header of a dBase table")
     if header[0] == _DBASE_II:
         records, record_length = struct.unpack_from("<H3xH", header, 1)
         fields = _fields(header, _II_FIELDS, _II_HEADER, record_length, _II)

@@ -99,7 +99,7 @@ def test_a_schedule_is_read_from_a_file_and_repeated(tmp_path: Path) -> None:
         ('[[matter]]\nat_hours = 1\nsource = "carla"', "must be one of anna, ben"),
         ("[[matter]]\nat_hours = 1\nexport = 1.5", "matter[0].export is 1.5"),
         ("[[matter]]\nat_hours = 1\nexprot = 1", "did you mean 'export'"),
-        ("hours = 8", "must be tables, [[matter]]"),
+        ("hours = 8", "must be 1 to"),
         ("[[matter", "it must be TOML"),
     ],
 )

@@ -9,7 +9,7 @@ import report_results as made
 
 from experiments.result.schema import Knee
 from experiments.workloads.discovery.result import DURABLE, CallUse, PhaseUse, Result, Run
-from experiments.workloads.discovery.telling import write_remarks
+from experiments.workloads.discovery.wording import write_remarks
 
 
 def written(**calls: tuple[int, float]) -> PhaseUse:

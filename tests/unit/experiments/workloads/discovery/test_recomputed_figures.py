@@ -24,7 +24,9 @@ def test_a_job_has_what_its_rows_say() -> None:
 
 def test_a_group_is_put_together_again() -> None:
     jobs = [figures(job_id=uuid.UUID(int=n), database=f"db{n}") for n in (1, 2)]
-    group = merge(jobs, **GROUP, call_time=CALL_TIME, io=IO).beside({"filer": FilerFigures(name="nas", scale=2.0)})
+    group = merge(jobs, **GROUP, call_time=CALL_TIME, io=IO).with_observed(
+        {"filer": FilerFigures(name="nas", scale=2.0)}
+    )
     recomputed = recomputed_figures(group.to_json(), [job(40.0), job(20.0)])
     assert (recomputed["elapsed_s"], recomputed["longest_job_s"]) == (40.0, 40.0)
     assert [one["elapsed_s"] for one in recomputed["jobs"]] == [40.0, 20.0]

@@ -11,7 +11,7 @@ from experiments.report import words
 from experiments.report.views import middle
 from experiments.result.statistics import interval_text
 from experiments.result.verdict import bounds_copies
-from experiments.workload import Telling
+from experiments.workload import Wording
 from experiments.workloads.discovery.observed import Observed
 from experiments.workloads.discovery.result import DURABLE, SHARE, Point, Result, in_calls
 from experiments.workloads.discovery.setting import parse_setting
@@ -21,7 +21,7 @@ ONE_KERNEL = "read by the client that wrote them: all workers of an experiment s
 SHORT_PORTION_S = 60.0  # on null storage; a portion's start and end take seconds
 
 
-class DiscoveryTelling(Telling):
+class DiscoveryWording(Wording):
     """Reports on discoveries, from `surroundings` as `Discovery.surroundings` returns them."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ def _elsewhere(hosts: Sequence[Mapping[str, Any]]) -> str:
     if not hosts:
         return ""
     tasks, other = (sum(run[name] for run in hosts) for name in ("tasks", "on_another_host"))
-    return f"on several hosts {other} of {tasks} index tasks read what another host had written or read before"
+    return f"on several hosts {other} of {tasks} index tasks read data that another host had written or read before"
 
 
 def share_remarks(points: Sequence[Point]) -> list[str]:
@@ -101,8 +101,8 @@ def share_remarks(points: Sequence[Point]) -> list[str]:
     baselines."""
     ends = dict.fromkeys((points[0].at, points[-1].at))
     shares = [(point.at, point.figures.get(SHARE)) for point in points if point.at in ends]
-    said = [f"{interval_text(share, words.percent)} at {at}" for at, share in shares if share is not None]
-    return [f"storage share {', '.join(said)}"] if said else []
+    texts = [f"{interval_text(share, words.percent)} at {at}" for at, share in shares if share is not None]
+    return [f"storage share {', '.join(texts)}"] if texts else []
 
 
 def limit_remarks(points: Sequence[Point]) -> list[str]:
@@ -136,10 +136,12 @@ def write_remarks(result: Result) -> list[str]:
         at = first if knee.knee is None else result.points[knee.knee]
         setting = parse_setting(at.at.setting or "")
         varied = "fsync" in setting.model_fields_set
-        said = bounds_copies(knee, str(setting.fsync if varied else result.conditions["configuration"].get("fsync")))
-        if said is not None:
+        remark = bounds_copies(knee, str(setting.fsync if varied else result.conditions["configuration"].get("fsync")))
+        if remark is not None:
             durable = at.figures.get(DURABLE)
-            out.append(said if durable is None else f"{said}, {words.figure(durable.median)} s for each GB at {at.at}")
+            out.append(
+                remark if durable is None else f"{remark}, {words.figure(durable.median)} s for each GB at {at.at}"
+            )
     return out
 
 
@@ -161,7 +163,7 @@ def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
     """Return what makes the figures of discoveries incomplete."""
     out = []
     if missed:
-        out.append(f"{missed} queries to a database got no answer: the series have gaps")
+        out.append(f"{missed} queries to a database were not answered: the series have gaps")
     if not all(run.result["calls_complete"] for point in points for run in point.repeats):
         out.append("some call records are missing: the calls are a lower bound")
     paired = [(run, null) for point in points for run in point.repeats if (null := run.null) is not None]
@@ -179,8 +181,8 @@ def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
     ]
     if short:
         out.append(
-            f"null storage took up to {max(short)} portions of under {SHORT_PORTION_S:g} s each: their ends make the storage"
-            " share too low; give it more memory (--null-memory)"
+            f"null storage took up to {max(short)} portions of under {SHORT_PORTION_S:g} s each: their ends make "
+            "the storage share too low; allow more memory (--null-memory)"
         )
     for databases in sorted({point.at.databases for point in points}):
         outcomes = {

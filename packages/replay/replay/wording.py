@@ -11,7 +11,7 @@ from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, 
 from experiments.report import words
 from experiments.result.codec import decode
 from experiments.result.verdict import bounds_copies
-from experiments.workload import Telling
+from experiments.workload import Wording
 from replay import runs
 from replay.orders import JOB, MOST, SCHEDULE
 from replay.runs import backlog_text
@@ -20,7 +20,7 @@ from replay.runs import said as said_scaling
 _NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are computed"
 
 
-class ReplayTelling(Telling):
+class ReplayWording(Wording):
     """Remarks of a replay experiment; `surroundings` are those of `Replays.surroundings`."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
@@ -85,11 +85,11 @@ class ReplayTelling(Telling):
         meaning of a bound on writes."""
         options = self._recorded.origin.get("options")
         fsync = options.get("fsync") if isinstance(options, dict) else None
-        said = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
-        remarks = [*as_recorded(result), *limits_told(result.points, waits=self._pace == MOST)]
+        bound = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
+        remarks = [*as_recorded(result), *filer_limits(result.points, waits=self._pace == MOST)]
         if result.scaling is not None and {point.at.clients for point in result.points} != {self._recorded.streams}:
             remarks.append(said_scaling(result.scaling, self._recorded.streams))
-        return remarks if said is None else [*remarks, said]
+        return remarks if bound is None else [*remarks, bound]
 
     def warnings(self, points: Sequence[runs.ReplayPoint]) -> Sequence[str]:
         """Return the warnings about the trace and about calls that ended otherwise."""
@@ -126,8 +126,8 @@ def as_recorded(result: runs.ReplayResult) -> list[str]:
     if verdict.passed is None:
         elapsed = verdict.rows[0]
         took, recorded = (words.seconds(us / 1e6) for us in (elapsed.replayed, elapsed.recorded))
-        said = f"{took} on {verdict.storage} against {recorded} recorded ({_signed(elapsed)} %)"
-        return [said] if elapsed.what == runs.ELAPSED else []  # of a closed loop elsewhere
+        text = f"{took} on {verdict.storage} against {recorded} recorded ({_signed(elapsed)} %)"
+        return [text] if elapsed.what == runs.ELAPSED else []  # of a closed loop elsewhere
     kept = "as recorded" if verdict.passed else "NOT as recorded"
     of = f" on {verdict.storage}" if len(runs.by_storage(result.points)) > 1 else ""
     judged = (f"{row.what} {_signed(row)} %" for row in verdict.rows if row.bound is not None)
@@ -145,8 +145,8 @@ def closed_doubts(trace: runs.RecordedFigures) -> list[str]:
     labels = trace.origin.get("labels")
     if isinstance(labels, list) and any(str(label).startswith(LIMITED) for label in labels):
         out.append(
-            f"the trace is of a job that was {LIMITED}: its think times include waiting for cores, of which there is"
-            " less where the storage is slower; the elapsed time is then too long"
+            f"the trace is of a job that was {LIMITED}: its think times include waiting for cores, which is "
+            "shorter on slower storage; the elapsed time is then too long"
         )
     if trace.tasks_known is False:
         out.append(
@@ -155,7 +155,7 @@ def closed_doubts(trace: runs.RecordedFigures) -> list[str]:
     return out
 
 
-def limits_told(points: Sequence[runs.ReplayPoint], *, waits: bool) -> list[str]:
+def filer_limits(points: Sequence[runs.ReplayPoint], *, waits: bool) -> list[str]:
     """Return the limit at the highest load on one storage, if it was not the generator: an emulated filer's station, or
     the storage if clients spent most of the time in its calls. `waits`: clients have no think time."""
     top = points[-1]
@@ -173,16 +173,16 @@ def warnings_of(
     """Return the warnings that a reader of the figures needs."""
     out = []
     if trace.lost:
-        out.append(f"the trace lacks {trace.lost:,} calls that could not be kept when it was recorded")
+        out.append(f"the trace lacks {trace.lost:,} calls that could not be stored while it was recorded")
     if adapted:
         out.append(
-            f"{words.many(adapted, 'call')} of the trace ended otherwise than the rest of it explains (another program"
-            " worked on the same files); they are replayed by the rest"
+            f"{words.many(adapted, 'call')} of the trace ended in a way that its other calls do not explain "
+            "(another program used the same files); the replay follows the other calls"
         )
     if opened:
         out.append(
-            f"{words.many(opened, 'file')} that a call of the trace needs open, no call of the trace opened: the replay"
-            " opens them, unmeasured"
+            f"{words.many(opened, 'file')} are used by calls of the trace but not opened by any: the replay opens "
+            "them, unmeasured"
         )
     for point in points:
         on = f"{point.at.storage}, " if len(runs.by_storage(points)) > 1 else ""
