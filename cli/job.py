@@ -60,7 +60,7 @@ def list_jobs(
             groups = {row.id: row for row in list_groups(installed.databases)}
             context.out.print(jobs_table(found, groups, done))
         else:
-            context.say("there is there is no job yet; create one with `edbench discover DIR`")
+            context.say("there is no job yet; create one with `edbench discover DIR`")
 
 
 def _progress(database: Database, summary: JobSummary) -> JobProgress:

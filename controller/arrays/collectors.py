@@ -53,7 +53,7 @@ def glusterfs_mount(text: str) -> dict[str, float]:
         raise ValueError(f"no complete part {_BEGIN!r} in the output (start profiling): {text.strip()[:200]!r}")
     head, titled, table = whole.partition(f"\n{_COLUMNS}")
     if not titled:
-        raise ValueError(f"the output has the output has no column {_COLUMNS.strip()!r}: {whole.strip()[:200]!r}")
+        raise ValueError(f"the output has no column {_COLUMNS.strip()!r}: {whole.strip()[:200]!r}")
     out = dict.fromkeys(_BYTES.values(), 0.0)
     for line in head.splitlines():
         name, _, number = line.partition(":")
