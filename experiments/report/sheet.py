@@ -21,15 +21,20 @@ ANCHOR, TITLE = "sheet", "The filer, as described by its operator"
 PER = 1_000  # units of the currency
 _GB = "gb_per_hour_discovered"  # only some results have it
 
-TEMPLATE = (
-    '# The measured system and its price. The report prints it; it is not checked.\nname = ""           # vendor, '
-    'model, number of nodes\nsoftware = ""       # version of the filer\'s software\ncontrollers = ""    # CPUs, '
-    'memory, caches\ndisks = ""          # number, kind, size, protection\nnetwork = ""        # links from '
-    'clients to filer, switches, MTU\nsettings = ""       # changes from the delivered state: tuning, compression, '
-    'deduplication, snapshots\nprice = 0.0         # of the whole system; 0: not stated\ncurrency = ""       # '
-    'such as EUR\nprice_of = ""       # what it covers: a purchase with three years of support, a month …\n'
-    'priced_on = ""      # the day, such as 2026-01-31\nnotes = ""\n'
-)
+TEMPLATE = """\
+# The measured system and its price. The report prints it; it is not checked.
+name = ""           # vendor, model, number of nodes
+software = ""       # version of the filer's software
+controllers = ""    # CPUs, memory, caches
+disks = ""          # number, kind, size, protection
+network = ""        # links from clients to filer, switches, MTU
+settings = ""       # changes from the delivered state: tuning, compression, deduplication, snapshots
+price = 0.0         # of the whole system; 0: not stated
+currency = ""       # such as EUR
+price_of = ""       # what it covers: a purchase with three years of support, a month …
+priced_on = ""      # the day, such as 2026-01-31
+notes = ""
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

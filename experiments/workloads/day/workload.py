@@ -116,8 +116,7 @@ class Day(Discovery):
         try:
             if self._needs > self._null.cap:
                 raise StorageFault(
-                    f"a day needs {self._needs / 1000000000.0:,.3f} GB, but null storage may use "
-                    f"{self._null.cap / 1000000000.0:,.3f} GB"
+                    f"a day needs {self._needs / 1e9:,.3f} GB, but null storage may use {self._null.cap / 1e9:,.3f} GB"
                 )
             source = self._null.stage(Portion(files, self._needs), whole=True)
             settings = dataclasses.replace(self._settings, filer="none")

@@ -65,8 +65,8 @@ def _cut(needs: Mapping[bytes, int], cap: int) -> Iterator[Portion]:
         need = needs[path]
         if need > cap:
             raise StorageFault(
-                f"{display_name(path)} with its extracted children needs {need / 1000000000.0:,.3f} GB, but null "
-                f"storage may use {cap / 1000000000.0:,.3f} GB"
+                f"{display_name(path)} with its extracted children needs {need / 1e9:,.3f} GB, but null "
+                f"storage may use {cap / 1e9:,.3f} GB"
             )
         if files and room + need > cap:
             yield Portion(tuple(files), room)
