@@ -98,9 +98,9 @@ def test_a_full_storage_root_and_then_an_unmounted_source(bench: Bench) -> None:
         with _swapped(corpus / "data"):
             hold.let_go()
             # The other slot may have looked while the one directory was away and the other not yet there: gone, then.
-            _suspended(bench, bench.end(process, 1), "the source", "mount it")
+            _suspended(bench, bench.end(process, 1), "the source", "mount ")
             again = bench.end(bench.start("job", "resume", "last"), 1)
-            _suspended(bench, again, "the source", "data is not the directory", "mount it")
+            _suspended(bench, again, "the source", "data is not the directory", "mount that one")
         _resumed(bench)
 
 

@@ -109,7 +109,7 @@ sys.argv = ["edbench", *{words}]
 sys.exit(run())
 """)
     assert done.returncode == 1
-    assert done.stderr == f"edbench: this needs {module}, which is not installed; run: pip install '{extra}'\n"
+    assert done.stderr == f"edbench: this command needs {module}, which is not installed; run: pip install '{extra}'\n"
 
 
 def test_modules_that_commands_import_while_services_start_exist() -> None:

@@ -62,7 +62,7 @@ def test_unmounted_in_the_middle(disk: Real, on_disk: Bench) -> None:
     subprocess.run(["umount", "--lazy", str(disk.directory)], check=True)
     try:
         held.let_go()
-        suspended(on_disk.end(process, 1), "mount it")
+        suspended(on_disk.end(process, 1), "mount ")
         assert list(disk.directory.iterdir()) == []
     finally:
         subprocess.run(mount_line(disk.directory), check=True)
@@ -77,7 +77,7 @@ def test_another_client_puts_another_directory_in_its_place(shared: Real, there:
         source.rename(source.with_name("away"))
         source.mkdir()
         held.let_go()
-        suspended(there.end(process, 1), "mount it")
+        suspended(there.end(process, 1), "mount ")
         source.rmdir()
         source.with_name("away").rename(source)
     _resumed(there)
@@ -125,7 +125,7 @@ def test_servers_that_are_away_for_long(moosefs: Real, there: Bench, servers: tu
     process, held = there.discover_held("index", 1, "--workers", "1", "--slots", "1")
     with _killed(moosefs, *servers):
         held.let_go()
-        suspended(there.end(process, 1), "cannot be killed (uninterruptible sleep", "mount it")
+        suspended(there.end(process, 1), "cannot be killed (uninterruptible sleep", "mount ")
     _resumed(there)
 
 

@@ -45,7 +45,7 @@ def job(database: Database) -> uuid.UUID:
     job = uuid.uuid4()
     with database.transaction() as conn:
         row = {"name": "j", "state": "running", "phase": "walk", "source": b"/s", "source_device": 1, "source_inode": 2}
-        add_row(conn, "job", id=job, options=JobOptions().to_json(), **row)
+        add_row(conn, "job", id=job, storage=b"/s", surroundings={}, options=JobOptions().to_json(), **row)
     return job
 
 

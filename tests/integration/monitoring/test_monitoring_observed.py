@@ -29,7 +29,7 @@ def new_job(database: Database, state: str = "running") -> uuid.UUID:
     job = uuid.uuid4()
     row = {"name": "j", "phase": "walk", "source": b"/s", "source_device": 1, "source_inode": 2}
     with database.transaction() as conn:
-        add_row(conn, "job", id=job, state=state, options=JobOptions().to_json(), **row)
+        add_row(conn, "job", id=job, state=state, storage=b"/s", surroundings={}, options=JobOptions().to_json(), **row)
     return job
 
 

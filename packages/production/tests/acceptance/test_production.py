@@ -230,7 +230,7 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         refused = bench.ask(
             "produce", "export", "last", "--images", job, "--out", str(home / "x"), "--prefix", "A", check=2
         ).stderr
-        assert "leave prefix out" in refused
+        assert "remove prefix" in refused
         page, away = next(iter(sorted((home / "wild").rglob("*.tif")))), home / "away.tif"
         page.rename(away)
         exporting = ("produce", "export", "last", "--images", job, "--out", str(home / "all"))

@@ -297,7 +297,7 @@ def test_what_an_export_takes_is_not_deleted(made: Productions) -> None:
 def test_what_somebody_has_begun_to_delete_is_not_taken(made: Productions) -> None:
     """Though it was whole when it was looked at: no row of a job is made, and the directory is nobody's."""
     pages = made.processed(1, 1, 1)
-    for taken, line, of in ((pages, f"--images {pages.id} is deleting", pages), (made.source, "is deleting", None)):
+    for taken, line, of in ((pages, f"--images {pages.id} is now deleting", pages), (made.source, "is deleting", None)):
         with made.bench.database.transaction(durable=True) as conn:
             assert deletion.begin(conn, taken.id)
         with pytest.raises(UsageError, match=line):

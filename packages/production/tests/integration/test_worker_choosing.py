@@ -316,7 +316,7 @@ def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
     dedupe([alone(found.handle)], Scope.JOB, By.ITEM)
     known = found.bench.home / "known.txt"
     known.write_text("".join(f"{hashlib.sha256(each).hexdigest()}\n" for each in (b"code", b"other code")))
-    denist([alone(found.handle)], [known], found.bench.context.settings)
+    denist([alone(found.handle)], [known])
     found.tag("privileged", "m.eml", "priv.txt")
     found.tag("privileged", "sys2.dll")
     for families in (True, False):
