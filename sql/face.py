@@ -4,8 +4,9 @@ A method has the name of its statement and takes, after the connection, the stat
 compares them); a dataclass holds several of them, each in a field of its name. A parameter may have a default. The
 return type defines the result: a NamedTuple, dataclass, Struct or pydantic model is one row, by the names of its
 columns, with `| None` one or none; another type is one value; `list[…]` of either is all of them, `Iterator[…]` streams
-them; `dict[…]` is all rows of two columns, the first of which is the key; None is no result, and the number of a statement without rows is how many it changed. Values are converted to
-members of an enumeration, bytes, tuples, or by the `from_json` of a type, as declared."""
+them; `dict[…]` is all rows of two columns, the first of which is the key; None is no result, and the number of a
+statement without rows is how many it changed. Values are converted to members of an enumeration, bytes, tuples, or by
+the `from_json` of a type, as declared."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsvForm:
-    """The format of the CSV file, as the table [csv] has it. `format` is `iso`, `unix`, `unix_ms` or a format of strptime."""
+    """The format of the CSV file: the table [csv]. `format` is `iso`, `unix`, `unix_ms` or a format of strptime."""
 
     time: str  # the column's heading
     format: str = "iso"

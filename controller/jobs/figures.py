@@ -144,7 +144,8 @@ def production_warnings(made: ProductionFigures) -> list[tuple[str, str]]:
         (
             "left out",
             made.left_out,
-            f"{made.left_out:,} duplicates without pages, whose original is withheld; `edbench produce images` makes pages of them",
+            f"{made.left_out:,} duplicates without pages, whose original is withheld; `edbench produce images` makes pages "
+            "of them",
         ),
         (
             "tags",
@@ -154,7 +155,8 @@ def production_warnings(made: ProductionFigures) -> list[tuple[str, str]]:
         (
             "equal",
             made.equal,
-            f"{made.equal:,} produced items are duplicates of an item with such a tag: tag them too, or use --originals",
+            f"{made.equal:,} produced items are duplicates of an item with such a tag: tag them too, or use "
+            "--originals",
         ),
     )
     return [(name, line) for name, there, line in known if there]

@@ -6,12 +6,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from operator import is_
-from typing import Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 T = TypeVar("T")
-V = TypeVar("V", bytes, str)
-SHORT = 300  # bytes or characters of a value whose result is kept; this bounds the memory too
+_SHORT = 300  # bytes and characters of arguments whose result is kept; this bounds the memory too
 LARGEST = 4 << 20  # bytes that are kept; larger data is parsed again, so that a slot keeps its memory for its work
 
 
@@ -40,12 +39,12 @@ class Last(Generic[P, T]):
         return made
 
 
-def remembered(function: Callable[[V], T]) -> Callable[[V], T]:
-    """Keep the results of a pure function for the last 256 short values: messages have many fields in common, and each
-    field is read twice. No caller alters a result."""
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """Keep the results of a pure function of bytes and texts for the last 256 short arguments: messages have many fields
+    in common, and each field is read twice. No caller alters a result."""
     known = functools.lru_cache(maxsize=256)(function)
 
-    def ask(value: V, /) -> T:
-        return known(value) if len(value) <= SHORT else function(value)
+    def ask(*values: Any) -> T:
+        return known(*values) if sum(map(len, values)) <= _SHORT else function(*values)  # type: ignore[call-arg]
 
-    return ask
+    return cast(Callable[P, T], ask)

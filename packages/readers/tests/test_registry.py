@@ -286,11 +286,11 @@ def test_short_values_are_remembered_and_long_ones_are_not() -> None:
     made: list[str] = []
 
     @remembered
-    def doubled(value: str) -> str:
+    def joined(value: str, end: str) -> str:
         made.append(value)
-        return value * 2
+        return value + end
 
     long = "x" * 301
-    assert [doubled("a"), doubled("a")] == ["aa", "aa"]
-    assert [doubled(long), doubled(long)] == [long * 2] * 2
-    assert made == ["a", long, long]
+    assert [joined("a", "!"), joined("a", "!"), joined("a", "?")] == ["a!", "a!", "a?"]
+    assert [joined(long, ""), joined(long, ""), joined("", long), joined("", long)] == [long] * 4
+    assert made == ["a", "a", long, long, "", ""]

@@ -87,11 +87,11 @@ def test_the_memory_of_large_items_goes_back_when_they_are_freed() -> None:
 
 _TURNS = """
 import os
-from worker.processes import take_longer_turns
+from worker.processes import limit_slot
 os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 os.nice(3)
 before = os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)
-take_longer_turns()
+limit_slot(512)
 assert (os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)) == before
 print(*[line.split()[-1] for line in open("/proc/self/sched") if line.startswith("se.slice")])
 """
@@ -100,7 +100,7 @@ print(*[line.split()[-1] for line in open("/proc/self/sched") if line.startswith
 @pytest.mark.skipif(
     not os.path.exists("/proc/self/sched"), reason="this kernel does not show how it schedules a process"
 )
-def test_longer_turns_change_neither_policy_nor_niceness() -> None:
+def test_slots_take_longer_turns_with_the_policy_and_niceness_that_they_have() -> None:
     done = subprocess.run([sys.executable, "-c", _TURNS], check=True, capture_output=True, text=True)
     if tuple(int(part) for part in platform.release().split(".")[:2]) >= (6, 12):
         assert int(done.stdout) == 12_000_000

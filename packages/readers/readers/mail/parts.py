@@ -7,14 +7,13 @@ message as stored and the parts in order, and leaves only header values to be de
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from readers.charset import Detected, by_zeros, decode
 from readers.charset_labels import by_label, by_mark, says_nothing
-from readers.last import LARGEST, SHORT
+from readers.last import LARGEST, remembered
 from readers.mail import transfer
 from readers.mail.base64 import sound_base64
 from readers.mail.boundary import Ranges, likely_boundary, ranges, unlabelled_boundary
@@ -68,18 +67,12 @@ _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\f\r\x1b")
 _BODY_TYPES = ("text/plain", "text/html")
 
 
+@remembered
 def _declared(
     type_field: bytes, disposition_field: bytes, default: str, hint: str = ""
 ) -> tuple[str, str, str, str, bytes]:
     """Return the declarations of the two fields, as stored, about a part: media type, disposition, file name, charset,
     boundary of a multipart. The hint is a charset that eight-bit characters in them may be in."""
-    short = len(type_field) + len(disposition_field) <= SHORT
-    return (_known_declared if short else _read_declared)(type_field, disposition_field, default, hint)
-
-
-def _read_declared(
-    type_field: bytes, disposition_field: bytes, default: str, hint: str
-) -> tuple[str, str, str, str, bytes]:
     content_type, disposition = raw_text(unfolded(type_field), hint), raw_text(unfolded(disposition_field), hint)
     declared = parameters(content_type) if "=" in content_type else _NONE
     given = parameters(disposition) if "=" in disposition else _NONE
@@ -94,9 +87,6 @@ def _read_declared(
         declared.get("charset", ""),
         boundary,
     )
-
-
-_known_declared = functools.lru_cache(maxsize=256)(_read_declared)
 
 
 class MailPart:
