@@ -7,13 +7,11 @@ next command finds that its process has ended (boot id, process id, the process'
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import re
 import shutil
 import socket
-import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -29,8 +27,6 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _PROC = Path("/proc")
 _STARTED = 19  # field 22 of /proc/PID/stat, counted from the state on
 _GONE = ("Z", "X", "x")  # states of ended processes
-_BEGINS_S = 60.0  # up to this age, a marker that is empty or not yet in place belongs to a starting command
-_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})  # of file systems without hard links
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -130,18 +126,13 @@ def own_directories(paths: Sequence[Path], name: str) -> Iterator[tuple[Path, ..
 def forget_dead(path: Path) -> bool:
     """Remove what a dead command left; return whether there was any. Raises UsageError for a running command, and for a
     marker that is not ours."""
-    drafts = _forget_drafts(path)
     marker = path / MARKER
     try:
         text = marker.read_text(encoding="utf-8") if marker.is_file() and not marker.is_symlink() else None
     except (OSError, ValueError) as error:
         raise UsageError(f"{read_problem(marker, error)}; remove it if no storage test runs there") from error
     if text is None:
-        return drafts
-    if not text:  # without hard links: killed before it wrote anything, or just about to
-        _refuse_young(marker)
-        marker.unlink()
-        return True
+        return False
     owner = _read(marker, text)
     try:
         alive = owner.alive()
@@ -159,52 +150,23 @@ def _read(marker: Path, text: str) -> Owner:
         if not _ID.fullmatch(owner.id):
             raise ValueError("no id")
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{marker} was not written by edbench ({error}); nothing was changed there") from error
+        raise UsageError(
+            f"{marker} was not written by edbench, or not completely ({error}); remove it if no storage test runs there"
+        ) from error
     return owner
 
 
-def _forget_drafts(path: Path) -> bool:
-    """Remove markers that dead commands did not put in place; return whether there were any."""
-    drafts = [file for file in path.glob(f"{MARKER}.*") if _ID.fullmatch(file.name.removeprefix(f"{MARKER}."))]
-    for draft in drafts:
-        _refuse_young(draft)
-        draft.unlink(missing_ok=True)
-    return bool(drafts)
-
-
-def _refuse_young(file: Path) -> None:
-    """Raise UsageError if the command that made the file may be about to continue."""
-    if time.time() - file.lstat().st_mtime < _BEGINS_S:
-        raise _begun(file.parent)
-
-
-def _begun(path: Path) -> UsageError:
-    return UsageError(f"{path}: another command has just started there")
-
-
 def _mark(path: Path, owner: Owner) -> None:
-    """Write the marker, complete from its first moment if the file system has hard links: an empty one looks like a
-    dead command's."""
-    marker, draft = path / MARKER, path / f"{MARKER}.{owner.id}"
-    text = json.dumps(asdict(owner)) + "\n"
     try:
-        _write_new(draft, text)
-        try:
-            os.link(draft, marker)
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            _write_new(marker, text)
-    except (FileExistsError, FileNotFoundError) as error:
-        raise _begun(path) from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _write_new(file: Path, text: str) -> None:
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-        out.write(text)
+        descriptor = os.open(path / MARKER, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise UsageError(f"{path}: another command has just started there") from error
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+            out.write(json.dumps(asdict(owner)) + "\n")
+    except BaseException:
+        (path / MARKER).unlink()
+        raise
 
 
 def _remove(path: Path, owner: Owner) -> None:
