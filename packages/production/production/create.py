@@ -98,7 +98,7 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
     absent = missing(Path(choice.out))
     try:
         with database.transaction(durable=True) as conn:
-            claim(storage, Path(choice.out), job, settings.storage, conn)
+            claim(storage, Path(choice.out), job, settings.storage)
             refuse_sources(hold(conn, plan.sources, plan.images))  # another command may have been faster
             _create(conn, job, settings, plan, picked, by)
             storage.mkdir(job_directory(settings.storage, job))  # last: what is refused leaves none

@@ -11,20 +11,16 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from controller.databases import JobHandle
 from controller.jobs.directories import hand_over
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
-from core.places import job_location
 from core.storage.layer import Entry, EntryKind, Storage
 from core.storage.whole import lies_in
 from production.layout import KINDS, REPORTS, Place, folder, is_draft, is_of_item, is_report
 from production.options import MARKER, ProductionChoice
 from production.statements import PRODUCTION
-from sql.connection import Connection
-from sql.jobs import get_job
 from sql.session import Database
 
 THEIRS = frozenset({b"lost+found"})  # present if the directory is the root of a file system
@@ -80,11 +76,8 @@ def missing(out: Path) -> list[bytes]:
     return absent
 
 
-def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path, conn: Connection) -> None:
-    """Take the directory for the job that this transaction creates. Raises UsageError if it contains anything but the
-    marker of a job whose creation was killed, StorageFault."""
-    PRODUCTION.production_creating(conn, job=job)
-    ledger = PRODUCTION.production_ledger(conn)
+def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> None:
+    """Take the directory for the job that is being created. Raises UsageError if it contains anything, StorageFault."""
     path = os.fsencode(out)
     storage.keep_below(path, own=True)
     try:
@@ -93,61 +86,26 @@ def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path, conn:
     except SourceFileError as error:
         raise UsageError(f"--out {out} cannot be used: {error.detail}", field="out") from error
     if MARKER_NAME in found:
-        _take_over(storage, out, storage_root, conn, ledger, alone=len(found) == 1)
-    elif found:
+        raise UsageError(
+            f"--out {out} belongs to job {owner(storage, path) or '(unreadable)'}; delete that job, or remove {MARKER} if "
+            "there is no such job and no command is creating one, or give another directory",
+            field="out",
+        )
+    if found:
         raise UsageError(
             f"--out {out} is not empty, and edbench did not create its content; give an empty directory", field="out"
         )
-    _mark(storage, out, {"job": job.hex, "ledger": ledger})
+    _mark(storage, out, job)
     if lies_in(out, storage_root):
         hand_over(path, storage_root)
 
 
-def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection, ledger: str, *, alone: bool) -> None:
-    """Remove the marker of a job of this ledger that no command is creating any more and that never existed: it wrote
-    nothing else. Raises UsageError for any other marker."""
-    path, whose = os.fsencode(out), owner(storage, os.fsencode(out))
-    if whose is None:
-        raise UsageError(
-            f"--out {out} has a marker ({MARKER}) without a job, left by a killed command; remove that file if no "
-            "command is creating a job there, or give another directory",
-            field="out",
-        )
-    job, ours = uuid.UUID(whose), _marker(storage, path).get("ledger") == ledger
-    if alone and ours:
-        if not PRODUCTION.production_creating(conn, job=job):
-            raise UsageError(f"--out {out}: job {job} is being created there; give another directory", field="out")
-        # The command that takes over a marker holds this, so that it cannot have become another one since the last read.
-        if owner(storage, path) == whose and not _is_there(conn, job):
-            storage.remove(os.path.join(path, MARKER_NAME))
-            with contextlib.suppress(StorageFault):  # nothing needs its empty folder to be gone
-                storage.remove_empty(os.path.join(os.fsencode(storage_root), job_location(job)))
-            return
-    if ours and not _is_there(conn, job):
-        raise UsageError(
-            f"--out {out} contains the marker of job {job}, which does not exist, and other files; move these away,"
-            " or give another directory",
-            field="out",
-        )
-    raise UsageError(
-        f"--out {out} contains the output of job {job}; delete that job, or give another directory", field="out"
-    )
-
-
-def _is_there(conn: Connection, job: uuid.UUID) -> bool:
-    try:
-        get_job(conn, job)
-    except UsageError:
-        return False
-    return True
-
-
-def _mark(storage: Storage, out: Path, marker: dict[str, str]) -> None:
+def _mark(storage: Storage, out: Path, job: uuid.UUID) -> None:
     """Create the marker without replacing one: of two jobs that find the directory empty at the same moment, one gets
     it."""
     try:
         with storage.create(os.path.join(os.fsencode(out), MARKER_NAME)) as file:
-            file.write(json.dumps(marker).encode() + b"\n")
+            file.write(json.dumps({"job": job.hex}).encode() + b"\n")
     except StorageFault as error:
         if error.errno == errno.EEXIST:
             raise UsageError(
@@ -159,19 +117,10 @@ def _mark(storage: Storage, out: Path, marker: dict[str, str]) -> None:
 def owner(storage: Storage, path: bytes) -> str | None:
     """Return the job that the marker in a directory names; None if there is none."""
     try:
-        return uuid.UUID(_marker(storage, path)["job"]).hex
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _marker(storage: Storage, path: bytes) -> dict[str, Any]:
-    """Return the content of the marker; empty if there is none, or it is not ours."""
-    try:
         with storage.open(os.path.join(path, MARKER_NAME)) as file:
-            found = json.loads(file.readall())
-    except (SourceFileError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+            return uuid.UUID(json.loads(file.readall())["job"]).hex
+    except (SourceFileError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def give_up(storage: Storage, out: Path, job: uuid.UUID, made: Iterable[bytes]) -> None:

@@ -249,14 +249,6 @@ WHERE p.job = (SELECT %(job)s::uuid) AND p.number = n.number;
 -- Jobs that are created, or whose pages are numbered, at the same moment look at each other's numbers one after another.
 SELECT pg_advisory_xact_lock(hashtext('numbers of productions'));
 
--- name: production_ledger
--- Which database this is, whatever address it is reached at.
-SELECT system_identifier || ' ' || current_database() FROM pg_control_system();
-
--- name: production_creating
--- Have it known that this transaction creates the job; false where another one that goes on does.
-SELECT pg_try_advisory_xact_lock(hashtextextended('production ' || %(job)s::uuid, 0));
-
 -- name: production_siblings
 -- Jobs that number items of one of these, too, and what they were created with.
 SELECT id, options FROM job

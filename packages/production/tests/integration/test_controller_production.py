@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from installation import until
 from produced import filer, handle, produce
 from shelf import Shelf
 from taskbench import TaskBench
@@ -309,66 +308,30 @@ def test_what_somebody_has_begun_to_delete_is_not_taken(made: Productions) -> No
     assert folders == {made.source.id.hex, pages.id.hex}
 
 
-@pytest.mark.parametrize("killed_in", ["_create", "hand_over"])
-def test_a_creation_that_was_killed_keeps_no_directory(
-    made: Productions, monkeypatch: pytest.MonkeyPatch, killed_in: str
+def test_a_creation_that_was_killed_leaves_a_marker_that_is_named(
+    made: Productions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = str(made.bench.home / "out")
+    out = made.bench.home / "out"
     child = os.fork()
     if child == 0:
-        monkeypatch.setattr(create, killed_in, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        monkeypatch.setattr(create, "_create", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
         try:
-            made.create(JobType.EXPORT, out=out)
+            made.create(JobType.EXPORT, out=str(out))
         finally:
             os._exit(1)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
-    gone = json.loads((made.bench.home / "out" / MARKER).read_text())["job"]
-    until(lambda: not made.bench.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "its session ends")
-    export = made.create(JobType.EXPORT, out=out)
-    assert json.loads((made.bench.home / "out" / MARKER).read_text())["job"] == export.id.hex != gone
+    gone = json.loads((out / MARKER).read_text())["job"]
+    with pytest.raises(UsageError, match=f"belongs to job {gone}; delete that job, or remove {MARKER}") as refused:
+        made.create(JobType.EXPORT, out=str(out))
+    assert refused.value.field == "out"
+    (out / MARKER).write_text("")
+    with pytest.raises(UsageError, match=r"belongs to job \(unreadable\)"):
+        made.create(JobType.EXPORT, out=str(out))
+    (out / MARKER).unlink()
+    export = made.create(JobType.EXPORT, out=str(out))
+    assert json.loads((out / MARKER).read_text())["job"] == export.id.hex
     folders = {path.name for path in (made.bench.storage_root / "jobs").iterdir()}
     assert folders == {made.source.id.hex, export.id.hex}
-    with pytest.raises(UsageError, match=f"contains the output of job {export.id}; delete that job"):
-        made.create(JobType.EXPORT, out=out, prefix="B")
-
-
-def test_a_directory_is_taken_over_from_nobody_who_lives(made: Productions, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not while the job is being created, not where another ledger may know it, not where there is more than its marker."""
-    out, at_once = made.bench.home / "out", create._create
-    taken: list[str] = []
-
-    def meanwhile(*given: Any) -> None:
-        monkeypatch.setattr(create, "_create", at_once)
-        with pytest.raises(UsageError, match="is being created there") as refused:
-            made.create(JobType.EXPORT, out=str(out), prefix="B")
-        taken.append(refused.value.field)
-        at_once(*given)
-
-    monkeypatch.setattr(create, "_create", meanwhile)
-    export = made.create(JobType.EXPORT, out=str(out))
-    assert taken == ["out"]
-    ours = json.loads((out / MARKER).read_text())
-    assert ours["job"] == export.id.hex
-    for name, marker, beside, line in (
-        ("theirs", {"job": uuid.uuid4().hex, "ledger": "7 elsewhere"}, False, "the output of job"),
-        ("older", {"job": uuid.uuid4().hex}, False, "the output of job"),
-        (
-            "full",
-            ours | {"job": uuid.uuid4().hex},
-            True,
-            "which does not exist, and other files; move these away",
-        ),
-        ("cut", None, False, "has a marker .* without a job"),
-    ):
-        place = made.bench.home / name
-        place.mkdir()
-        (place / MARKER).write_text("" if marker is None else json.dumps(marker))
-        if beside:
-            (place / "VOL001").mkdir()
-        before = (place / MARKER).read_bytes()
-        with pytest.raises(UsageError, match=line):
-            made.create(JobType.EXPORT, out=str(place), prefix="C")
-        assert (place / MARKER).read_bytes() == before
 
 
 def _waiting(bench: TaskBench) -> bool:

@@ -40,7 +40,7 @@ class Output:
         self.rows: dict[Place, list[str]] = {}
         self.storage.keep_below(os.fsencode(self.path), own=True)
         self.path.mkdir(parents=True)
-        (self.path / MARKER).write_text(json.dumps({"job": self.job.hex, "ledger": "1 here"}))
+        (self.path / MARKER).write_text(json.dumps({"job": self.job.hex}))
 
     def write(self, *names: str) -> None:
         """Files, with what is above them."""
