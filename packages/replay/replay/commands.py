@@ -98,12 +98,7 @@ def export(
 @commands.add("import", "edbench trace import app.log --under /data --to app.edbtrace")
 def import_(
     ctx: typer.Context,
-    logs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="LOG...", readable=False, help="one strace log, all logs of strace -ff, or one JSONL export"
-        ),
-    ],
+    log: Annotated[Path, typer.Argument(metavar="LOG", readable=False, help="an strace log, or a JSONL export")],
     to: NewTrace,
     under: Annotated[
         list[Path] | None,
@@ -121,14 +116,14 @@ def import_(
     numbers."""
     context = shared(ctx)
     writable_file(to, "--to")
-    if to.resolve() in {log.resolve() for log in logs}:
-        raise UsageError(f"--to {to} is one of the logs; give the trace another name")
-    if _is_jsonl(logs[0]):
-        if len(logs) > 1 or under or start_directory:
-            raise UsageError("a JSONL export must be imported alone: remove the other LOGs, --under and --cwd")
-        import_jsonl(logs[0], to)
+    if to.resolve() == log.resolve():
+        raise UsageError(f"--to {to} is the log; give the trace another name")
+    if _is_jsonl(log):
+        if under or start_directory:
+            raise UsageError("a JSONL export is imported as it is: remove --under and --cwd")
+        import_jsonl(log, to)
     else:
-        _report(context, import_strace(logs, to, under=under or (), start_directory=start_directory))
+        _report(context, import_strace(log, to, under=under or (), start_directory=start_directory))
     _written(context, to)
 
 

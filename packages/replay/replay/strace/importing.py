@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +17,6 @@ from replay.strace.lines import EXIT, Event, Halves, Log
 from traces.file import TraceWriter
 from traces.model import NO_PHASE, Call, Stream, TraceHeader
 
-_SUFFIX = re.compile(r".*\.(\d+)$")  # of the logs of strace -ff
 _PROGRAM = re.compile(r'"((?:[^"\\]|\\.)*)"')
 WHAT_IT_TAKES = "create it with: strace -f -ttt -T -o LOG PROGRAM"
 
@@ -30,7 +27,7 @@ class Imported:
 
     header: TraceHeader
     nodes: int
-    log_calls: int  # system calls in the logs
+    log_calls: int  # system calls in the log
     not_carried: Counter[str]
     other: Counter[str]
     elsewhere: int
@@ -42,54 +39,33 @@ class Imported:
 
 
 def import_strace(
-    logs: Sequence[Path], target: Path, *, under: Sequence[Path] = (), start_directory: Path | None = None
+    log: Path, target: Path, *, under: Sequence[Path] = (), start_directory: Path | None = None
 ) -> Imported:
-    """Write the file calls of the logs (one of -f, or all of -ff) as a trace; each process or thread becomes a stream.
+    """Write the file calls of the log as a trace; each process or thread becomes a stream.
 
     `under`: keep only files in these directories; `start_directory`: where the program was started, for logs that do
-    not show it. Raises UsageError if a log cannot be read or is not of `strace -f -ttt -T`."""
+    not show it. Raises UsageError if the log cannot be read or is not of `strace -f -ttt -T`."""
     roots = [normalised(b"/", str(path.absolute()).encode("utf-8", "surrogateescape")) for path in under]
     place = NOWHERE if start_directory is None else str(start_directory.absolute()).encode("utf-8", "surrogateescape")
-    with ExitStack() as stack:
-        halves = [Halves() for _ in logs]
-        streams = []
-        for log, half in zip(logs, halves, strict=True):
-            try:
-                file = stack.enter_context(log.open("rb"))
-            except OSError as error:
-                raise UsageError(read_problem(log, error)) from error
-            suffix = _SUFFIX.match(log.name)
-            streams.append(iter(Log(file, log.name, int(suffix[1]) if suffix else 0, half)))
-        with TraceWriter(target) as writer:
-            importer = _Import(writer, NodeBook(roots), place)
-            try:
-                importer.read(_tagged(streams, halves))
-            except OSError as error:
-                raise UsageError(read_problem(logs[0], error)) from error
-            _refuse_other_logs(logs, halves)
-            return importer.finish(halves)
-
-
-def _tagged(streams: list[Iterator[Event]], halves: list[Halves]) -> Iterator[tuple[Event, Halves]]:
-    """Yield the events of all logs by time, with their log's unfinished calls; a single log keeps its order."""
-    if len(streams) == 1:
-        return ((event, halves[0]) for event in streams[0])
-    tagged = [((event, half) for event in stream) for stream, half in zip(streams, halves, strict=True)]
-    return heapq.merge(*tagged, key=lambda pair: pair[0].start_ns)
-
-
-def _refuse_other_logs(logs: Sequence[Path], halves: Sequence[Halves]) -> None:
-    for log, half in zip(logs, halves, strict=True):
-        if not half.calls:
-            raise UsageError(f"{log} contains no calls with the times that strace -ttt writes; {WHAT_IT_TAKES}")
-        if half.untimed * 2 > half.calls:
-            raise UsageError(f"{log} has no durations of calls, which strace -T writes; {WHAT_IT_TAKES}")
+    halves = Halves()
+    try:
+        with log.open("rb") as file, TraceWriter(target) as writer:
+            importer = _Import(writer, NodeBook(roots), place, halves)
+            importer.read(Log(file, log.name, halves))
+            if not halves.calls:
+                raise UsageError(f"{log} contains no calls with the times that strace -ttt writes; {WHAT_IT_TAKES}")
+            if halves.untimed * 2 > halves.calls:
+                raise UsageError(f"{log} has no durations of calls, which strace -T writes; {WHAT_IT_TAKES}")
+            return importer.finish()
+    except OSError as error:
+        raise UsageError(read_problem(log, error)) from error
 
 
 class _Import:
-    def __init__(self, writer: TraceWriter, book: NodeBook, place: bytes) -> None:
+    def __init__(self, writer: TraceWriter, book: NodeBook, place: bytes, halves: Halves) -> None:
         self._writer = writer
         self._book = book
+        self._halves = halves
         self._system = System(book, place, self._take)
         self._streams: dict[int, int] = {}  # process → stream
         self._counts: list[int] = []
@@ -99,11 +75,11 @@ class _Import:
         self._steps_back = 0
         self._program = ""
 
-    def read(self, tagged: Iterator[tuple[Event, Halves]]) -> None:
+    def read(self, events: Iterable[Event]) -> None:
         """Read all events, in their order."""
-        system = self._system
+        system, halves = self._system, self._halves
         latest_ns = 0
-        for event, halves in tagged:
+        for event in events:
             if self._first_ns < 0:
                 began = [at for at, _ in halves.open.values()]
                 self._first_ns = min([event.start_ns, *began])
@@ -140,11 +116,11 @@ class _Import:
         self._end_ns = max(self._end_ns, start + call.duration_ns)
         self._writer.add(stream, call._replace(start_ns=start))
 
-    def finish(self, halves: Sequence[Halves]) -> Imported:
+    def finish(self) -> Imported:
         """Write the header and the rest of the trace around its calls."""
         if not self._counts:
             raise UsageError("the log contains no calls on the selected files; check --under")
-        system = self._system
+        system, halves = self._system, self._halves
         pids = sorted(self._streams, key=lambda pid: self._streams[pid])
         header = TraceHeader(
             created=self._first_ns / 1e9,
@@ -160,14 +136,14 @@ class _Import:
         return Imported(
             header=header,
             nodes=len(self._book),
-            log_calls=sum(half.calls for half in halves),
+            log_calls=halves.calls,
             not_carried=+system.not_carried,
             other=system.other,
             elsewhere=system.elsewhere,
             unknown_descriptors=system.unknown_descriptors,
-            malformed=sum(half.malformed for half in halves),
-            first_malformed=next((half.first_malformed for half in halves if half.first_malformed), ""),
-            never_ended=sum(half.never_ended + len(half.open) for half in halves),
+            malformed=halves.malformed,
+            first_malformed=halves.first_malformed,
+            never_ended=halves.never_ended + len(halves.open),
             steps_back=self._steps_back,
         )
 

@@ -55,12 +55,12 @@ class Halves:
 class Log:
     """One log; iterate over it for its calls, in the order they ended."""
 
-    def __init__(self, lines: Iterable[bytes], name: str, pid: int, halves: Halves) -> None:
-        """Read `lines`; `pid` is the process of lines that name none, and `halves` is filled while the log is read."""
+    def __init__(self, lines: Iterable[bytes], name: str, halves: Halves) -> None:
+        """Read `lines`; `halves` is filled while the log is read."""
         self._lines = lines
         self._name = name
         self._halves = halves
-        self._whose = _Whose(pid)
+        self._whose = _Whose()
 
     def __iter__(self) -> Iterator[Event]:
         begun = ""  # a line interrupted by a remark of strace (on a terminal): it continues in the next one
@@ -125,10 +125,10 @@ class _Whose:
     """The process of each line. A log made with -o names the process in each line; on a terminal strace omits it while
     there is only one, so the number of the first process is learned when another one has been started."""
 
-    def __init__(self, first: int) -> None:
-        self._first = first
+    def __init__(self) -> None:
+        self._first = 0
         self._same: dict[int, int] = {}
-        self._running = {first}
+        self._running = {self._first}
 
     def of(self, label: int | None) -> int:
         """Return the process of a line with this label, or with none."""

@@ -23,7 +23,7 @@ from replay.program import compile_replay
 from replay.tally import ClientResult, merge_results
 from replay.tree import Target
 log, scratch = Path(sys.argv[1]), Path(sys.argv[2])
-import_strace([log], scratch / "t", under=[Path("/tmp/demo")], start_directory=Path("/tmp/demo"))
+import_strace(log, scratch / "t", under=[Path("/tmp/demo")], start_directory=Path("/tmp/demo"))
 for folder in ("program", "target"):
     (scratch / folder).mkdir()
 with open_trace(scratch / "t") as trace:

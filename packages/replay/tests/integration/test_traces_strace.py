@@ -60,7 +60,7 @@ def test_an_import_gives_what_was_recorded(tmp_path: Path) -> None:
         pytest.skip("this system lets nobody trace a program")
     assert ended.returncode == 0, ended.stderr
     recorded = json.loads(ended.stdout)
-    done = import_strace([log], tmp_path / "t", under=[data])
+    done = import_strace(log, tmp_path / "t", under=[data])
     (stream,) = everything(tmp_path / "t").streams
     assert [[call.op.label, call.bytes, call.error] for call in stream] == recorded
     assert sum(call.op is Op.READ for call in stream) > 6

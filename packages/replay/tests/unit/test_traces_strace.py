@@ -55,7 +55,7 @@ def read(tmp_path: Path, *lines: str, under: str = "/data", start: str | None = 
         text += f"{pid} 1700000000.{number:03}000 {timed}\n"
     log.write_text(text, encoding="latin-1")
     done = import_strace(
-        [log], tmp_path / "t", under=[Path(under)], start_directory=None if start is None else Path(start)
+        log, tmp_path / "t", under=[Path(under)], start_directory=None if start is None else Path(start)
     )
     return Read(done, everything(tmp_path / "t"))
 
@@ -295,7 +295,7 @@ def test_what_a_trace_has_no_op_for_is_counted(tmp_path: Path) -> None:
         "1 1700000000.010000 exit_group(0) = ?\n"
         "1 1700000000.0"
     )  # fmt: skip
-    done = import_strace([log], tmp_path / "t", under=[Path("/data")])
+    done = import_strace(log, tmp_path / "t", under=[Path("/data")])
     assert dict(done.not_carried) == {"ftruncate": 1, "mmap": 1, "chmod": 1}
     assert dict(done.other) == {"mmap": 1, "frobnicate": 1}
     assert (done.elsewhere, done.unknown_descriptors, done.malformed, done.log_calls) == (2, 1, 3, 10)
@@ -366,7 +366,7 @@ def test_other_logs_are_refused(text: str, says: str, tmp_path: Path) -> None:
     """In one line that says how to make one."""
     (tmp_path / "log").write_text(text)
     with pytest.raises(UsageError, match=re.escape(says)):
-        import_strace([tmp_path / "log"], tmp_path / "t")
+        import_strace(tmp_path / "log", tmp_path / "t")
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 
@@ -374,33 +374,14 @@ def test_a_clock_that_is_set_back_is_said(tmp_path: Path) -> None:
     log = tmp_path / "log"
     times = (5, 7, 6)
     log.write_text("".join(f'1 1700000000.00000{at} stat("/f", 0x7f) = -1 ENOENT (x) <0.000001>\n' for at in times))
-    done = import_strace([log], tmp_path / "t")
+    done = import_strace(log, tmp_path / "t")
     assert done.steps_back == 1
     assert [call.start_ns for call in everything(tmp_path / "t").streams[0]] == [0, 2000, 2000]
 
 
-def test_logs_of_ff_are_read_by_time(tmp_path: Path) -> None:
-    (tmp_path / "log.10").write_text(
-        '1700000000.000001 openat(AT_FDCWD, "/f", O_RDONLY) = 3 <0.000001>\n'
-        "1700000000.000010 vfork() = 11 <0.000001>\n"
-        "1700000000.000040 +++ exited with 0 +++\n"
-    )
-    (tmp_path / "log.11").write_text(
-        '1700000000.000020 read(3, "ab", 2) = 2 <0.000001>\n1700000000.000030 +++ exited with 0 +++\n'
-    )
-    done = import_strace([tmp_path / "log.11", tmp_path / "log.10"], tmp_path / "t")
-    assert done.unknown_descriptors == 0
-    trace = everything(tmp_path / "t")
-    workers = [stream.worker for stream in trace.header.streams]
-    assert dict(zip(workers, [[call.op for call in calls] for calls in trace.streams], strict=True)) == {
-        "process 10": [Op.OPEN, Op.CLOSE],
-        "process 11": [Op.READ],
-    }
-
-
 @pytest.mark.parametrize("log", ["shell.log", "terminal.log"])
 def test_a_shell_script_as_strace_saw_it(log: str, tmp_path: Path) -> None:
-    done = import_strace([LOGS / log], tmp_path / "t", under=[DEMO], start_directory=DEMO)
+    done = import_strace(LOGS / log, tmp_path / "t", under=[DEMO], start_directory=DEMO)
     trace = everything(tmp_path / "t")
     calls = [call for stream in trace.streams for call in stream]
     ops = [call.op for call in calls]
@@ -415,7 +396,7 @@ def test_a_shell_script_as_strace_saw_it(log: str, tmp_path: Path) -> None:
 
 
 def test_threads_as_strace_saw_them(tmp_path: Path) -> None:
-    done = import_strace([LOGS / "threads-y.log"], tmp_path / "t", under=[DEMO / "w"])
+    done = import_strace(LOGS / "threads-y.log", tmp_path / "t", under=[DEMO / "w"])
     trace = everything(tmp_path / "t")
     expected = ["create", *["write"] * 4, "read", "fsync", "close", "rename", "stat", "remove"]
     assert [[call.op.label for call in stream] for stream in trace.streams[1:]] == [expected] * 3
@@ -436,7 +417,7 @@ def test_a_damaged_log_is_read_as_far_as_it_makes_sense(data: st.DataObject) -> 
         lines[at : at + data.draw(st.integers(0, 3))] = [lines[at][:cut] + rest.replace(b"\n", b"9")]
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch, "log").write_bytes(b"\n".join(lines))
-        import_strace([Path(scratch, "log")], Path(scratch, "t"), start_directory=DEMO)
+        import_strace(Path(scratch, "log"), Path(scratch, "t"), start_directory=DEMO)
         _tells_a_possible_story(everything(Path(scratch, "t")))
 
 
@@ -445,7 +426,7 @@ def test_a_path_may_be_deep(tmp_path: Path) -> None:
     deep = "/a" * 2000
     line = f'1 1700000000.000000 stat("{deep}", {{st_mode=S_IFREG|0644, st_size=9, ...}}) = 0 <0.000010>\n'
     (tmp_path / "log").write_text(line)
-    import_strace([tmp_path / "log"], tmp_path / "t")
+    import_strace(tmp_path / "log", tmp_path / "t")
     nodes = everything(tmp_path / "t").nodes
     assert len(nodes) == 2001
     assert all(node.existed for node in nodes)
