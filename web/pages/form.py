@@ -32,7 +32,7 @@ _TEMPLATES = {"corpus", "source", "type", "sources", "profile", "paths", "settin
 _WORKERS = {"workers", "slots"}  # shown where the server starts them
 JOB = frozenset(("name", "workers"))  # the fields of a new job that are not under "Advanced"
 _TUNING = TUNING | {  # the fields of any other form that are under "Advanced"
-    *("client", "project", "index_engine", "time_zone", "slots", "shard", "source_copies", "seed", "levels", "scaling"),
+    *("client", "project", "index_engine", "time_zone", "slots", "shard", "source_copies", "seed", "levels"),
     *("digits", "first", "volume_gb", "dat_encoding", "no_families", "trace"),
 }
 _HINTS = {

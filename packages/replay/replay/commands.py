@@ -260,7 +260,7 @@ def replay(
     )
     filers = filers_of(order.filer, settings)
     if order.stages is not None:
-        stages = given_stages(ctx, "clients", order.stages, "max_p99", "levels", "scaling")
+        stages = given_stages(ctx, "clients", order.stages, "max_p99", "levels")
         if len(filers) > 1:
             raise UsageError("--stages takes one --filer", field="stages")
         order = order.model_copy(update={"clients": ",".join(str(load) for load, _ in stages)})
@@ -322,10 +322,9 @@ def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]
     """Check the options before anything is started. Raises UsageError for invalid ones."""
     from experiments.kinds import parse_bounds
     from replay.plan import plan_replay
-    from replay.runs import parse_scaling, refuse_other_scaling
     from traces.file import open_trace
 
-    scaling, bounds, clients = parse_scaling(asked.scaling), asked.max_p99, asked.clients
+    bounds, clients = asked.max_p99, asked.clients
     with open_trace(order.trace) as opened:
         header = opened.header
     if asked.levels is None and asked.peak is not None:
@@ -333,9 +332,8 @@ def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]
     if asked.levels is not None and (bounds is not None or order.speed != 1.0 or order.closed):
         raise UsageError("--levels sets the pace: remove --max-p99 and --pace")
     if bounds is not None:
-        for option, given in (("--clients", clients), ("--scaling", scaling)):
-            if given is not None:
-                raise UsageError(f"{option} and --max-p99 exclude each other: the search finds the number of clients")
+        if clients is not None:
+            raise UsageError("--clients and --max-p99 exclude each other: the search finds the number of clients")
         if len(filers) > 1:
             raise UsageError("--max-p99 searches for the largest load of one storage: give one --filer")
         return Wish(filers, asked, (asked.max_clients,), parse_bounds(bounds))
@@ -343,7 +341,6 @@ def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]
     many = tuple(opt.numbers(clients, "--clients", digits=9)) if clients is not None else (max(1, streams),)
     for number in many:
         plan_replay(header, clients=number, paths=len(order.paths), speed=order.speed or None)
-        refuse_other_scaling(scaling, streams, number)
     if asked.levels is not None and (len(filers) > 1 or len(many) > 1):
         raise UsageError("--levels takes one --filer and one number of --clients")
     return Wish(filers, asked, many)

@@ -118,16 +118,6 @@ class ReplayStudyOrder(Order):
         ),
         Metavar("PACE"),
     ] = "schedule"
-    scaling: Annotated[
-        str | None,
-        Field(
-            max_length=40,
-            pattern=TEXT,
-            description="Require this scaling: strong distributes one data set over the clients, weak gives each clone of "
-            "the trace its own.",
-        ),
-        Metavar("SCALING"),
-    ] = None
     stages: StagesText = None
     max_p99: Annotated[str | None, MAX_P99, Metavar("OP=TIME,…")] = None
     max_clients: Annotated[

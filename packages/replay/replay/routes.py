@@ -20,7 +20,6 @@ from core.settings import numbers
 from experiments.kinds import parse_bounds
 from replay.orders import ReplayStudyOrder, parse_pace
 from replay.plan import MAX_PATHS
-from replay.runs import parse_scaling
 from replay.tree import check_paths
 from web.api.models.common import responses
 from web.api.needs import Context, Rows
@@ -93,7 +92,6 @@ class Played(Document):
 
 def _replayed(order: Any) -> None:
     at("pace", partial(parse_pace, order.pace))
-    at("scaling", partial(parse_scaling, order.scaling))
     if order.clients is not None:
         numbers(order.clients, "--clients", digits=9)
     if order.max_p99 is not None:

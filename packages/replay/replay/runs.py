@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import Any
 
-from core.errors import UsageError
 from core.histogram import BUCKETS, Histogram, bucket_of, merged
 from core.operations import Op, size_class
 from core.records import FilerChoice
@@ -52,37 +51,12 @@ def scaling_of(streams: int, clients: Iterable[int]) -> Scaling:
     numbers = set(clients)
     if all(data_sets(streams, number) == 1 for number in numbers):
         return Scaling.STRONG
-    return Scaling.WEAK if all(_whole(streams, number) for number in numbers) else Scaling.MIXED
-
-
-def parse_scaling(text: str | None) -> Scaling | None:
-    """Parse `strong` or `weak`. Raises UsageError."""
-    if text not in (None, Scaling.STRONG, Scaling.WEAK):
-        raise UsageError(f"--scaling is {text!r}; use strong or weak, or remove it to allow both")
-    return None if text is None else Scaling(text)
-
-
-def refuse_other_scaling(scaling: Scaling | None, streams: int, clients: int) -> None:
-    """Raise UsageError if so many clients do not fit the requested scaling; None fits any number."""
-    if scaling is Scaling.STRONG and clients > streams:
-        raise UsageError(
-            f"--scaling strong: the trace has {streams} streams, not enough for {clients} clients; record with "
-            "more slots"
-        )
-    if scaling is Scaling.WEAK and not _whole(streams, clients):
-        raise UsageError(
-            f"--scaling weak: each data set needs {streams} clients, one for each stream, but {clients} is not a "
-            "multiple of that"
-        )
+    return Scaling.WEAK if all(number % streams == 0 for number in numbers) else Scaling.MIXED
 
 
 def said(scaling: Scaling, streams: int) -> str:
     """Return the text about the scaling for the first line."""
     return _SAID[scaling].format(streams=f"{streams} clients" if streams > 1 else "client")
-
-
-def _whole(streams: int, clients: int) -> bool:
-    return clients % streams == 0
 
 
 NAME = "replay"

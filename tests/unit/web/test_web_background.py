@@ -226,7 +226,6 @@ def test_no_value_is_taken_for_an_option() -> None:
         ("profile", {"profile": "dedup", "setting": ["seed=1", " used =id"]}, "setting"),
         ("profile", {"profile": "stream", "setting": ["tree=/etc"]}, "setting"),
         ("replay", {"pace": "fast"}, "pace"),
-        ("replay", {"scaling": "mixed"}, "scaling"),
         ("replay", {"clients": "many"}, "clients"),
         ("replay", {"max_p99": "read"}, "max_p99"),
     ],

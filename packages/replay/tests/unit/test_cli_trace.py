@@ -162,10 +162,6 @@ def _refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str
     [
         (("--pace", "fast"), "job, schedule, max"),
         (("--path", "/no/such/directory"), "/no/such/directory"),
-        (("--scaling", "mixed"), "strong or weak"),
-        (("--scaling", "strong", "--clients", "1,3"), "2 streams, not enough for 3 clients"),
-        (("--scaling", "weak", "--clients", "2,3"), "needs 2 clients"),
-        (("--scaling", "weak", "--max-p99", "read=1ms"), "exclude each other"),
         (("--clients", "two"), "--clients"),
         (("--clients", "0"), "0 clients"),
         (("--clients", "1,10000"), "from 1 to 4096"),

@@ -35,7 +35,6 @@ from replay.runs import (
     backlogs,
     fidelity,
     most_behind,
-    refuse_other_scaling,
     scaling_of,
 )
 from replay.tally import ClientResult
@@ -272,20 +271,6 @@ def test_the_filers_cache_counts(declared: int | None, possible: bool, cached: b
 )
 def test_numbers_of_clients_are_of_one_scaling(streams: int, clients: list[int], scaling: Scaling) -> None:
     assert scaling_of(streams, clients) is scaling
-    fitting = {asked for asked in (Scaling.STRONG, Scaling.WEAK) if _fits(asked, streams, clients)}
-    assert fitting - {scaling} <= ({Scaling.WEAK} if clients == [streams] else set())
-    assert scaling in fitting or scaling is Scaling.MIXED
-    assert _fits(None, streams, clients)
-
-
-def _fits(asked: Scaling | None, streams: int, clients: list[int]) -> bool:
-    """Whether nothing is refused."""
-    try:
-        for number in clients:
-            refuse_other_scaling(asked, streams, number)
-    except UsageError:
-        return False
-    return True
 
 
 def _scaled(scaling: Scaling | None) -> ReplayResult:
