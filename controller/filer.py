@@ -57,12 +57,6 @@ class FilerWatch:
             return {}
         return {"filer": {"name": self._choice.name, "scale": self._choice.scale} | self._sampler.to_json()}
 
-    def busy_s(self) -> dict[str, float]:
-        """Return how many seconds each station was busy since the arbiter was created, per server; empty without an
-        emulated filer."""
-        stations = {} if self._arbiter is None else self._arbiter.snapshot().stations
-        return {name: counts.busy_ns / counts.servers / 1e9 for name, counts in stations.items()}
-
     def close(self) -> None:
         """Stop watching; the arbiter is removed if no other process uses it."""
         self._over.set()

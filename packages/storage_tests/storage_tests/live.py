@@ -7,7 +7,7 @@ import contextlib
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,7 @@ _PANELS: tuple[tuple[str, str, str, tuple[tuple[str, str], ...]], ...] = (
     ("worker_host", "CPU of this host", "share of all", (("busy", "busy"),)),
     ("block_bytes", "Block devices below the paths, bytes/second", "bytes/s", (("read", "read"), ("written", "written"))),
     ("block_requests", "Requests/second of these devices", "requests/s", (("reads", "reads"), ("writes", "writes"))),
-    ("emulated_busy", "Stations of the emulated filer", "share busy",
-     (("metadata", "metadata"), ("data", "data"), ("link", "link"))),
 )  # fmt: skip
-
-Stations = Callable[[], dict[str, float]]  # seconds that each of a filer's stations was busy, ÷ its servers
 
 
 _Reading = tuple[float, dict[str, float]]  # time, and counters that only grow
@@ -44,7 +40,6 @@ class Live:
 
     def __init__(self, profile: str, counters: Counters, paths: Sequence[Path]) -> None:
         self.profile, self.counters = profile, counters
-        self._stations: Stations | None = None
         self._devices = BlockSampler(paths)
         self._lock = threading.Lock()
         self._began = time.monotonic()
@@ -53,17 +48,6 @@ class Live:
         self._seconds: list[float] = []
         self._values: list[dict[str, float]] = []
         self._last = self._read()
-
-    @contextlib.contextmanager
-    def with_stations(self, stations: Stations) -> Iterator[None]:
-        """Read an emulated filer's stations, which exist as long as the block lasts and are not read afterwards."""
-        with self._lock:
-            self._stations = stations
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._stations = None
 
     def tell(self, line: str) -> None:
         """Set the line with the current activity."""
@@ -122,9 +106,6 @@ class Live:
         if devices:
             for name in ("read_bytes", "write_bytes", "reads", "writes"):
                 counts[name] = sum(device[name] for device in devices)
-        with self._lock:
-            stations = {} if self._stations is None else self._stations()
-        counts |= {f"station {name}": busy for name, busy in stations.items()}
         return self._now(), counts
 
 
@@ -135,8 +116,6 @@ def _between(before: _Reading, after: _Reading) -> dict[str, float]:
     names = {
         "moved.all": "moved", "files.done": "done", "files.troubles": "troubles", "block_bytes.read": "read_bytes",
         "block_bytes.written": "write_bytes", "block_requests.reads": "reads", "block_requests.writes": "writes",
-        "emulated_busy.metadata": "station metadata", "emulated_busy.data": "station data",
-        "emulated_busy.link": "station link",
     }  # fmt: skip
     values = {series: grown[name] / took for series, name in names.items() if name in grown}
     if wholes := grown["done"] + grown["troubles"]:

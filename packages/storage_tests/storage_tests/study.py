@@ -184,8 +184,7 @@ class ProfileStudy(Workload):
         if self._filer is None:
             yield observe
             return
-        shown = contextlib.nullcontext if self._live is None else self._live.with_stations
-        with watched_filer(self._settings) as watch, shown(watch.busy_s):
+        with watched_filer(self._settings) as watch:
             yield lambda: dataclasses.replace(observe(), filer=watch.figures()["filer"])
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:

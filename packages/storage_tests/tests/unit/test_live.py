@@ -53,21 +53,6 @@ def test_a_point_has_the_rates_between_two_looks(seen: Live) -> None:
     assert (moved[1] or 0) > 0
     assert (done[1] or 0) > 0
     assert _panel(seen, "file_time")["mean"] == [None, 2_000.0]
-    assert "emulated_busy" not in {panel["id"] for panel in seen.timeline()["panels"]}
-
-
-def test_an_emulated_filers_stations_are_shown_once_they_are_there(seen: Live) -> None:
-    busy = {"metadata": 1.0, "data": 0.0, "link": 0.0}
-    seen.look()
-    with seen.with_stations(lambda: busy):
-        seen.look()
-        busy["metadata"] = 1.5
-        seen.look()
-    seen.look()
-    found = _panel(seen, "emulated_busy")
-    assert found["metadata"][:2] == [None, None]
-    assert (found["metadata"][2] or 0) > 0
-    assert found["link"][2:] == [0, None]
 
 
 def test_runs_lie_on_the_axis_with_what_came_of_them(seen: Live) -> None:
