@@ -264,13 +264,6 @@ class TestDescription(TestLine):
     settings: list[dict[str, str]]
 
 
-class TestRoom(Document):
-    """A storage test of `all`."""
-
-    name: str
-    room: Room
-
-
 class AllTests(Document):
     """The tests of `bench storage all`, each with its row of the page or the reason why it was not measured."""
 
@@ -300,7 +293,7 @@ DOCUMENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "corpus": lambda: _schema(CorpusDescription, "What `edbench corpus describe -o json` prints."),
     "storage-all": lambda: _schema(AllTests, "What `edbench bench storage all -o json` prints."),
     "storage-tests": lambda: _schema(
-        list[TestLine] | TestDescription | list[TestRoom],
+        list[TestLine] | TestDescription,
         "What `edbench bench storage -o json` prints without NAME, and with --describe.",
     ),
     "compare": lambda: _schema(Comparison, "What `edbench result compare -o json` prints."),

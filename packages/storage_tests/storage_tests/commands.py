@@ -165,11 +165,8 @@ def _list(context: CommandContext) -> None:
 
 
 def _describe(context: CommandContext, name: str, test: Test) -> None:
-    """Print what a test does, writes and needs; for `all`, the room and the time of each test."""
+    """Print what a test does, writes and needs."""
     console = context.out
-    if name == ALL:
-        _describe_all(context, test)
-        return
     of = _described(name, test)
     if context.document(of):
         return
@@ -184,25 +181,6 @@ def _describe(context: CommandContext, name: str, test: Test) -> None:
     )
     console.print()
     console.print(table(("setting", "value", "meaning"), [(s["name"], s["value"], s["about"]) for s in of["settings"]]))
-    flush()
-
-
-def _describe_all(context: CommandContext, test: Test) -> None:
-    from storage_tests.profile import profiles
-
-    plain = test.model_copy(update={"setting": None})
-    rooms = [(name, _described(name, plain)["room"]) for name in profiles()]
-    if context.document([{"name": name, "room": room} for name, room in rooms]):
-        return
-    rows = [(name, bytes_text(room["bytes"]), f"{room['seconds'] / 60:,.0f}") for name, room in rooms]
-    whole = (
-        "all",
-        bytes_text(max(room["bytes"] for _, room in rooms)),
-        f"{sum(room['seconds'] for _, room in rooms) / 60:,.0f}",
-    )
-    console = context.out
-    console.print("all: all tests, one after another, and a discovery of a generated corpus, on one page")
-    console.print(table(("test", "room on each path", "minutes per repeat"), [*rows, whole], right=(1, 2)))
     flush()
 
 

@@ -160,7 +160,6 @@ def test_every_json_document_has_a_schema() -> None:
         (["formats"], "formats"),
         (["bench", "storage"], "storage-tests"),
         (["bench", "storage", "stream", "--describe"], "storage-tests"),
-        (["bench", "storage", "all", "--describe"], "storage-tests"),
     ],
 )
 def test_documents_are_as_their_schemas_say(argv: list[str], schema: str, capsys: pytest.CaptureFixture[str]) -> None:
