@@ -101,10 +101,8 @@ class ProductionFigures(Document):
     out: str
     sources: list[uuid.UUID]
     items: int
-    chosen: Annotated[int | None, NotNone] = Field(
-        None,
-        description="Items that were chosen: produced, withheld, duplicates, system files and containers together;"
-        " null for jobs of versions that did not count them.",
+    chosen: int = Field(
+        description="Items that were chosen: produced, withheld, duplicates, system files and containers together."
     )
     withhold: list[str] = Field([], description="Tags whose items were withheld, with their families.")
     withheld: int = Field(0, description="Chosen items that were withheld.")
@@ -129,7 +127,7 @@ def production_lines(made: ProductionFigures) -> list[tuple[str, str]]:
     line with a label."""
     withheld = f"{made.withheld:,} items: tag {', '.join(made.withhold)}, with families"
     known = (
-        ("chosen", made.chosen, f"{made.chosen or 0:,} items, {made.items:,} of them produced"),
+        ("chosen", True, f"{made.chosen:,} items, {made.items:,} of them produced"),
         ("withheld", made.withhold, withheld),
         ("copies", made.copies, f"{made.copies:,} items, omitted as duplicates"),
         ("system files", made.system_files, f"{made.system_files:,} items, omitted"),

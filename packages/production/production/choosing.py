@@ -319,6 +319,7 @@ def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures
         "out",
         "sources",
         "items",
+        "chosen",
         "withhold",
         "withheld",
         "copies",
@@ -330,7 +331,6 @@ def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures
     return ProductionFigures.model_validate(
         {name: getattr(choice, name) for name in alike}
         | {
-            "chosen": choice.chosen or None,
             "tag_changes": tag_changes(conn, choice),
             "files": PRODUCTION.production_written(conn, job=handle.id),
         }

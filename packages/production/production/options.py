@@ -30,8 +30,7 @@ class ProductionChoice(TypeOptions):
     not_nist: bool = False  # so are files on a list of known software
     families: bool = True  # whole families are taken or omitted
     items: int = 0  # taken
-    # Taken, withheld, copies, system files and containers together; 0: of a job that is older than this.
-    chosen: int = 0
+    chosen: int = 0  # taken, withheld, copies, system files and containers together
     withheld: int = 0  # chosen items that are not taken because of `withhold`
     copies: int = 0  # of the remaining ones, those not taken because of `originals`
     system_files: int = 0  # of the remaining ones, those not taken because of `not_nist`
