@@ -311,9 +311,9 @@ def _plain(name: str, value: str, narrow: bool) -> str:
     """Return the value without the peculiarities of one format."""
     if name in PATHS:
         return value.replace("\\", "/")
-    if name == "path":  # a CSV of before 27 November 2026 separates the names of a path like a list
+    if name == "path":  # in JSON lines a list, which `read_lines` joins like any other
         value = value.replace("; ", " / ")
-    value = value.replace("[U+003B]", ";")  # nor did it escape a semicolon inside a value
+    value = value.replace("[U+003B]", ";")  # JSON lines need no escape for a semicolon inside a value
     value = _LOST.sub("?", _NEWLINE.sub("\n", _APOSTROPHE.sub("", value)))
     value = _MARKS.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)
     return value.encode("cp1252", "backslashreplace").decode("cp1252") if narrow else value

@@ -21,23 +21,6 @@ from core.names import display_name
 from production.reading import inside, read_dat, regular
 from readers.errors import ExceptionCode
 
-_BYTES = 16  # a number's digest: long enough that no two numbers share one
-
-
-class Numbers:
-    """The numbers requested so far."""
-
-    def __init__(self) -> None:
-        self._had: set[bytes] = set()
-
-    def had(self, number: str) -> bool:
-        """Return whether the number was requested before."""
-        digest = hashlib.blake2b(number.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest()
-        if digest in self._had:
-            return True
-        self._had.add(digest)
-        return False
-
 
 class Names:
     """Free names in a directory; each depends only on the requests before it."""
@@ -196,7 +179,7 @@ class _Taking:
     topmost: bool
     place: Place
     names: Names
-    numbers: Numbers = field(default_factory=Numbers)
+    numbers: set[str] = field(default_factory=set)  # of the records so far
     done: Taken = field(default_factory=Taken)
     keys: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)  # the titles by their letters and digits
@@ -210,9 +193,11 @@ class _Taking:
         self.done.records += 1
         begin, custodian = self._value(row, _BEGIN), _safe(self._value(row, _CUSTODIAN)) or "unknown"
         called = begin[:_SHOWN] or f"record {self.done.records:,}"
-        if begin and self.numbers.had(begin):
+        if begin in self.numbers:
             self._had(row, called, begin, custodian)
             return
+        if begin:
+            self.numbers.add(begin)
         attached = self._attached(row, called, begin, custodian)
         if attached and self.topmost and self.family.native:
             self.done.attached += 1

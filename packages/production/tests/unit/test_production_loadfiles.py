@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from productions import item, swap, write_export
+from productions import item, write_export
 
 from core.errors import UsageError
 from core.imported import LOAD_DIRECTORY
@@ -269,12 +269,3 @@ def test_several_values_stay_apart_in_every_load_file(tmp_path: Path) -> None:
     with (tmp_path / "loadfile.csv").open(newline="", encoding="utf-8") as file:
         (cells,) = csv.DictReader(file)
     assert (cells["all_custodians"], cells["path"]) == (row["ALLCUSTODIANS"], row["FILEPATH"])
-
-
-def test_a_production_of_before_semicolons_were_named_is_still_right(tmp_path: Path) -> None:
-    told = item(1, (1, 1), data=b"one", all_custodians=["ann", "o'brien; jr"], path=["ann/pack.zip", "in/one.txt"])
-    write_export(tmp_path, [told])
-    for name in ("loadfile.csv", "loadfile.dat", "loadfile.xml"):
-        swap(tmp_path, name, "[U+003B]", ";")
-    swap(tmp_path, "loadfile.csv", "ann/pack.zip / in/one.txt", "ann/pack.zip; in/one.txt")
-    assert _faults(tmp_path) == []

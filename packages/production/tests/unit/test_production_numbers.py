@@ -1,4 +1,4 @@
-"""Numbers of a load file, and the names that their records have in a source."""
+"""The names that records of a load file have in a source."""
 
 from __future__ import annotations
 
@@ -6,14 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from production.importing import Names, Numbers
-
-
-def test_a_number_is_had_once_it_was_asked_for() -> None:
-    numbers = Numbers()
-    told = ["B1", "b1", "B/1", "B:1", "B1 ", "", "\ud800", "x" * 5_000_000]
-    assert [numbers.had(number) for number in told] == [False] * len(told)
-    assert all(numbers.had(number) for number in told)
+from production.importing import Names
 
 
 def test_many_of_one_name_try_no_name_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
