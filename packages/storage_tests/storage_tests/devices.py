@@ -5,25 +5,30 @@ it since Linux 6.6 and has only its cache; btrfs accepts it and reads compressed
 on a loop device accepts it, and the device then uses the cache for its file unless it was set up with direct I/O
 (losetup(8), `--direct-io`). A loop device below a device mapper (LVM, dm-crypt) is not detected.
 
-`tuned` sets scheduler and read-ahead for a while. They belong to the host and not to a directory: after kill -9 they
-stay until the host restarts. A user who may not set them gets a warning."""
+`tuned` sets scheduler and read-ahead for a while. They belong to the host and not to a directory: their values are
+written to a file per device first, so that the next test on this host restores them after kill -9 (a restart of the
+host restores them, too). A user who may not set them gets a warning."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import mmap
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
-from core.errors import StorageFault
+from core.errors import StorageFault, UsageError
 from core.mounts import holding, mount_of, read_mountinfo
+from core.plain import unambiguous
 from core.residency import resident_bytes
 from core.storage.sync import syncfs
+from storage_tests.owner import Owner, this_process
 
 _BYTES = 1 << 16
 _NAME = "direct"
@@ -136,6 +141,7 @@ def synced(root: Path) -> None:
         os.close(descriptor)
 
 
+LEDGER = Path("/run/edbench-queues")  # one for the host: all users share a device's queue
 _SYS = Path("/sys")
 _BLOCK = "dev/block"
 
@@ -152,7 +158,9 @@ class Tuned:
 
 
 @contextlib.contextmanager
-def tuned(paths: Sequence[Path], scheduler: str, read_ahead_kb: int | None) -> Iterator[tuple[Tuned, ...]]:
+def tuned(
+    paths: Sequence[Path], scheduler: str, read_ahead_kb: int | None, ledger: Path = LEDGER
+) -> Iterator[tuple[Tuned, ...]]:
     """Set scheduler and read-ahead on every path's device (empty, None: unchanged), yield the values then in force, and
     restore the former ones at the end."""
     wanted = {"scheduler": scheduler, "read_ahead_kb": "" if read_ahead_kb is None else str(read_ahead_kb)}
@@ -168,7 +176,7 @@ def tuned(paths: Sequence[Path], scheduler: str, read_ahead_kb: int | None) -> I
                 )
             else:
                 if queue not in refused:
-                    refused[queue] = [] if not wanted else list(_set(queue, wanted, back))
+                    refused[queue] = [] if not wanted else list(_set(queue, wanted, ledger, back))
                 why = refused[queue]
             out.append(_in_force(number, queue, why))
         yield tuple(out)
@@ -192,19 +200,46 @@ def queue_of(path: Path) -> Path | None:
     return queue if queue.is_dir() else None
 
 
-def _set(queue: Path, wanted: dict[str, str], back: contextlib.ExitStack) -> Iterator[str]:
+def restore_dead(ledger: Path = LEDGER) -> None:
+    """Restore the queues that killed commands left changed, but not those of running ones."""
+    for file in sorted(ledger.glob("*.json")):
+        with contextlib.suppress(UsageError, OSError, ValueError, TypeError, KeyError):  # not readable, or not ours
+            kept = unambiguous(file.read_text(encoding="utf-8"))
+            owner = Owner(**kept["owner"])
+            if not owner.alive():
+                _restore(Path(kept["queue"]), kept["values"])
+                file.unlink(missing_ok=True)
+
+
+def _set(queue: Path, wanted: dict[str, str], ledger: Path, back: contextlib.ExitStack) -> Iterator[str]:
     """Set the values and yield those that could not be set."""
+    before = {name: value for name in wanted if (value := _read(queue, name))}
+    file = ledger / f"{queue.parent.name}.json"
+    try:
+        ledger.mkdir(mode=0o755, exist_ok=True)  # another command may make it at the same time
+        kept = json.dumps({"owner": asdict(this_process()), "queue": str(queue), "values": before})
+        with file.open("x", encoding="utf-8") as out:
+            out.write(kept + "\n")
+    except OSError as error:
+        if file.exists():
+            yield f"{queue.parent.name}: another command changed its queue"
+            return
+        yield f"{queue.parent.name}: not changed, because the old value cannot be saved in {ledger} ({error.strerror})"
+        return
+    back.callback(file.unlink, missing_ok=True)
+    back.callback(_restore, queue, before)
     for name, value in wanted.items():
-        back.callback(_restore, queue / name, _read(queue, name))
         try:
             (queue / name).write_text(value)
         except OSError as error:
             yield f"{queue.parent.name}: {name} {value} is not set: {error.strerror}"
 
 
-def _restore(setting: Path, value: str) -> None:
-    with contextlib.suppress(OSError):  # the device is gone, or the value could not be set either
-        setting.write_text(value)
+def _restore(queue: Path, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        if name in ("scheduler", "read_ahead_kb"):
+            with contextlib.suppress(OSError):  # the device is gone
+                (queue / name).write_text(str(value))
 
 
 def _read(queue: Path, name: str) -> str:

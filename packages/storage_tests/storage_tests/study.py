@@ -34,7 +34,7 @@ from experiments.workload import Observe, Turn, Workload
 from monitoring.machine import client_memory, free_memory, host, place
 from storage_tests.clients import Order, ProcessDone
 from storage_tests.crowd import Crowd, Elsewhere, Place
-from storage_tests.devices import Direct, direct_on
+from storage_tests.devices import Direct, direct_on, restore_dead
 from storage_tests.live import Live
 from storage_tests.member import PACKAGE, Do
 from storage_tests.member import Wanted as WantedClients
@@ -132,6 +132,7 @@ class ProfileStudy(Workload):
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
         """Take the directories, and prepare everything that all runs need."""
+        restore_dead()
         with contextlib.ExitStack() as self._stack:
             if self._run.env is not None:
                 wanted, path = Wanted(workers=self._run.workers, databases=1, slots=1), self._profile.targets.paths[0]
