@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.errors import UsageError
 from dataset_gen.planning.files import LETTER, MAILDIR, NOTE, PST, STORE, SYSTEM_FILE, FileSpec, Planner
 from dataset_gen.planning.level import Goal, archive_bytes, counts, fitted, stretches
 from dataset_gen.planning.tally import CorpusTotals, Sums, tally_of
 from dataset_gen.profile import load_profile
-from dataset_gen.rng import Dice, derive, power_of_two, running_totals
+from dataset_gen.rng import Dice, derive
 from dataset_gen.writer import UNIT_BYTES, UNIT_FILES, units_of
 
 SCALE = 0.001
@@ -149,29 +146,12 @@ def test_a_tally_is_kept_with_its_part() -> None:
     assert twice.formats["doc"].files == 20
 
 
-@given(st.floats(-50, 50))
-def test_power_of_two(x: float) -> None:
-    assert abs(power_of_two(x) / math.pow(2, x) - 1) < 1e-4
-
-
-@given(st.integers(0, 2**64), st.integers(1, 10**6))
-def test_below_stays_below(seed: int, n: int) -> None:
-    assert 0 <= Dice(seed).below(n) < n
-
-
 def test_lognormal_median() -> None:
     dice = Dice(5)
     sizes = [dice.size(10_000, 1.5, 100, 1_000_000) for _ in range(4000)]
     assert 0.46 < sum(s < 10_000 for s in sizes) / len(sizes) < 0.54
     assert min(sizes) >= 100
     assert max(sizes) <= 1_000_000
-
-
-def test_weights() -> None:
-    dice = Dice(9)
-    totals = running_totals((1.0, 3.0))
-    drawn = [dice.weighted("ab", totals) for _ in range(4000)]
-    assert 0.70 < drawn.count("b") / len(drawn) < 0.80
 
 
 def test_seeds_of_things_differ() -> None:

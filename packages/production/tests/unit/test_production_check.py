@@ -19,7 +19,10 @@ FAMILY = (9, 11)
 def _items() -> list[Item]:
     """A family of three with texts, and an item by itself."""
     members = [item(9 + n, FAMILY, data=b"native %d" % n, text=b"text %d" % n, subject=f"about {n}") for n in range(3)]
-    return [*members, item(12, (12, 12), data=b"alone", subject="about 3", date="2020-01-01T00:00:00Z")]
+    alone = item(
+        12, (12, 12), data=b"alone", subject="about 3", date="2020-01-01T00:00:00Z", all_custodians=["a; b", "c"]
+    )
+    return [*members, alone]
 
 
 def _paged() -> list[Item]:
