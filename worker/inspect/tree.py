@@ -48,8 +48,7 @@ from worker.inspect.file import (
     use_passwords,
 )
 from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
-from worker.office.converting import read_by_office
-from worker.parsers import load_plugins
+from worker.parsers import load_plugins, read_by_office
 from worker.processes import NEW_OBJECTS, die_with_parent, limit_slot
 
 

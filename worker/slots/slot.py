@@ -31,8 +31,7 @@ from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker import app
 from worker.costs import count_sandbox
-from worker.office.converting import read_by_office
-from worker.parsers import own_set
+from worker.parsers import own_set, read_by_office
 from worker.processes import die_with_parent, freeze, limit_slot
 from worker.sandbox.fork_server import ForkServerAddress, order_sandbox
 from worker.sandbox.sandbox import install
