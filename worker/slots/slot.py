@@ -15,10 +15,8 @@ from pathlib import Path
 from types import FrameType
 
 from core.celery_app import own_first, queues_of, takes_turns
-from core.dates import zone_named
 from core.errors import DatabaseFault
 from core.filer.emulation import emulated_filer
-from core.options import DEFAULT_ZONE
 from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.live import LiveRecorder
@@ -67,7 +65,6 @@ def preload(settings: Settings) -> None:
     garbage collector away from pages that they share. Where there are sandboxes, the fork server loads the parsers."""
     load_engine(settings.index_engine)
     app.preload(settings.broker)
-    zone_named(DEFAULT_ZONE)  # loads the time zones, which the first use would do
     if not settings.sandbox:
         own_set()
         libmagic.preload()
