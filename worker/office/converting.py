@@ -27,8 +27,6 @@ from typing import BinaryIO
 from core.errors import StorageFault, SystemFault
 from core.services.launch import CANNOT_START
 from core.services.process import signal_group, tied
-from readers.archives.compressed import skippable
-from readers.archives.zip.directory import find_directory, iter_entries
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
@@ -427,6 +425,10 @@ class Converter:
 def _refuse_bomb(file: BinaryIO, size: int, limits: Limits) -> None:
     """Raise DocumentError `expansion_limit` for a document whose parts are too large: LibreOffice draws a nearly empty
     page of it without any error. `truncated` or `corrupt` where the archive's directory is."""
+    # Here: a slot with a sandbox imports this module, and no parser.
+    from readers.archives.compressed import skippable
+    from readers.archives.zip.directory import find_directory, iter_entries
+
     most, parts = skippable(size, limits), 0
     for entry in iter_entries(file, find_directory(file, size)):
         parts += entry.size
