@@ -7,7 +7,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import FrameType
 from typing import Annotated, Any
 
@@ -49,7 +48,7 @@ ROOT = (
 def commands() -> list[Entry]:
     """The entries with the modules of packages, without entries that have none."""
     more = extensions("edbench.commands")
-    every = (replace(entry, modules=(*entry.modules, *more.get(entry.name, ()))) for entry in ROOT)
+    every = (entry._replace(modules=(*entry.modules, *more.get(entry.name, ()))) for entry in ROOT)
     return [entry for entry in every if entry.modules]
 
 

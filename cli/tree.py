@@ -15,10 +15,9 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO
+from typing import Annotated, Any, Literal, NamedTuple, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -129,8 +128,7 @@ def writable_file(path: Path | None, option: str) -> None:
         raise UsageError(f"{option} {path}: its directory does not exist; create it first")
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
+class Registered(NamedTuple):
     """The function of a command, and the parameters from which its options are made."""
 
     name: str
@@ -161,11 +159,11 @@ class Registered:
         return command
 
 
-@dataclass(frozen=True, slots=True)
 class Commands:
     """The commands of a module, in the order of its help."""
 
-    entries: dict[str, Registered] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.entries: dict[str, Registered] = {}
 
     def add(
         self, name: str, example: str, *types: str, document: bool = True, **only: Collection[str]
@@ -181,8 +179,7 @@ class Commands:
         return registered
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A group, or a top-level command if `group` is False, and its modules."""
 
     name: str

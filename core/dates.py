@@ -9,14 +9,9 @@ import difflib
 import functools
 import re
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING
 
 from core.errors import UsageError
 from core.options import DEFAULT_ZONE
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
 
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:(Z|[+-]\d\d:\d\d)|\[([^\[\]]+)\])?\Z", re.ASCII
@@ -40,9 +35,11 @@ def _names() -> frozenset[str]:
 
 
 @functools.cache
-def zone_named(name: str) -> ZoneInfo | None:
+def zone_named(name: str) -> tzinfo | None:
     """The zone of this name, None if there is none: a name of the IANA database, such as Europe/Berlin, or of Windows,
     such as W. Europe Standard Time, which Outlook and Exchange write; Unicode's CLDR maps the latter."""
+    if name == DEFAULT_ZONE:
+        return UTC
     from importlib import resources
     from zoneinfo import ZoneInfo
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from core.errors import UsageError, read_problem
 from core.options import MOST_PASSWORDS
@@ -22,8 +23,7 @@ _BOM = "\ufeff"
 _SALT = b"edbench password bank"
 
 
-@dataclass(frozen=True, slots=True)
-class PasswordBank:
+class PasswordBank(Struct, frozen=True):
     """Passwords by their line, the first being line 1; empty lines are kept, so that numbers are the file's."""
 
     lines: tuple[str, ...]

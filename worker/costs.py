@@ -11,8 +11,9 @@ import time
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from core.records import Limits
 from readers.errors import DocumentError, ExceptionCode
@@ -50,8 +51,7 @@ _MORE_DEATHS = 4  # deaths of slots on their way to the last place of a death, a
 _MORE_SECONDS = 2.0  # factor on the allowed seconds, after which the same holds
 
 
-@dataclass(slots=True)
-class Stop:
+class Stop(Struct):
     """The end of the work on a container or loose file that cost too much."""
 
     code: ExceptionCode
@@ -74,8 +74,7 @@ class Stop:
             raise self.error
 
 
-@dataclass(slots=True)
-class Charges:
+class Charges(Struct):
     """Deaths and seconds of a phase as they affect one task."""
 
     limits: Limits
@@ -154,8 +153,7 @@ def of_expand(limits: Limits, task: uuid.UUID, deaths: Sequence[Death], spent: M
     return charges
 
 
-@dataclass(slots=True)
-class ItemCharges:
+class ItemCharges(Struct):
     """Charges for tasks that read items which have rows: the rows record everything around an item."""
 
     charges: Charges
@@ -189,8 +187,7 @@ _NOBODY = uuid.UUID(int=0)
 _DROPS = 10  # members dropped before everything else under this loose file is refused too
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """Limits on what may come out of a loose file, or of a part of it that another task takes."""
 
     extracted: int  # bytes

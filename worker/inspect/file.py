@@ -16,11 +16,11 @@ import signal
 import struct
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from core.clock import SystemClock
 from core.names import json_name
@@ -55,8 +55,7 @@ TRACE_BYTES = _ID + _FILE.size
 _NO_ITEM = bytes(_ID)
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """Last position of a process."""
 
     item: uuid.UUID | None  # None before the first item of a file
@@ -110,8 +109,7 @@ class Deadline(NoBreadcrumb):
 NO_JOB = uuid.UUID(int=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loose:
+class Loose(Struct, frozen=True, kw_only=True):
     """A loose file to inspect."""
 
     path: bytes  # absolute
@@ -203,28 +201,32 @@ def inspect_files(
     return {media_type: title_of(media_type) for media_type in inspection.met}
 
 
-@dataclass(slots=True)
 class _Inspection:
-    options: JobOptions
-    write: Callable[[bytes], None]
-    children: SpillStore
-    breadcrumb: Deadline
-    convicted: Convicted
-    storage: Storage
-    out: Findings = field(default_factory=Findings)
-    texts: list[tuple[str, ItemText]] = field(default_factory=list)  # of the items being read, the innermost last
-    met: set[str] = field(default_factory=set)  # media types
-    unpacker: Unpacker = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        options: JobOptions,
+        write: Callable[[bytes], None],
+        children: SpillStore,
+        breadcrumb: Deadline,
+        convicted: Convicted,
+        storage: Storage,
+    ) -> None:
+        self.options = options
+        self.write = write
+        self.breadcrumb = breadcrumb
+        self.convicted = convicted
+        self.storage = storage
+        self.out = Findings()
+        self.texts: list[tuple[str, ItemText]] = []  # of the items being read, the innermost last
+        self.met: set[str] = set()  # media types
         self.unpacker = Unpacker(
             job=NO_JOB,
-            options=self.options,
-            store=self.children,
-            breadcrumb=self.breadcrumb,
+            options=options,
+            store=children,
+            breadcrumb=breadcrumb,
             out=self.out,
             on_item=self._text,
-            convicted=self.convicted,
+            convicted=convicted,
             on_done=self._done,
             passwords=_OWN["passwords"],
         )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 import msgspec
+from msgspec import Struct, field
 
 from readers.listing import listed
 from readers.registry import handler_for
@@ -32,8 +32,7 @@ def counted(line: bytes) -> dict[str, Any]:
     return found
 
 
-@dataclass(slots=True)
-class FormatCount:
+class FormatCount(Struct):
     """Items of one format."""
 
     items: int = 0
@@ -42,8 +41,7 @@ class FormatCount:
     exceptions: Counter[str] = field(default_factory=Counter)  # by code; an item with two codes counts in both
 
 
-@dataclass(slots=True)
-class Summary:
+class Summary(Struct):
     """Grows by a line of `inspect` at a time; of constant size."""
 
     titles: Mapping[str, str] = field(default_factory=dict)  # by media type; others are looked up

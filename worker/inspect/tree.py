@@ -19,15 +19,14 @@ import traceback
 import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from core.dates import zone_named
+from msgspec import Struct, field
+
 from core.errors import RunFailed, SourceFileError, UsageError
 from core.operations import NullRecorder
-from core.options import DEFAULT_ZONE
 from core.records import JobOptions
 from core.storage.layer import EntryKind, Listing, Storage
 from readers import charset_guess
@@ -48,8 +47,7 @@ from worker.inspect.file import (
     use_passwords,
 )
 from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
-from worker.office.converting import read_by_office
-from worker.parsers import load_plugins
+from worker.parsers import load_plugins, read_by_office
 from worker.processes import NEW_OBJECTS, die_with_parent, limit_slot
 
 
@@ -61,8 +59,7 @@ class Died(Exception):
         self.status = status
 
 
-@dataclass(slots=True)
-class Work:
+class Work(Struct):
     """A call to be made in some process, and its result."""
 
     pool: InspectPool
@@ -80,8 +77,7 @@ class Work:
         return self.value
 
 
-@dataclass(slots=True)
-class _Process:
+class _Process(Struct):
     pid: int
     talk: socket.socket
     answers: BinaryIO
@@ -114,8 +110,7 @@ class _Process:
             self.work.done, self.work.error, self.work.value, self.work = True, error, value, None
 
 
-@dataclass(slots=True)
-class InspectPool:
+class InspectPool(Struct):
     """Pool of `most` processes at most, each of which calls `begin` first. Close the pool, or use it as a context.
 
     `meanwhile`: called once, in this process, while the first processes are busy."""
@@ -160,10 +155,10 @@ class InspectPool:
     def close(self) -> None:
         """End all processes, whatever they are doing."""
         self._waiting.clear()
-        while self._processes:
-            process = self._processes.pop()
+        for process in self._processes:
             os.kill(process.pid, signal.SIGKILL)
-            process.bury()
+        while self._processes:
+            self._processes.pop().bury()
 
     def _hand_out(self) -> None:
         while self._waiting:
@@ -232,13 +227,12 @@ def _pickled(error: Exception | None, value: Any) -> bytes:
 _MOST_DEATHS = 20  # a file at which more processes died is given up
 TOGETHER = 16  # files that a process is given at a time …
 _TOGETHER_BYTES = 1_000_000  # … or that many bytes of them
-_SLOWLY = 4  # a quarter of those under way have one file each, the next quarter two …: few files are read in parallel
+_SHARES = 4  # a batch is at most that share of the files left, for each batch under way
 
 Line = dict[str, object]
 
 
-@dataclass(slots=True)
-class _Batch:
+class _Batch(Struct):
     """Loose files for one process, or one that is not opened (`special`)."""
 
     files: list[Loose]
@@ -252,8 +246,7 @@ class _Batch:
         return self.spool.with_suffix(".trace")
 
 
-@dataclass(slots=True)
-class Batches:
+class Batches(Struct):
     """Files on their way through the pool."""
 
     pool: InspectPool
@@ -276,24 +269,20 @@ class Batches:
             yield from self._collect(pending.popleft())
 
     def _batches(self, files: Iterator[Loose]) -> Iterator[_Batch]:
-        """Start the batches, at first with one file each, so that a few files are read in parallel."""
-        taken = size = 0
+        """Start the batches: smaller ones the fewer files are left, so that all processes are busy until the end."""
+        size = 0
         held: list[Loose] = []
-        for loose in files:
-            if loose.special is not None:
-                if held:
-                    yield self._start(held)
-                    held, size = [], 0
-                yield _Batch([loose], self._spool())
-                continue
-            held.append(loose)
-            taken += 1
-            size += _size(self.storage, loose)
-            if len(held) > min(_SLOWLY * taken // self.ahead, self.together - 1) or size > _TOGETHER_BYTES:
+        for loose, left in _counted(files, self.together * self.ahead // _SHARES):
+            if loose.special is None:
+                held.append(loose)
+                size += _size(self.storage, loose)
+                if len(held) <= min(_SHARES * left // self.ahead, self.together - 1) and size <= _TOGETHER_BYTES:
+                    continue
+            if held:
                 yield self._start(held)
                 held, size = [], 0
-        if held:
-            yield self._start(held)
+            if loose.special is not None:
+                yield _Batch([loose], self._spool())
 
     def _spool(self) -> Path:
         return self.scratch / f"{next(self._numbers)}.lines"
@@ -369,6 +358,15 @@ class Batches:
         if batch.died:
             for spool in (batch.spool, *(spool for spool, _ in batch.died)):
                 shutil.rmtree(spill_directory(spool), ignore_errors=True)
+
+
+def _counted(files: Iterator[Loose], most: int) -> Iterator[tuple[Loose, int]]:
+    """Yield each file and how many are known to follow it, `most` at most."""
+    near = deque(itertools.islice(files, most + 1))
+    while near:
+        loose = near.popleft()
+        yield loose, len(near)
+        near.extend(itertools.islice(files, 1))
 
 
 def _size(storage: Storage, loose: Loose) -> int:
@@ -490,7 +488,6 @@ def _load_readers(plugins: tuple[str, ...]) -> None:
     all_handlers()
     libmagic.preload()
     charset_guess.preload()
-    zone_named(DEFAULT_ZONE)
     gc.collect()
 
 
@@ -498,11 +495,9 @@ def _load_likely(files: Sequence[Loose]) -> None:
     """Load the readers of endings that several of the files have: every process would load these. A process loads any
     other reader itself, while the others are busy."""
     endings = Counter(extension_of(os.path.basename(loose.relative)).decode("latin-1") for loose in files)
-    likely = {media_type for ending, media_type in LIKELY.items() if endings[ending] >= _SEVERAL}
-    for media_type in sorted(likely):
-        handler_for(media_type)
-    if likely:
-        zone_named(DEFAULT_ZONE)  # most of them have dates
+    for ending, media_type in LIKELY.items():
+        if endings[ending] >= _SEVERAL:
+            handler_for(media_type)
 
 
 def inspect_paths(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Container
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from core.records import ExceptionLevel, NewTask, Shard
 from readers.errors import DocumentError, ExceptionCode
@@ -14,8 +15,7 @@ from sql.findings import ContainerCount, IndexOwner, Item, ItemException, ItemTe
 CHARACTERS_A_ROW = 2_000  # metadata beyond this counts as further rows
 
 
-@dataclass(slots=True)
-class Findings:
+class Findings(Struct):
     """Findings of a running task; `result` freezes them."""
 
     items: list[Item] = field(default_factory=list)
@@ -84,8 +84,7 @@ class Findings:
         return {name: tuple(getattr(self, name)) for name in kinds}
 
 
-@dataclass(slots=True)
-class ChildCounts:
+class ChildCounts(Struct):
     """Children of one item: emitted, failed by code, and whether an unknown number is missing at the end."""
 
     announced: int | None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from core.dates import in_utc, is_date, zone_named
@@ -188,8 +188,7 @@ def _booked(item: Item, taken: Text, limit: int, out: Findings, ocr: bool) -> tu
     return text, row
 
 
-@dataclass(slots=True)
-class Indexing:
+class Indexing(Struct):
     """Indexing of one claim's items: feeds the slot's shard and books text and owner of each."""
 
     work: TaskWork

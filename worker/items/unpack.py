@@ -10,9 +10,9 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from core.names import display_name, sibling_name, unsafe_name
@@ -140,8 +140,7 @@ OnItem = Callable[[Item, Source | None, Handler], None]
 Convicted = Mapping[uuid.UUID, tuple[ExceptionCode, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Deferred:
+class Deferred(Struct, frozen=True):
     """An item whose children another task unpacks."""
 
     item: Item
@@ -155,8 +154,7 @@ class Deferred:
         return self.item.size // self.parts
 
 
-@dataclass(slots=True, kw_only=True)
-class Unpacker:
+class Unpacker(Struct, kw_only=True):
     """Unpacker of items of one job.
 
     `defer` gets items that are too big for this task; None means: do everything here. `on_item` sees every item once
@@ -439,8 +437,7 @@ def _unread_type(child: Child) -> str:
     return "inode/symlink" if link else "application/octet-stream"
 
 
-@dataclass(frozen=True, slots=True)
-class _Inside:
+class _Inside(Struct, frozen=True):
     """The item whose children are being unpacked."""
 
     item: Item

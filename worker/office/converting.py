@@ -27,11 +27,9 @@ from typing import BinaryIO
 from core.errors import StorageFault, SystemFault
 from core.services.launch import CANNOT_START
 from core.services.process import signal_group, tied
-from readers import registry
-from readers.base import LeafHandler, MemorySource, Source, Text
+from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
-from readers.office.foreign import HANDLERS, KEPT
 from readers.records import Limits
 from worker.costs import clock_of
 from worker.sandbox import confine
@@ -427,7 +425,7 @@ class Converter:
 def _refuse_bomb(file: BinaryIO, size: int, limits: Limits) -> None:
     """Raise DocumentError `expansion_limit` for a document whose parts are too large: LibreOffice draws a nearly empty
     page of it without any error. `truncated` or `corrupt` where the archive's directory is."""
-    # Here: every command that reads files imports this module, and few files are handed over.
+    # Here: a slot with a sandbox imports this module, and no parser.
     from readers.archives.compressed import skippable
     from readers.archives.zip.directory import find_directory, iter_entries
 
@@ -473,52 +471,30 @@ def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
 _SHARE = 0.4  # of an item's seconds, for each of two starts: its slot must be done when its deadline comes
 
 
-class OfficeTexts(LeafHandler):
-    """Replaces the handler of the same types. A document is converted by itself, in a directory below `scratch`."""
-
-    def __init__(self, scratch: Path) -> None:
-        (own,) = HANDLERS
-        self.name, self.media_types, self.declared = own.name, own.media_types, own.declared
-        self._scratch = scratch
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return the text. Raises DocumentError `unsupported` without LibreOffice, else as for pages
-        (docs/production.md), and StorageFault."""
-        made = self._converted(source, limits)
-        out = registry.handler_for(ODT.media_type).text(MemorySource(b"converted.odt", made), limits)
-        out.metadata = {key: value for key, value in out.metadata.items() if key in KEPT}
-        return out
-
-    def _converted(self, source: Source, limits: Limits) -> bytes:
-
-        try:
-            office = find_office()
-        except OfficeUnavailable as error:
-            raise DocumentError(
-                ExceptionCode.UNSUPPORTED, f"{error}; install it to read this file: {INSTALL}"
-            ) from error
-        if ODT.part not in office.parts:
-            raise DocumentError(
-                ExceptionCode.UNSUPPORTED,
-                f"LibreOffice on this host has no {ODT.part}; install it to read this file: {INSTALL}",
-            )
-        media_type = identify(source)
-        document = Document(media_type if media_type in self.media_types else self.media_types[0], source)
-        bounds = Bounds(
-            seconds=_SHARE * (limits.item_seconds + limits.item_seconds_per_mb * source.size / 1e6), patience=1.0
+def to_open_document(source: Source, media_types: Sequence[str], scratch: Path, limits: Limits) -> bytes:
+    """Convert a document of one of these types by itself, in a directory below `scratch`. Raises DocumentError
+    `unsupported` without LibreOffice, else as for pages (docs/production.md), and StorageFault."""
+    try:
+        office = find_office()
+    except OfficeUnavailable as error:
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"{error}; install it to read this file: {INSTALL}") from error
+    if ODT.part not in office.parts:
+        raise DocumentError(
+            ExceptionCode.UNSUPPORTED,
+            f"LibreOffice on this host has no {ODT.part}; install it to read this file: {INSTALL}",
         )
-        converter = Converter(office, self._scratch.absolute(), limits, lambda: None, bounds, ODT)
-        try:
-            ((_, verdict),) = converter.converted([document])
-        except StorageFault:
-            raise
-        except SystemFault as error:  # it cannot be started: as if it were not there
-            raise DocumentError(ExceptionCode.UNSUPPORTED, str(error)) from error
-        if isinstance(verdict, DocumentError):
-            raise verdict
-        return verdict
-
-
-def read_by_office(scratch: Path) -> None:
-    """Read formats without a handler here with LibreOffice, for the rest of this process."""
-    registry.replace((OfficeTexts(scratch),))
+    media_type = identify(source)
+    document = Document(media_type if media_type in media_types else media_types[0], source)
+    bounds = Bounds(
+        seconds=_SHARE * (limits.item_seconds + limits.item_seconds_per_mb * source.size / 1e6), patience=1.0
+    )
+    converter = Converter(office, scratch.absolute(), limits, lambda: None, bounds, ODT)
+    try:
+        ((_, verdict),) = converter.converted([document])
+    except StorageFault:
+        raise
+    except SystemFault as error:  # it cannot be started: as if it were not there
+        raise DocumentError(ExceptionCode.UNSUPPORTED, str(error)) from error
+    if isinstance(verdict, DocumentError):
+        raise verdict
+    return verdict

@@ -54,7 +54,7 @@ def load_everything(plugins: tuple[str, ...]) -> None:
     """Load every parser, library and character set that is loaded at its first use: a sandbox can load nothing."""
     load_plugins(plugins)
     all_handlers()
-    for late in ("worker.ocr.pdf_pages", "worker.ocr.picture_pages", "inflate64", "readers.text.xml_tree"):
+    for late in ("worker.ocr.pdf_pages", "worker.ocr.picture_pages", "bcj", "inflate64", "readers.text.xml_tree"):
         importlib.import_module(late)
     ciphers.preload()
     preload()

@@ -15,10 +15,8 @@ from pathlib import Path
 from types import FrameType
 
 from core.celery_app import own_first, queues_of, takes_turns
-from core.dates import zone_named
 from core.errors import DatabaseFault
 from core.filer.emulation import emulated_filer
-from core.options import DEFAULT_ZONE
 from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.live import LiveRecorder
@@ -31,8 +29,7 @@ from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker import app
 from worker.costs import count_sandbox
-from worker.office.converting import read_by_office
-from worker.parsers import own_set
+from worker.parsers import own_set, read_by_office
 from worker.processes import die_with_parent, freeze, limit_slot
 from worker.sandbox.fork_server import ForkServerAddress, order_sandbox
 from worker.sandbox.sandbox import install
@@ -68,7 +65,6 @@ def preload(settings: Settings) -> None:
     garbage collector away from pages that they share. Where there are sandboxes, the fork server loads the parsers."""
     load_engine(settings.index_engine)
     app.preload(settings.broker)
-    zone_named(DEFAULT_ZONE)  # loads the time zones, which the first use would do
     if not settings.sandbox:
         own_set()
         libmagic.preload()

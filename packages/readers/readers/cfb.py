@@ -13,7 +13,8 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENTRY = struct.Struct("<64sHBBIII16sIQQIQ")  # 2.6.1, 128 bytes
@@ -34,8 +35,7 @@ LEFT_OUT = (
 )
 
 
-@dataclass(slots=True)
-class Storage:
+class Storage(Struct):
     """A storage: what a directory is to a file system. The root's name is ignored; "Root Entry" is written instead."""
 
     name: str = ""  # 1 to 31 UTF-16 units, none of / \ : !
@@ -46,8 +46,7 @@ class Storage:
     modified: int = 0
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     """A directory entry; `left`, `right` and `child` are entry numbers."""
 
     name: bytes  # UTF-16-LE without its terminator

@@ -248,6 +248,15 @@ def reads(data: bytes, codec: str) -> bool:
     return True
 
 
+def is_utf8(name: bytes) -> bool:
+    """Return whether a name is valid UTF-8."""
+    try:
+        name.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def sample_of(data: bytes) -> bytes:
     """Return the non-ASCII lines up to a few kilobytes: ASCII gives no evidence and dilutes the rest. Long lines are
     reduced to the surroundings of the first such byte, data without any to its beginning."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from readers.base import Handler
 from readers.declared import Declared, declared_types
@@ -32,8 +33,7 @@ STATES: dict[TextState, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """One format and the handler that reads it."""
 
     handler: Handler

@@ -6,8 +6,9 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 # Packages that readers use in addition to Python; their versions are part of the record of how an item was read.
 
@@ -23,8 +24,7 @@ LIBRARIES = (
 OTHER_TEXT, OTHER_ZIP, OTHERS = "text/*", "*+zip", "*"
 
 
-@dataclass(frozen=True, slots=True)
-class ParserSet:
+class ParserSet(Struct, frozen=True):
     """Handlers by media type, the package and version of each, and the versions of their libraries."""
 
     id: uuid.UUID  # computed from the text: the same in every database and every process

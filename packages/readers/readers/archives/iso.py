@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 import pycdlib
+from msgspec import Struct
 from pycdlib.pycdlibexception import PyCdlibException
 
 from readers.archives.zip.handler import failed_member, link_member, streamed_member
@@ -42,8 +42,7 @@ class _Path(NamedTuple):
         return name.encode("utf-8", "backslashreplace")
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
+class _Tree(Struct, frozen=True):
     """An open image and the kinds of names in it."""
 
     image: Any

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from readers.base import Child
-from readers.charset_guess import guess, reads
+from readers.charset_guess import guess, is_utf8, reads
 
 # The charset of a file's name, by its letters: names are too short for the statistics of the charset
 # detector.
@@ -175,12 +175,3 @@ def likely_charset(names: Iterable[bytes]) -> Likely:
     letters = Counter(filter(None, map(by_letters, known))).most_common(1)
     japanese = guessed.codec if guessed.codec == "cp932" else ""
     return Likely(guessed.codec, guessed.sure, letters[0][0] if letters else japanese)
-
-
-def is_utf8(name: bytes) -> bool:
-    """Return whether the name is valid UTF-8."""
-    try:
-        name.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

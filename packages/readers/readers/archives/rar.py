@@ -8,8 +8,9 @@ import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from readers.archives.libarchive import ArchiveReader, Members, library
 from readers.archives.names import shown
@@ -29,8 +30,7 @@ _MAIN_5, _FILE_5, _ENCRYPTION_5, _END_5 = 1, 2, 4, 5
 _UNIX_4 = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(Struct, frozen=True, kw_only=True):
     """One file header. `start` is where its block begins, `end` where its data ends."""
 
     name: bytes  # UTF-8 in version 5 and where version 4 marks it, else as stored
@@ -44,8 +44,7 @@ class Member:
     split: bool  # begins in the part before or continues in the next
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """Fields of the main header, and the length of everything up to its end."""
 
     prefix: int
@@ -105,8 +104,7 @@ def _hidden() -> DocumentError:
     return DocumentError(ExceptionCode.ENCRYPTED, "the names in this RAR archive need a password")
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """One block: its header after the fields that all blocks have, and its position."""
 
     type: int

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
@@ -16,8 +17,7 @@ _MAX_FRAMES = 100_000  # TIFF directories
 _CHUNK = 1 << 20
 
 
-@dataclass(slots=True)
-class Size:
+class Size(Struct):
     """Size from the headers. `error`: the picture itself is incomplete."""
 
     width: int

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from readers import charset, clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -40,8 +42,7 @@ _NAMES = ("X-FILENAME", "FILENAME", "X-APPLE-FILENAME", "X-ORACLE-FILENAME", "X-
 _MARKED_SOFT = re.compile(rb"(?im)^[^:\r\n]*QUOTED-PRINTABLE[^\r\n]*")
 
 
-@dataclass(frozen=True, slots=True)
-class ContentLine:
+class ContentLine(Struct, frozen=True):
     """One property: name in capitals without its group, parameters by name in capitals, value as text."""
 
     name: str

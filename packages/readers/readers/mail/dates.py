@@ -28,8 +28,8 @@ _TIME = (
     r"(?:\s*(?P<half>[ap])\.?m\b\.?)?"
 )
 _ZONE = r"(?P<zone>.*)"
-_FORMS = tuple(
-    re.compile(rf"\s*{form}\s*", re.ASCII | re.IGNORECASE)
+_FORMS = tuple(  # compiled with the first date that has another form than the usual one
+    rf"\s*{form}\s*"
     for form in (
         # RFC 5322, RFC 850, and American order
         rf"{_DAY_NAME}{_DAY}(?:\s*-\s*|\s+|\s*,\s*){_MONTH}(?:\s*-\s*|[\s,]+){_YEAR}(?:[\s,]+(?:at\s+)?){_TIME}{_ZONE}",
@@ -41,10 +41,7 @@ _FORMS = tuple(
         rf"{_DAY_NAME}(?P<year>\d{{4}})(?P<sign>[-/])(?P<month>\d\d?)(?P=sign)(?P<day>\d\d?)(?:t|[\s,]+|\s+at\s+){_TIME}{_ZONE}",
     )
 )
-_COMPACT = re.compile(
-    r"\s*(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)t(?P<hour>\d\d)(?P<minute>\d\d)(?P<second>\d\d)?(?P<zone>.*)",
-    re.ASCII | re.IGNORECASE,
-)
+_COMPACT = r"\s*(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)t(?P<hour>\d\d)(?P<minute>\d\d)(?P<second>\d\d)?(?P<zone>.*)"
 # An offset from Greenwich, with the name of the zone before or after it.
 _OFFSET = re.compile(
     r"(?P<name>[a-z]{1,5})?\s*(?P<sign>[+\u2212-])\s?(?:(?P<hours>\d\d?)(?::(?P<minutes>[0-5]\d))?|(?P<both>\d\d[0-5]\d))(?!\d)"
@@ -81,7 +78,7 @@ def moment(value: str) -> Moment | None:
     text = without_comments(value).partition("(")[0] if "(" in value else value  # the last comment may be cut
     text = text.strip(" \t\"'")
     for form in (*_FORMS, _COMPACT):
-        if (found := form.fullmatch(text)) is not None:
+        if (found := re.fullmatch(form, text, re.ASCII | re.IGNORECASE)) is not None:
             moment = _moment(found.groupdict())
             return None if moment and not moment.zoned and _OFFSET_IN_COMMENT.search(value) else moment
     return None

@@ -24,7 +24,7 @@ _MARKS = re.compile(
 _LATIN = bytes(  # the same in lower case
     32 if byte >= 128 and _MARKS.match(chr(byte)) else _ALNUM[ord(chr(byte).lower())] for byte in range(256)
 )
-_BLANKLESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_BLANKLESS = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 # A tag, a comment, or the beginning of a style sheet with its whole content.
 _TAG = re.compile(r"<style[^<>]*+>(?:\s*+<!--)?[^<]*+(?=</style)|<[a-zA-Z/!?][^<>]*+>", re.IGNORECASE)
 # Elements that may show letters between brackets, or an attribute. In both cases: if case were ignored, the search
@@ -74,7 +74,7 @@ class Said:
         return "\n".join([line for line in text.split("\n") if not self.has_all(line)])
 
     def _in_a_row(self, word: bytes) -> bool:
-        if not _BLANKLESS.search(word.decode("utf-8", "replace")):
+        if not re.search(_BLANKLESS, word.decode("utf-8", "replace")):
             return False
         if self._squeezed is None:
             self._squeezed = b"".join(self._ordered)

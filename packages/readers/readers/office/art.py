@@ -7,8 +7,9 @@ import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from readers.base import Child
 from readers.images import bitmaps
@@ -115,8 +116,7 @@ def _said(properties: bytes, count: int, wanted: int) -> Iterator[str]:
         behind += size
 
 
-@dataclass(slots=True)
-class _Tried:
+class _Tried(Struct):
     """Count the bytes that may still be inflated for data that turns out not to be a metafile: a header may be inside
     another one's data."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 # Numbers as lists write them: digits, letters, Roman, and in English words (ECMA-376 part 1, 17.18.59; OpenDocument
 # 1.3 part 3, 19.500).
@@ -116,8 +118,7 @@ LONGEST = 63  # characters of a level's text that count; Word takes 31
 _PLACE = re.compile("[\0-\x08]")
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Struct, frozen=True):
     """Numbering of one level of a list."""
 
     start: int = 1

@@ -1,5 +1,5 @@
 """Documents of word processors that no reader here supports. LibreOffice does, but a sandbox cannot start it: where it
-is installed, another handler has it convert them to OpenDocument (worker.office.converting)."""
+is installed, another handler has it convert them to OpenDocument (worker.parsers)."""
 
 from __future__ import annotations
 

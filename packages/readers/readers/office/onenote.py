@@ -6,10 +6,11 @@ import re
 import struct
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from readers import clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -38,8 +39,7 @@ _END_OF_LIST = 0x0FF
 Key = tuple[bytes, int]  # an object's ExtendedGUID (2.2.1)
 
 
-@dataclass(frozen=True, slots=True)
-class Properties:
+class Properties(Struct, frozen=True):
     """Properties of an object as stored, and the table that resolves its references."""
 
     raw: bytes
@@ -51,8 +51,7 @@ class Properties:
         return self.table.get(compact >> 8, b""), compact & 0xFF
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFile:
+class StoredFile(Struct, frozen=True):
     """A file in the file data store: the position of its bytes."""
 
     start: int
@@ -60,8 +59,7 @@ class StoredFile:
     complete: bool
 
 
-@dataclass(slots=True)
-class Store:
+class Store(Struct):
     """Declarations of a revision store, in the order of the walk."""
 
     objects: dict[Key, Properties] = field(default_factory=dict)
@@ -87,8 +85,7 @@ def read_store(file: BinaryIO, size: int) -> Store:
     return walk.store
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+class _Node(Struct, frozen=True):
     """One FileNode (2.4.3) with its reference, if it has one."""
 
     id: int

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from readers.base import Child
 from readers.charset import decode
@@ -29,8 +30,7 @@ _UNWRITTEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Module:
+class _Module(Struct, frozen=True):
     name: bytes
     stream: bytes
     offset: int

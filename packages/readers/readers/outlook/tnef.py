@@ -7,8 +7,9 @@ import itertools
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec import Struct, field
 
 from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
 from readers.declared import Declared
@@ -41,8 +42,7 @@ _MAX_RECIPIENTS = 20_000
 _INTERFACE = 16  # bytes before an object: its interface
 
 
-@dataclass(slots=True)
-class Tnef:
+class Tnef(Struct):
     """A parsed stream. `error` is the reason why it ends too early; the available parts are kept."""
 
     message: Properties = field(default_factory=Properties)

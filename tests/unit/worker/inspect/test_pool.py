@@ -204,12 +204,18 @@ def _given(where: Path, sizes: list[int], together: int = TOGETHER) -> list[int]
     return pool.given
 
 
-def test_few_files_go_one_by_one_and_many_together(tmp_path: Path) -> None:
+def test_many_files_go_together_and_the_last_one_by_one(tmp_path: Path) -> None:
+    """No process has many left when the others have none."""
     given = _given(tmp_path, [1] * 300)
-    assert given[:7] == [1] * 7
-    assert max(given) == 16
+    assert given[0] == 16
+    assert given == sorted(given, reverse=True)
+    assert given[-7:] == [1] * 7
     assert sum(given) == 300
     assert len(given) < 60
+
+
+def test_few_files_go_one_by_one(tmp_path: Path) -> None:
+    assert _given(tmp_path, [1] * 8) == [1] * 8
 
 
 def test_where_each_may_take_long_none_waits_for_another(tmp_path: Path) -> None:
@@ -217,8 +223,8 @@ def test_where_each_may_take_long_none_waits_for_another(tmp_path: Path) -> None
 
 
 def test_large_files_go_by_themselves(tmp_path: Path) -> None:
-    given = _given(tmp_path, [1] * 200 + [2_000_000] * 3)
-    assert given[-2:] == [1, 1]
+    given = _given(tmp_path, [2_000_000] * 3 + [1] * 200)
+    assert given[:4] == [1, 1, 1, 16]
 
 
 def test_the_trace_says_where_a_process_was(tmp_path: Path) -> None:

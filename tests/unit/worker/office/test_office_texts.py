@@ -1,4 +1,4 @@
-"""worker.office.converting: text of what LibreOffice alone reads."""
+"""worker.parsers: text of what LibreOffice alone reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from worker.items.findings import Findings
 from worker.items.loose import loose_row
 from worker.items.texts import take_text
 from worker.office import converting
-from worker.office.converting import KINDS, Office, OfficeUnavailable, find_office, read_by_office
+from worker.office.converting import KINDS, Office, OfficeUnavailable, find_office
+from worker.parsers import read_by_office
 
 _WPD = b"\xffWPC\x10\0\0\0\1\x0a\2\1" + bytes(20)
 _TYPE = "application/vnd.wordperfect"

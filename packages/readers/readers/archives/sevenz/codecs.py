@@ -11,7 +11,6 @@ import struct
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-import bcj
 from isal import isal_zlib
 
 from readers.archives.sevenz.header import AES, Coder, Folder
@@ -98,20 +97,19 @@ class Aes:
 
 _MOST_DICTIONARY = 1 << 28  # bytes that all coders of a folder may keep; at its highest level 7-Zip takes 2^28 for one
 _FIRST_STEP, _STEP = 1 << 9, 1 << 12  # bytes of a stream that are decoded at once, so that little before damage is lost
-_bcj: Any = bcj  # the package is marked as typed, but its types export nothing
-_FILTERS: dict[bytes, Callable[[int], Any]] = {
-    bytes.fromhex("03030103"): _bcj.BCJDecoder,
-    bytes.fromhex("03030205"): _bcj.PPCDecoder,
-    bytes.fromhex("03030401"): _bcj.IA64Decoder,
-    bytes.fromhex("03030501"): _bcj.ARMDecoder,
-    bytes.fromhex("03030701"): _bcj.ARMTDecoder,
-    bytes.fromhex("03030805"): _bcj.SparcDecoder,
-    b"\x04": _bcj.BCJDecoder,
-    b"\x05": _bcj.PPCDecoder,
-    b"\x06": _bcj.IA64Decoder,
-    b"\x07": _bcj.ARMDecoder,
-    b"\x08": _bcj.ARMTDecoder,
-    b"\x09": _bcj.SparcDecoder,
+_FILTERS = {  # by method, the class of package `bcj`
+    bytes.fromhex("03030103"): "BCJDecoder",
+    bytes.fromhex("03030205"): "PPCDecoder",
+    bytes.fromhex("03030401"): "IA64Decoder",
+    bytes.fromhex("03030501"): "ARMDecoder",
+    bytes.fromhex("03030701"): "ARMTDecoder",
+    bytes.fromhex("03030805"): "SparcDecoder",
+    b"\x04": "BCJDecoder",
+    b"\x05": "PPCDecoder",
+    b"\x06": "IA64Decoder",
+    b"\x07": "ARMDecoder",
+    b"\x08": "ARMTDecoder",
+    b"\x09": "SparcDecoder",
 }
 
 
@@ -324,5 +322,7 @@ def _stage(coder: Coder, spec: dict[str, int] | None) -> _Stage:
     if method == b"\x03" and len(coder.properties) == 1:
         return _Delta(coder.properties[0] + 1)
     if method in _FILTERS:
-        return _Branches(_FILTERS[method], coder.size)
+        import bcj  # it imports importlib.metadata, which takes longer than the readers of 7z
+
+        return _Branches(getattr(bcj, _FILTERS[method]), coder.size)
     raise DocumentError(ExceptionCode.UNSUPPORTED, f"7z method {method.hex()} cannot be read")

@@ -8,7 +8,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from readers.errors import DocumentError, ExceptionCode
 
@@ -22,8 +24,7 @@ _PACK, _UNPACK, _SUBSTREAMS, _SIZE, _CRC, _FOLDER, _UNPACK_SIZE, _NUMBER = range
 _MOST_CODERS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Coder:
+class Coder(Struct, frozen=True):
     """One decoder of a chain."""
 
     method: bytes
@@ -31,8 +32,7 @@ class Coder:
     size: int  # bytes that it gives
 
 
-@dataclass(slots=True)
-class Folder:
+class Folder(Struct):
     """One packed stream, the chain that decodes it, and the lengths and CRCs of the files in it, in order."""
 
     chain: tuple[Coder, ...]  # in order of decoding; empty when `problem` is set
@@ -142,8 +142,7 @@ def _packed_sizes(cursor: Cursor) -> list[int]:
     return sizes
 
 
-@dataclass(frozen=True, slots=True)
-class _Wiring:
+class _Wiring(Struct, frozen=True):
     """A folder as stored in the header."""
 
     coders: list[tuple[bytes, bytes]]  # method, properties
@@ -263,8 +262,7 @@ _MOST_PACKED = 4  # headers packed into one another
 _WINDOWS_DIRECTORY, _UNIX, _UNIX_TYPE, _UNIX_LINK = 0x10, 0x8000, 0o170000, 0o120000
 
 
-@dataclass(frozen=True, slots=True)
-class SevenZipEntry:
+class SevenZipEntry(Struct, frozen=True):
     """One entry of the archive; `has_data` means that it is the next file of a folder."""
 
     position: int
@@ -274,8 +272,7 @@ class SevenZipEntry:
     link: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(Struct, frozen=True):
     """All folders and entries."""
 
     folders: list[Folder]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from readers.archives.tar.header import is_tar_header
 from readers.errors import DocumentError, ExceptionCode
@@ -95,8 +96,7 @@ _MOST_PIECES = 1 << 20
 _NUMBER = re.compile(rb"[0-9]{1,19}")
 
 
-@dataclass(slots=True)
-class Map:
+class Map(Struct):
     """Pieces of data as (offset, length), and how large the whole is. `in_data`: the map is at the start of the data
     (version 1.0); `extended`: further blocks of it are (old GNU format)."""
 
@@ -204,8 +204,7 @@ _VOLUME = ord("V")  # GNU: the label of the archive, not an entry
 _CONTINUED = ord("M")
 
 
-@dataclass(slots=True)
-class TarEntry:
+class TarEntry(Struct):
     """One entry; its data follows in the stream."""
 
     position: int
@@ -239,8 +238,7 @@ class TarEntry:
         return -self.size % BLOCK
 
 
-@dataclass(slots=True)
-class _Extensions:
+class _Extensions(Struct):
     """Values of extension headers for the next entry (pax 'x', GNU 'L') and for all that follow (pax 'g')."""
 
     one: dict[bytes, bytes] = field(default_factory=dict)
@@ -251,8 +249,7 @@ class _Extensions:
         return self.one.get(key, self.everything.get(key))
 
 
-@dataclass(slots=True)
-class Outside:
+class Outside(Struct):
     """Bytes that are in no entry and not zero."""
 
     damaged: int = 0  # before the end of the archive

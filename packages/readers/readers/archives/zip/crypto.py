@@ -15,10 +15,10 @@ import struct
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 from isal import isal_zlib
+from msgspec import Struct
 
 from readers.archives.zip.directory import LOCAL, ZipEntry
 from readers.archives.zip.member import MemberReader
@@ -114,8 +114,7 @@ class _Plain:
         return plain
 
 
-@dataclass(frozen=True, slots=True)
-class _Locked:
+class _Locked(Struct, frozen=True):
     """An encrypted member: the position of its bytes, its compression method, and how to check a password."""
 
     file: BinaryIO

@@ -5,7 +5,6 @@ can partly be read; this one yields entries as stored, in constant memory."""
 
 from __future__ import annotations
 
-import itertools
 import struct
 import zlib
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from readers.archives.names import MOST, Likely, is_utf8, likely_charset
+from readers.charset_guess import is_utf8
 from readers.errors import DocumentError, ExceptionCode
 from readers.streams import SMALL_MEMBER
 
@@ -210,12 +209,6 @@ def says_no_charset(entry: ZipEntry) -> bool:
     if entry.name.isascii():
         return False
     return entry.shown == entry.name.decode("cp437") if entry.shown else not is_utf8(entry.name)
-
-
-def charset_of_names(file: BinaryIO, directory: Directory) -> Likely:
-    """Return the likeliest charset of all names without a declared one together."""
-    names = (entry.name for entry in iter_quietly(file, directory) if says_no_charset(entry))
-    return likely_charset(itertools.islice(names, MOST))
 
 
 def _extra_field(extra: bytes, wanted: int) -> bytes:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any, BinaryIO
 
-from readers.archives.names import Likely, likely_charset
+from msgspec import Struct, field
+
+from readers.archives.names import MOST, Likely, likely_charset
 from readers.archives.zip.crypto import unlock
 from readers.archives.zip.directory import (
     LOCAL_SIGNATURE,
     SPLIT,
     Directory,
     ZipEntry,
-    charset_of_names,
     find_directory,
     iter_entries,
+    iter_quietly,
     least_end,
     overlapping,
     says_no_charset,
@@ -40,8 +41,7 @@ RANGES_A_TARGET = 4  # for each `target_bytes` of the archive, regardless of its
 _MOST_KNOWN = 10_000  # the most overlaps and repeated names that ranges carry; with more of them there are no ranges
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """Entries of an archive, or of a range, with the facts about them that need the whole directory."""
 
     entries: Iterator[ZipEntry]
@@ -66,8 +66,7 @@ def of_range(file: BinaryIO, directory: Directory, part: Part) -> View:
     )
 
 
-@dataclass(slots=True)
-class _Range:
+class _Range(Struct):
     start: int
     at: int
     members: int = 0
@@ -251,7 +250,9 @@ def _members(
             child = failed_member(entry.name, entry.index, error)
         child.shown, child.occurrence = entry.shown, view.occurrence(entry)
         if says_no_charset(entry):
-            names = names or charset_of_names(file, directory)
+            if names is None:
+                unsaid = (entry.name for entry in iter_quietly(file, directory) if says_no_charset(entry))
+                names = likely_charset(islice(unsaid, MOST))
             _name(child, names)
         yield child
     gaps.before(directory.position)

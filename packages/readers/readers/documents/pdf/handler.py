@@ -7,11 +7,11 @@ import io
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 from isal import isal_zlib
+from msgspec import Struct, field
 
 from readers import clean
 from readers import clean as page_numbers
@@ -242,8 +242,7 @@ class PdfHandler(LeafHandler):
         return out
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     """Findings on the pages, apart from their text."""
 
     unreadable: int = 0

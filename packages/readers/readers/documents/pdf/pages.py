@@ -13,11 +13,11 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from ctypes import c_double
-from dataclasses import dataclass
 from typing import Any
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
+from msgspec import Struct
 
 from readers.documents.pdf.packed import inflated, may_mention
 
@@ -216,8 +216,7 @@ def utf16(data: bytes) -> str:
     return data[:-2].decode("utf-16-le", "ignore")
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """The content of a page."""
 
     texts: tuple[str, ...]  # its text, then its comments and form fields

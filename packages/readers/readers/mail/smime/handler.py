@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
@@ -23,8 +24,7 @@ _MAX_PARTS = 1_000_000
 _MAX_DEPTH = 8  # elements of open length inside one another
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Struct, frozen=True):
     """One element: its tag and the position of its content. One of open length ends at two zero bytes before `end`."""
 
     tag: int

@@ -9,7 +9,8 @@ import bisect
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from readers.office.counting import LEVELS, LONGEST, Counts, Level
 from readers.office.doc.pieces import PieceTable, located, sliced, two
@@ -31,8 +32,7 @@ _COMPRESSED = 0x40000000
 _HYPHEN = "\x1e"  # from this on characters are text
 
 
-@dataclass(slots=True)
-class _Instance:
+class _Instance(Struct):
     list: int
     starts: dict[int, int] = field(default_factory=dict)
     levels: dict[int, Level] = field(default_factory=dict)

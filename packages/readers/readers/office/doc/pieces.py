@@ -7,7 +7,8 @@ import itertools
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from readers.charset import CodePage, Detected, least_certain, of_code_page
 from readers.errors import DocumentError, ExceptionCode
@@ -232,8 +233,7 @@ _PIECES = 1_000_000
 _TABLE_AT_ALL = re.compile(rb"\x02(?=(.{4})\0\0\0\0)", re.DOTALL)  # its size, and its start at character 0
 
 
-@dataclass(frozen=True, slots=True)
-class PieceTable:
+class PieceTable(Struct, frozen=True):
     """Beginning of each piece in the text (and the end of the last), and its location."""
 
     bounds: tuple[int, ...]

@@ -10,8 +10,9 @@ import hmac
 import itertools
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from readers.base import Source
 from readers.ciphers import rc4
@@ -29,8 +30,7 @@ COST = 60.0  # microseconds of a try
 _RC4 = 0x6801
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """Keys derived from a password that fits: a new one for each block."""
 
     base: bytes
@@ -54,8 +54,7 @@ class Keys:
         return rc4(key).update(data)
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(Struct, frozen=True):
     """Verifier that a password is checked against."""
 
     salt: bytes
@@ -171,8 +170,7 @@ _SESSION = 0x2F14
 PICTURES = DocumentError(ExceptionCode.ENCRYPTED, "the pictures of an encrypted presentation are not decrypted")
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """The only edit of an encrypted presentation."""
 
     edit: int  # start of its data

@@ -10,10 +10,10 @@ import hashlib
 import hmac
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from lxml import etree
+from msgspec import Struct
 
 from readers.base import MemorySource, Source
 from readers.ciphers import aes_cbc, aes_ecb
@@ -41,8 +41,7 @@ def unknown(why: str) -> DocumentError:
     return DocumentError(ExceptionCode.ENCRYPTED, f"its encryption is not supported: {why}")
 
 
-@dataclass(frozen=True, slots=True)
-class Agile:
+class Agile(Struct, frozen=True):
     """Agile encryption (2.3.4.10): all parameters in the XML of EncryptionInfo."""
 
     spins: int
@@ -82,8 +81,7 @@ class Agile:
         return b"".join(out)
 
 
-@dataclass(frozen=True, slots=True)
-class Standard:
+class Standard(Struct, frozen=True):
     """Standard encryption (2.3.4.5): SHA-1 and AES in independent blocks."""
 
     salt: bytes

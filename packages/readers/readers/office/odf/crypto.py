@@ -12,11 +12,11 @@ import hashlib
 import hmac
 import io
 import zipfile
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from isal import isal_zlib
 from lxml import etree
+from msgspec import Struct
 
 from readers.archives.zip.directory import ZipEntry, find_directory, iter_entries
 from readers.base import MemorySource, Source
@@ -35,8 +35,7 @@ _CHECKED = 1024  # bytes under a checksum
 _MANIFEST = "META-INF/manifest.xml"
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(Struct, frozen=True):
     """The manifest's entry for one encrypted part."""
 
     algorithm: str  # the last word of its name
@@ -96,8 +95,7 @@ def opened(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
     return MemorySource(source.name, plain, source.passwords), unlocked.metadata
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
+class _Parts(Struct, frozen=True):
     file: BinaryIO
     size: int
     entries: dict[str, ZipEntry]

@@ -7,9 +7,9 @@ only contains an inner list has no number."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from lxml import etree
+from msgspec import Struct, field
 
 from readers.office import counting as numerals
 from readers.office.counting import LONGEST
@@ -31,8 +31,7 @@ _FORMS: dict[str, Callable[[int], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(Struct, frozen=True):
     form: str = ""  # nothing for levels without a number
     synchronous: bool = False  # aa after z, then bb, not ab
     before: str = ""
@@ -48,16 +47,14 @@ class _Level:
         return write(number) if write else str(number)
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     style: str
     counts: dict[int, int]
     waiting: bool = False  # for the paragraph that gets the item's number
     start: int | None = None
 
 
-@dataclass(slots=True)
-class Lists:
+class Lists(Struct):
     """Lists of one document."""
 
     _styles: dict[str, dict[int, _Level]] = field(default_factory=dict)

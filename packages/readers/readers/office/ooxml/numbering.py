@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from readers.office.counting import LEVELS, LONGEST, MOST, Counts, Level
 from readers.office.ooxml.package import Package
@@ -18,21 +19,18 @@ _BASES = 50  # styles that are based on one another
 _PLACE = re.compile("%([1-9])")
 
 
-@dataclass(slots=True)
-class _Definition:
+class _Definition(Struct):
     levels: dict[int, Level] = field(default_factory=dict)
     elsewhere: str = ""  # the numbering style that defines its levels
 
 
-@dataclass(slots=True)
-class _Instance:
+class _Instance(Struct):
     definition: str
     starts: dict[int, int] = field(default_factory=dict)
     levels: dict[int, Level] = field(default_factory=dict)  # in place of the definition's
 
 
-@dataclass(frozen=True, slots=True)
-class _Style:
+class _Style(Struct, frozen=True):
     number: str | None  # of the instance
     level: int | None
     based_on: str

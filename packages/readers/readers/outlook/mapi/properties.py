@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from readers import charset
 from readers.charset import CharsetSource, Detected
@@ -53,8 +54,7 @@ def codec_of(codepage: int | None) -> str:
     return by_label({51932: "euc_jp", 51949: "euc_kr", 54936: "gb18030"}.get(codepage, f"cp{codepage}"))
 
 
-@dataclass(slots=True)
-class Properties:
+class Properties(Struct):
     """Properties of one object by id: (type, raw value). Strings of eight bits are in `codec`; "" means unknown.
     `detected` is the codec of a message with its origin."""
 
@@ -119,8 +119,7 @@ def decode_strings(own: Properties, people: Sequence[Properties] = ()) -> None:
         one.codec = own.detected.charset
 
 
-@dataclass(slots=True)
-class MapiAttachment:
+class MapiAttachment(Struct):
     """One attachment. `data` and `message` read when they are called; both are None for a link."""
 
     properties: Properties
@@ -129,8 +128,7 @@ class MapiAttachment:
     message: Callable[[], MapiMessage] | None = None
 
 
-@dataclass(slots=True)
-class MapiMessage:
+class MapiMessage(Struct):
     """One message: attachments are read when they are requested."""
 
     properties: Properties

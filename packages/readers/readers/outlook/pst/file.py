@@ -9,8 +9,9 @@ import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
@@ -55,8 +56,7 @@ class Page(NamedTuple):
     leaf: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """Fields of the header (2.2.2.6)."""
 
     version: int

@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import ClassVar
+
+from msgspec import Struct
 
 from readers import clean
 from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
@@ -103,8 +104,7 @@ class PstHandler(LeafHandler):
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """Folders and index of the store that was read last. It is read for the number of messages it announces, for the
     messages, and for its own metadata, and walking all folders is most of the work for a small one."""
 

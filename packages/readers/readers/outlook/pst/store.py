@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from readers.errors import DocumentError
 from readers.office.ole import objects as ole_objects
@@ -35,8 +36,7 @@ _SMALL = 4_000_000  # bytes of names, identifiers and other data that is not con
 RECOVERED = "recovered"
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """The result of walking a store's folders, for later reads of the same store."""
 
     folders: list[Folder]
@@ -44,8 +44,7 @@ class Walk:
     damage: str | None
 
 
-@dataclass(slots=True)
-class Folder:
+class Folder(Struct):
     """A folder and the ids of its messages in their order."""
 
     path: tuple[str, ...]
