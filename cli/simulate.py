@@ -85,7 +85,6 @@ def simulate(
     if site == "day":
         _day(context, order)
         return
-    from cli.progress import steps_shown
     from simulate.answer import Wish, write_report
     from simulate.answer import simulate as run
     from simulate.site import load_site
@@ -100,8 +99,8 @@ def simulate(
         chunk=order.chunk,
         shard=order.shard,
     )
-    with steps_shown(context.err) as say:
-        answer = run(wish, say)
+    with context.err.status("") as status:  # on a terminal
+        answer = run(wish, status.update)
     context.document(answer.document)
     show(context.people, answer, brief=order.brief)
     if order.report is not None:
