@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,7 +12,6 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from cli.output import print_lines
 from controller.jobs.progress import Snapshot, duration, items_text, left_text, one_line, percent
 
 PLAIN_SECONDS, LIVE_SECONDS = 5.0, 0.5
@@ -64,38 +62,6 @@ def panel(snapshot: Snapshot) -> Table:
     grid.add_row("calls/s", f"{snapshot.calls_per_second:,.0f}", f"{snapshot.exceptions:,} exceptions")
     grid.add_row("time", f"{duration(snapshot.elapsed_s)} elapsed", left_text(snapshot))
     return grid
-
-
-FIRST_SECONDS = 1.0
-EVERY_SECONDS = 5.0
-
-
-@contextmanager
-def steps_shown(
-    console: Console, first: float = FIRST_SECONDS, every: float = EVERY_SECONDS
-) -> Iterator[Callable[[str], None]]:
-    """Call the yielded function with each step; in a pipe, a step of less than `first` seconds prints nothing."""
-    if console.is_terminal:
-        with console.status("") as status:
-            yield status.update
-        return
-    at, over = [""], threading.Event()
-
-    def tick() -> None:
-        """Repeat the line of a long step, to show that it is still running."""
-        wait = first
-        while not over.wait(wait):
-            wait = every
-            if at[0]:
-                print_lines(console, at[0])
-
-    ticker = threading.Thread(target=tick, name="step", daemon=True)
-    ticker.start()
-    try:
-        yield lambda step: at.__setitem__(0, step)
-    finally:
-        over.set()
-        ticker.join()
 
 
 @contextmanager

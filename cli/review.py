@@ -26,7 +26,6 @@ from readers.records import Kind, TextState
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from controller.browse.item_filter import Condition
     from controller.databases import JobHandle
     from controller.search.found import FoundItem
     from controller.search.report import CustodianHits, HitReport, Hits
@@ -165,9 +164,6 @@ class YesNo(enum.StrEnum):
 def items(
     ctx: typer.Context,
     job: opt.JobArgument,
-    where: Annotated[
-        str, typer.Option("--where", metavar="CONDITIONS", help="Select only items whose metadata meets CONDITIONS.")
-    ] = "",
     custodian: Custodian = None,
     media_type: Annotated[
         str | None, typer.Option("--type", metavar="TYPE", help="Select only items of this media type.")
@@ -196,18 +192,13 @@ def items(
     """List items with their path, hash, text state and exceptions.
 
     The table shows the first 50, the other formats all of them. For a group, the items of one job follow those of
-    another, each with its database.
-
-    CONDITIONS are KEY OPERATOR VALUE joined by `and`, with the operators = != < <= > >= and ~ (contains):
-    'date>=2001-06 and author~smith and page_count>10'. A date is compared as far as it is given. An item without the
-    key does not match. docs/formats.md lists the keys."""
+    another, each with its database. `edbench review search` finds items by their metadata."""
     if exception not in (None, ANY_EXCEPTION, *ExceptionCode):
         raise UsageError(f"--exception is {exception!r}; it must be {ANY_EXCEPTION}, {', '.join(ExceptionCode)}")
-    conditions = _conditions(where, language)
     context = shared(ctx)
     work = ("controller.browse.items", "controller.browse.item_filter", "rich.table")
     with installation(context.settings(), broker=False, work=work, looks=False) as installed:
-        from controller.browse.item_filter import ItemFilter
+        from controller.browse.item_filter import ItemFilter, in_language
 
         wanted = ItemFilter(
             custodian=custodian,
@@ -215,13 +206,13 @@ def items(
             exception=exception,
             kind=kind,
             text_state=text,
-            conditions=conditions,
+            conditions=in_language(language),
             duplicate=None if duplicates is None else duplicates is YesNo.YES,
             near=None if near is None else near is YesNo.YES,
             system=None if system is None else system is YesNo.YES,
         )
         handles = installed.find_discovered(job).each
-        if custodian is not None or media_type is not None or conditions:
+        if custodian is not None or media_type is not None or language is not None:
             from controller.search.meaning import refuse_unknown_filter
 
             refuse_unknown_filter(handles, wanted)
@@ -236,15 +227,6 @@ def items(
         with closing(stream_all(handles, wanted)) as rows:
             if not context.document(rows, fields=fields_of(handles)):
                 _show_items(context, rows, of_several=len(handles) > 1)
-
-
-def _conditions(where: str, language: str | None) -> tuple[Condition, ...]:
-    """Parse conditions, before services are started, because they may be wrong; import nothing if there are none."""
-    if not where and language is None:
-        return ()
-    from controller.browse.item_filter import in_language, parse_conditions
-
-    return (*parse_conditions(where), *in_language(language))
 
 
 def _show_items(context: CommandContext, rows: Iterator[dict[str, Any]], *, of_several: bool) -> None:

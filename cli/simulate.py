@@ -59,7 +59,6 @@ class SimulationOrder(Order):
         Path | None,
         typer.Option("--report", metavar="DIR", help="Write report.html, figures, series and simulation.json to DIR."),
     ] = None
-    brief: Annotated[bool, typer.Option("--brief", help="Print the first line and the tables only.")] = False
 
 
 @commands.add("simulate", "edbench simulate r1 --report r1-simulated")
@@ -85,7 +84,6 @@ def simulate(
     if site == "day":
         _day(context, order)
         return
-    from cli.progress import steps_shown
     from simulate.answer import Wish, write_report
     from simulate.answer import simulate as run
     from simulate.site import load_site
@@ -100,10 +98,10 @@ def simulate(
         chunk=order.chunk,
         shard=order.shard,
     )
-    with steps_shown(context.err) as say:
-        answer = run(wish, say)
+    with context.err.status("") as status:  # on a terminal
+        answer = run(wish, status.update)
     context.document(answer.document)
-    show(context.people, answer, brief=order.brief)
+    show(context.people, answer)
     if order.report is not None:
         path = write_report(answer, order.report)
         print_lines(context.people, str(path))
@@ -148,7 +146,7 @@ def _day(context: CommandContext, order: SimulationOrder) -> None:
     show_predictions(context.people, found)
 
 
-def show(console: Console, answer: Answer, *, brief: bool) -> None:
+def show(console: Console, answer: Answer) -> None:
     """Print the first line, tables, facts and the lines below them."""
     from experiments.workloads.discovery.sections.r1 import COLUMNS
     from simulate import report
@@ -162,8 +160,6 @@ def show(console: Console, answer: Answer, *, brief: bool) -> None:
         for title, rows in report.r1_tables(answer.rows):
             console.print(f"\n{title}")
             console.print(column_table(COLUMNS, rows))
-    if brief:
-        return
     if answer.facts is not None:
         console.print("\nFacts of report R1")
         console.print(column_table(report.FACTS, answer.facts))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import enum
 import os
+import platform
 import resource
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -238,18 +238,9 @@ def apart(storage: Path, scratch: Path) -> Finding:
     return ok("storage and scratch are on different file systems")
 
 
-LEAST_PYTHON = (3, 11)
 _OPEN_FILES_NEEDED, _OPEN_FILES_WANTED = 512, 1024
 _SHM_NEEDED = 64_000_000  # bytes: live recorders' shared memory
 _SHM = Path("/dev/shm")
-
-
-def python_version(running: tuple[int, ...] = sys.version_info[:3]) -> Finding:
-    """Check the version of the running interpreter."""
-    text = ".".join(str(part) for part in running)
-    if running[:2] < LEAST_PYTHON:
-        return bad(f"Python {text} is too old", "install Python 3.11 or newer and run: make setup")
-    return ok(f"Python {text}")
 
 
 def packages(needed: Sequence[str] | None = None) -> Iterator[Finding]:
@@ -465,7 +456,7 @@ def broker(url: str | None) -> Finding:
 
 def run_checks(settings: Settings, clock: Clock) -> Iterator[Finding]:
     """Yield every finding as it is found; some take a second."""
-    yield python_version()
+    yield ok(f"Python {platform.python_version()}")
     yield from packages()
     yield magic()
     yield ocr()

@@ -33,7 +33,7 @@ class Settings:
     """Names, addresses and directories that a process needs."""
 
     databases: tuple[DatabaseAddress, ...] = ()  # empty: embedded services are to be started
-    broker: str | None = None  # redis://… or redis+socket://…
+    broker: str | None = None  # redis://…
     storage: Path = field(default_factory=lambda: Path("edbench-storage").absolute())  # on the filer under test
     evidence: Path | None = None  # may contain sources that containers see and cannot change
     scratch: Path = field(default_factory=lambda: Path(".edbench").absolute())  # local, never the filer
@@ -93,11 +93,8 @@ class Settings:
 
 
 def _by_socket(url: str) -> bool:
-    """Whether a URL leads to a unix socket, where the file's permissions or the server's `peer` authentication
-    decide."""
+    """Whether a database's URL leads to a unix socket, where the server's `peer` authentication decides."""
     parts = urlsplit(url)
-    if parts.scheme in ("redis+socket", "unix"):
-        return True
     return not parts.hostname and parse_qs(parts.query).get("host", ["/"])[0].startswith("/")
 
 

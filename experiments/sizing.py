@@ -8,7 +8,7 @@ import shlex
 import shutil
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -224,7 +224,7 @@ def size_study(wish: Wish, rates: Rates, profile: Profile) -> Sizing:
     for sizing in tried:
         if sizing.seconds <= _may_take(wish):
             return sizing
-    raise UsageError(_refusal(min(tried, key=lambda sizing: sizing.seconds), profile))
+    raise UsageError(_refusal(min(tried, key=lambda sizing: sizing.seconds)))
 
 
 def refuse_room(sizing: Sizing, storage: Path) -> None:
@@ -329,41 +329,15 @@ def _largest_store(rates: Rates, profile: Profile, raw: int) -> float:
     return own * raw + rates.store_bytes / rates.raw_bytes * raw
 
 
-def _refusal(least: Sizing, profile: Profile) -> str:
-    """Return in one line what takes how long, and what would fit."""
+def _refusal(least: Sizing) -> str:
+    """Return in one line what takes how long, and how many hours are enough."""
     wish, took = least.wish, least.seconds
     hours = math.ceil(took / (1 - SPARE) / 360) / 10
     return (
         f"--hours {wish.hours:g} is too short: {size(least.needed_bytes)} discovered ({least.why}) with"
         f" {listed(map(str, least.workers))} workers and {many(wish.repeats, 'repeat')} take {duration(took)};"
-        f" use --hours {hours:g}{_alone(least, profile)}{_smaller(least, profile)}"
+        f" use --hours {hours:g}"
     )
-
-
-def _alone(least: Sizing, profile: Profile) -> str:
-    """Suggest the highest number of workers by itself if there is time for it: that is a result, though without
-    scaling."""
-    wish, most = least.wish, least.workers[-1:]
-    if most == least.workers or _sized(wish, least.rates, profile, most).seconds > _may_take(wish):
-        return ""
-    return f", or --workers {most[0]} alone"
-
-
-def _smaller(least: Sizing, profile: Profile) -> str:
-    """Suggest by how much less memory and cache the plan would fit, if it would."""
-    low, high = 0, least.wish.client_memory + least.wish.filer_cache
-
-    def fits(caches: int) -> bool:
-        wish = replace(least.wish, client_memory=caches, filer_cache=0)
-        return _sized(wish, least.rates, profile, least.workers).seconds <= _may_take(wish)
-
-    if not fits(0):
-        return " (less data does not help: runs of 10 minutes alone take longer)"
-    while high - low > low // 1000 + 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    coarse = 10 ** max(0, len(str(low)) - 2)
-    return f", or clients and a filer that cache {size(low // coarse * coarse)} together"
 
 
 def rounded_up(value: float) -> float:

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import cache
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import urlsplit
 
 import redis
 import redis.utils
@@ -27,27 +27,14 @@ TIMEOUT_SECONDS = 0.5
 redis.utils.get_lib_version = cache(redis.utils.get_lib_version)
 
 
-def client_url(url: str) -> str:
-    """The broker's address as the client library wants it; raises UsageError.
-
-    Celery writes a socket as `redis+socket://:password@/path?virtual_host=0`, the client `unix://…?db=0`."""
-    parts = urlsplit(url)
-    if parts.scheme in ("redis", "rediss", "unix"):
-        return url
-    if parts.scheme != "redis+socket":
-        scheme = parts.scheme or repr(shown_url(url))
-        raise UsageError(f"EDBENCH_BROKER: unknown scheme {scheme}; write redis://… or redis+socket://…")
-    database = parse_qs(parts.query).get("virtual_host", ["0"])[0].lstrip("/") or "0"
-    login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-    return f"unix://{login}{quote(parts.path, safe='/%')}?db={database}"
-
-
 def connect(url: str, *, block_seconds: float = 0.0) -> redis.Redis:
     """A client that connects on first use and fails within about TIMEOUT_SECONDS (+ `block_seconds` of waiting).
 
-    Its errors are `redis.RedisError`."""
+    Its errors are `redis.RedisError`. Raises UsageError for the address of another kind of broker."""
+    if (scheme := urlsplit(url).scheme) not in ("redis", "rediss"):
+        raise UsageError(f"EDBENCH_BROKER: unknown scheme {scheme or repr(shown_url(url))}; write redis://…")
     return redis.Redis.from_url(
-        client_url(url),
+        url,
         socket_connect_timeout=TIMEOUT_SECONDS,
         socket_timeout=TIMEOUT_SECONDS + block_seconds,
         retry=Retry(NoBackoff(), 0),

@@ -169,7 +169,6 @@ edbench_database_up | gauge | database | 1 | controller | 1 while the database a
 edbench_broker_up | gauge | - | 1 | controller | 1 while the broker answers
 edbench_collector_waiting_frames | gauge | - | frames | controller | Frames in the broker's stream that no collector has stored yet
 edbench_collector_lag_seconds | gauge | - | seconds | controller | Age of the oldest of them, by the broker's clock
-edbench_results | gauge | - | results | controller | Results of experiments that are kept
 """
 
 

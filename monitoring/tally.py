@@ -60,6 +60,8 @@ CODES = _layout.place(ExceptionCode)
 VOLUMES = _layout.place(("raw", "extracted", "produced", "index"))
 SERVED = _layout.words  # where the counts of an emulated filer begin: core.filer.emulation
 _layout.words += SERVED_WORDS
+_SANDBOX = _layout.words
+_layout.words += 1
 _TRANSACTIONS = _layout.words  # a histogram for each database
 
 
@@ -110,10 +112,20 @@ class CallCounters:
 
     def slot_died(self) -> None:
         """Note that the slot is gone, and the task that it was running, if any, with it. Only for its supervisor."""
+        self.sandbox = 0
         for phase, at in BUSY.items():
             if self._words[at] < 0:
                 self._words[TASKS[phase, Outcome.DIED]] += 1
                 self._rest(phase)
+
+    @property
+    def sandbox(self) -> int:
+        """Process id of the slot's sandbox; 0: it has none."""
+        return int(self._words[_SANDBOX])
+
+    @sandbox.setter
+    def sandbox(self, pid: int) -> None:
+        self._words[_SANDBOX] = pid
 
     def served(self) -> memoryview:
         """Return the words in which the slot's emulated filer counts."""

@@ -17,7 +17,7 @@ from web import HOST
 from web.app import create_app
 from web.context import Runner, Shown, WebContext
 from web.measuring import Measurements
-from web.results import HASH_LISTS, PRODUCTIONS, TARGETS, read_corpora, runs
+from web.results import HASH_LISTS, PRODUCTIONS, TARGETS, read_corpora
 from web.runs import CommandRunner
 from web.server import CONNECTIONS, Stage, address, listening, served
 from web.token import Door, given_token, kept_token, ready_link
@@ -54,7 +54,7 @@ def web_context(
         measurements=measurements,
     )
     try:
-        with metrics_served(settings, read_endpoint(env), lambda: len(runs(context.results_root))):
+        with metrics_served(settings, read_endpoint(env)):
             yield context
     finally:
         context.indexes.close()

@@ -1,15 +1,13 @@
-"""Live events of jobs: one reader for each watched job, which sends to all listeners."""
+"""Live events of jobs. Each stream reads its job for itself, and only when its listener has taken the events before."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import math
 import threading
 import time
-import uuid
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,51 +15,14 @@ from fastapi.encoders import jsonable_encoder
 
 from controller.jobs.overview import JobRow
 from core.errors import DatabaseFault, EdbenchError, UsageError
-from web.errors import line_of, one_line
+from web.errors import line_of
 
 NOTHING_NEW = ": nothing new\n\n"
-KEEP_SECONDS = 10.0  # without an event, a comment shows proxies and the browser that the stream is alive
-SILENT_SECONDS = 5.0  # that a look at a job may take
-_SILENCE = DatabaseFault(f"no answer for {SILENT_SECONDS:.0f} s", transient=True)
-QUEUED = 64  # events that a slow listener may lag before it is disconnected; browsers connect again by themselves
-
-
-class Listener:
-    """One open stream."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[str | None] = asyncio.Queue(QUEUED)
-
-    def send(self, text: str | None) -> None:
-        """Send a text from any thread; None ends the stream."""
-        with contextlib.suppress(RuntimeError):  # its event loop has ended, and the stream with it
-            self._loop.call_soon_threadsafe(self._put, text)
-
-    def _put(self, text: str | None) -> None:
-        if self._queue.full():
-            while not self._queue.empty():
-                self._queue.get_nowait()
-            text = None
-        self._queue.put_nowait(text)
-
-    async def texts(self) -> AsyncIterator[str]:
-        """The sent texts, with comments in between, until the stream ends."""
-        while True:
-            try:
-                # Not wait_for: that forgets a cancellation which comes together with an event (Python 3.11).
-                async with asyncio.timeout(KEEP_SECONDS):
-                    text = await self._queue.get()
-            except TimeoutError:
-                yield NOTHING_NEW
-                continue
-            if text is None:
-                return
-            yield text
-
-
 LOOK_SECONDS = 1.0
 OVERLAP_SECONDS = 5.0  # of increments: frames of a second may be stored some seconds later
+KEEP_SECONDS = 10.0  # without an event, a comment shows proxies and the browser that the stream is alive
+SILENT_SECONDS = 5.0  # that a look at a job may take
+_TURN_SECONDS = 0.25  # after which a closed application ends its streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,147 +41,72 @@ def event(name: str, data: Any) -> str:
     return f"event: {name}\ndata: {json.dumps(jsonable_encoder(data), separators=(',', ':'))}\n\n"
 
 
-class _Reader:
-    """Reads one job once a second while it has listeners."""
+def _problem(fault: EdbenchError) -> str:
+    return event("problem", {"error": line_of(fault)})
 
-    def __init__(self, look: Looker, gone: Callable[[_Reader], None], since: float | None) -> None:
-        self._look = look
-        self._gone = gone
-        self._over = threading.Event()
-        self._last_row: Any = None
-        self._since = since
-        self._trouble: str | None = None
-        self._looking = math.inf  # since when it waits for the database
-        self.listeners: set[Listener] = set()
-        self.thread = threading.Thread(target=self._run, name="timeline", daemon=True)
 
-    def stop(self) -> None:
-        """End the reader at the next turn."""
-        self._over.set()
+_SILENCE = _problem(DatabaseFault(f"no answer for {SILENT_SECONDS:.0f} s", transient=True))
 
-    def _run(self) -> None:
+
+def _looking(look: Looker, since: float | None) -> asyncio.Future[Look]:
+    """Look in a thread of its own: while the database does not answer, it holds up neither other requests nor the end
+    of the server."""
+    seen: Future[Look] = Future()
+    seen.set_running_or_notify_cancel()
+
+    def run() -> None:
         try:
-            while not self._over.wait(LOOK_SECONDS):
-                if self._turn():
-                    break
-        finally:
-            self._gone(self)  # first, so that no listener joins after the end was sent
-            self._send(None)
+            seen.set_result(look(since))
+        except Exception as error:  # noqa: BLE001 — the stream raises it
+            seen.set_exception(error)
 
-    def _turn(self) -> bool:
-        """Read once; return True after the last time."""
-        self._looking = time.monotonic()
-        try:
-            seen = self._look(self._since)
-        except DatabaseFault as fault:  # until the database answers again or the stream ends
-            self._complain(line_of(fault))
-            return False
-        except UsageError:
-            self._send(event("end", {"state": "deleted"}))
-            return True
-        except EdbenchError as error:
-            self._complain(str(error))
-            return False
-        finally:
-            self._looking = math.inf
-        changed = seen.row != self._last_row or self._trouble is not None  # an event removes the notice of the problem
-        self._trouble = None
-        self._last_row = seen.row
-        if changed:
-            self._send(event("timeline", seen.timeline) + event("job", seen.row))
-            self._since = max(0.0, float(seen.timeline["now_s"]) - OVERLAP_SECONDS)
-        if seen.row.state.over:
-            self._send(event("end", {"state": seen.row.state}))
-            return True
-        return False
-
-    def complain_of_silence(self) -> None:
-        """Report a database that does not answer the current read, if it has been silent for long."""
-        if time.monotonic() - self._looking >= SILENT_SECONDS:
-            self._complain(line_of(_SILENCE))
-
-    def _complain(self, line: str) -> None:
-        if line != self._trouble:
-            self._trouble = line
-            self._send(event("problem", {"error": one_line(line)}))
-
-    def _send(self, text: str | None) -> None:
-        for listener in list(self.listeners):
-            listener.send(text)
+    threading.Thread(target=run, name="timeline", daemon=True).start()
+    return asyncio.wrap_future(seen)
 
 
 class Streams:
-    """All readers of an application."""
+    """The streams of an application."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._readers: dict[uuid.UUID, _Reader] = {}
         self._closed = False
-
-    @property
-    def reading(self) -> int:
-        """Number of watched jobs."""
-        return len(self._readers)
 
     def close(self) -> None:
         """End all streams and refuse new ones."""
-        with self._lock:
-            self._closed = True
-            readers = list(self._readers.values())
-        for reader in readers:
-            reader.stop()
-            for listener in list(reader.listeners):
-                listener.send(None)
+        self._closed = True
 
-    async def events(self, job: uuid.UUID, look: Looker, since: float | None = None) -> AsyncIterator[str]:
+    async def events(self, look: Looker, since: float | None = None) -> AsyncIterator[str]:
         """Send the timeline (whole, or `since` a second) and the job's row, then increments until the job has ended."""
-        listener = Listener()
-        reader = self._join(job, look, listener, since)
-        if reader is None:
-            return
-        try:
-            # Join the reader first, so that nothing between the two readings is missed.
+        row: JobRow | None = None
+        trouble, sent = "", time.monotonic()
+        while not self._closed:
+            looking, began, text = _looking(look, since), time.monotonic(), ""
             try:
-                first = await asyncio.to_thread(look, since)
-            except EdbenchError as error:
-                yield event("problem", {"error": line_of(error)})
+                while not (await asyncio.wait({looking}, timeout=_TURN_SECONDS))[0]:
+                    if self._closed:
+                        return
+                    if time.monotonic() - began >= SILENT_SECONDS and trouble != _SILENCE:
+                        trouble = _SILENCE
+                        yield trouble
+                seen = looking.result()
+            except UsageError:
+                yield event("end", {"state": "deleted"})
+                return
+            except EdbenchError as fault:  # until the database answers again or the stream ends
+                if (problem := _problem(fault)) != trouble:
+                    text = trouble = problem
             else:
-                yield event("timeline", first.timeline) + event("job", first.row)
-                if first.row.state.over:
-                    yield event("end", {"state": first.row.state})
+                if seen.row != row or trouble:  # an event removes the notice of the problem
+                    text = event("timeline", seen.timeline) + event("job", seen.row)
+                    since = max(0.0, float(seen.timeline["now_s"]) - OVERLAP_SECONDS)
+                row, trouble = seen.row, ""
+                if row.state.over:
+                    yield text + event("end", {"state": row.state})
                     return
-            async for text in listener.texts():
-                if text is NOTHING_NEW:
-                    reader.complain_of_silence()
-                yield text
-        finally:
-            self._leave(reader, listener)
-
-    def _join(self, job: uuid.UUID, look: Looker, listener: Listener, since: float | None) -> _Reader | None:
-        with self._lock:
-            if self._closed:
-                return None
-            reader = self._readers.get(job)
-            if reader is not None:
-                reader.listeners.add(listener)
-                return reader
-            reader = self._readers[job] = _Reader(look, self._forget, since)
-            reader.listeners.add(listener)
-            reader.thread.start()
-            return reader
-
-    def _leave(self, reader: _Reader, listener: Listener) -> None:
-        with self._lock:
-            reader.listeners.discard(listener)
-            if not reader.listeners:  # at once, so that the next listener does not join a reader that ends
-                reader.stop()
-                self._remove(reader)
-
-    def _forget(self, reader: _Reader) -> None:
-        with self._lock:
-            self._remove(reader)
-
-    def _remove(self, reader: _Reader) -> None:
-        for job, known in list(self._readers.items()):
-            if known is reader:
-                del self._readers[job]
+            finally:
+                looking.cancel()
+            if text or time.monotonic() - sent >= KEEP_SECONDS:
+                sent = time.monotonic()
+                yield text or NOTHING_NEW
+            due = time.monotonic() + LOOK_SECONDS
+            while not self._closed and (left := due - time.monotonic()) > 0:
+                await asyncio.sleep(min(_TURN_SECONDS, left))

@@ -1,4 +1,4 @@
-"""Prometheus metrics of the controller: jobs by type and state, services that answer, the collector's lag, results."""
+"""Prometheus metrics of the controller: jobs by type and state, services that answer, the collector's lag."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ def read_backlog(client: redis.Redis) -> Backlog:
 
 
 EVERY_SECONDS = 2.0
-RESULTS_SECONDS = 60.0  # results are on the filer under test, which should get few requests
 
 log = logging.getLogger(__name__)
 
@@ -55,11 +54,8 @@ class _Watch(threading.Thread):
     """A thread that reads one value repeatedly, so that a scrape waits for nothing; the value is None while its source
     does not answer."""
 
-    def __init__(
-        self, name: str, stop: threading.Event, look: Callable[[], object], every: float = EVERY_SECONDS
-    ) -> None:
+    def __init__(self, name: str, stop: threading.Event, look: Callable[[], object]) -> None:
         super().__init__(name=f"metrics of {name}", daemon=True)
-        self._every = every
         self._halt = stop
         self._look = look
         self.seen: object | None = None
@@ -72,26 +68,20 @@ class _Watch(threading.Thread):
             except (DatabaseFault, psycopg2.Error, redis.RedisError, OSError) as error:
                 self.seen = None
                 log.debug("%s: %s", self.name, error)
-            self._halt.wait(self._every)
+            self._halt.wait(EVERY_SECONDS)
 
 
 class ControllerMetrics(Collector):
     """Metrics that threads, one for each service, read every few seconds from `start` to `stop`."""
 
-    def __init__(
-        self, databases: Sequence[Database], broker_url: str | None, results: Callable[[], int] | None = None
-    ) -> None:
-        """Create the metrics. The threads share `databases` with others; `results` returns the number of kept
-        results."""
+    def __init__(self, databases: Sequence[Database], broker_url: str | None) -> None:
+        """Create the metrics. The threads share `databases` with others."""
         self._stop = threading.Event()
         self._databases = {d.name: _Watch(d.name, self._stop, partial(_jobs, d)) for d in databases}
         self._broker: _Watch | None = None
         if broker_url is not None:
             client = connect(broker_url)
             self._broker = _Watch("broker", self._stop, partial(read_backlog, client))
-        self._results: _Watch | None = None
-        if results is not None:
-            self._results = _Watch("results", self._stop, results, RESULTS_SECONDS)
 
     def start(self) -> None:
         """Start the threads."""
@@ -104,7 +94,8 @@ class ControllerMetrics(Collector):
 
     def _watches(self) -> Iterator[_Watch]:
         yield from self._databases.values()
-        yield from (watch for watch in (self._broker, self._results) if watch is not None)
+        if self._broker is not None:
+            yield self._broker
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metric families."""
@@ -121,8 +112,6 @@ class ControllerMetrics(Collector):
         yield family("edbench_database_up", {(name,): counts is not None for name, counts in seen.items()})
         if self._broker is not None:
             yield from _backlog(self._broker.seen)
-        if self._results is not None and isinstance(self._results.seen, int):
-            yield family("edbench_results", {(): self._results.seen})
 
 
 def _jobs(database: Database) -> dict[tuple[JobType, JobState], int]:
@@ -138,14 +127,14 @@ def _backlog(seen: object | None) -> Iterator[Metric]:
 
 
 @contextmanager
-def metrics_served(settings: Settings, endpoint: Endpoint, results: Callable[[], int] | None = None) -> Iterator[None]:
-    """Answer Prometheus for the controller while the block lasts, with database connections of its own.
-    `results` counts the kept results. Does nothing for port 0; a port in use is only logged."""
+def metrics_served(settings: Settings, endpoint: Endpoint) -> Iterator[None]:
+    """Answer Prometheus for the controller while the block lasts, with database connections of its own. Does nothing
+    for port 0; a port in use is only logged."""
     if not endpoint.port:
         yield
         return
     databases = [Database(a.name, a.url, application="edbench metrics", pool_size=1) for a in settings.databases]
-    metrics = ControllerMetrics(databases, settings.broker, results)
+    metrics = ControllerMetrics(databases, settings.broker)
     silence = endpoint.serve_or_log((metrics,))
     metrics.start()
     try:

@@ -106,13 +106,11 @@ def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node]) ->
 
 
 def refuse_unknown_filter(handles: Sequence[JobHandle], wanted: ItemFilter) -> None:
-    """Raise UsageError for an unknown name in a filter of items, as `refuse_unknown_names`; its field is custodian,
-    type or where, and none for languages."""
+    """Raise UsageError for an unknown name in a filter of items, as `refuse_unknown_names`; its field is custodian or
+    type, and none for languages."""
     refuse_unknown_custodian(handles, wanted.custodian)
     _refuse_types(handles, () if wanted.type is None else (wanted.type,), "type")
-    keys = {condition.key for condition in wanted.conditions}
-    _refuse_keys(handles, keys, "where")
-    _refuse_unlooked(handles, keys)
+    _refuse_unlooked(handles, [condition.key for condition in wanted.conditions])
 
 
 def _refuse_types(handles: Sequence[JobHandle], wanted: Iterable[str], field: str) -> None:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 
 from controller import findings
-from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
+from controller.browse.item_filter import ItemFilter, in_language
 from controller.browse.items import fields_of, stream_all
 from controller.browse.pages import family_tree, find_item, item_details, item_text, items_page, neighbouring_items
 from controller.databases import JobHandle, Jobs
@@ -52,10 +52,6 @@ def item_filter(
     exception: Annotated[str | None, Query(max_length=50, pattern=TEXT, description="A code, or `any`.")] = None,
     kind: Kind | None = None,
     text: TextState | None = None,
-    where: Annotated[
-        str,
-        Query(max_length=2_000, pattern=TEXT, description="Conditions on metadata: `date>=2001-06 and author~smith`."),
-    ] = "",
     language: Annotated[
         str | None, Query(max_length=20, pattern=TEXT, description="A detected language, such as `de`.")
     ] = None,
@@ -66,17 +62,13 @@ def item_filter(
     """The filter of a request. Raises FieldErrors."""
     if exception not in (None, "any", *ExceptionCode):
         raise FieldErrors({"exception": f"it can be any, {', '.join(ExceptionCode)}"})
-    try:
-        conditions = parse_conditions(where)
-    except UsageError as error:
-        raise FieldErrors({"where": str(error)}) from error
     return ItemFilter(
         custodian=custodian,
         type=type,
         exception=exception,
         kind=kind,
         text_state=text,
-        conditions=(*conditions, *in_language(language)),
+        conditions=in_language(language),
         duplicate=duplicate,
         near=near,
         system=system,

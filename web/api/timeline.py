@@ -46,7 +46,7 @@ async def events(request: Request, context: Context, rows: Rows, jobs: Found, si
     each beginning some seconds before the last: its points replace those at and after its first), `job` (the job's
     row), `problem` while the database does not answer, and `end` when the job is over."""
     streams: Streams = request.app.state.streams
-    texts: AsyncIterator[str] = streams.events(jobs.id, looker(context, rows, jobs), since)
+    texts: AsyncIterator[str] = streams.events(looker(context, rows, jobs), since)
     return StreamingResponse(texts, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError, validate_call
 
-from controller.browse.item_filter import EXAMPLE, ItemFilter
+from controller.browse.item_filter import ItemFilter
 from controller.browse.pages import texts_of_jobs
 from controller.findings import ReviewKind, latest
 from core.errors import UsageError
@@ -26,7 +26,7 @@ from web.api.needs import Context, Discovered, Found, Rows
 from web.errors import FieldErrors
 from web.pages.render import page
 
-FILTERS = ("custodian", "type", "exception", "kind", "text", "where", "language", "duplicate", "near", "system")
+FILTERS = ("custodian", "type", "exception", "kind", "text", "language", "duplicate", "near", "system")
 _checked = validate_call(api.item_filter)  # of the texts of a form: "yes" is true
 
 
@@ -53,7 +53,7 @@ def filter_of(given: Mapping[str, Any]) -> ItemFilter:
 
 
 PAGE_ROWS = 100
-_WITH_ERRORS = ("custodian", "type", "where")  # filters with a field that can show an error
+_WITH_ERRORS = ("custodian", "type")  # filters with a field that can show an error
 
 router = APIRouter()
 
@@ -80,7 +80,6 @@ def items(
         kinds=list(Kind),
         text_states=list(TextState),
         languages=_languages(context, jobs, chosen["language"]),
-        example=EXAMPLE,
         codes=list(ExceptionCode),
         first_url=f"{here}?{urlencode(given)}" if after else None,
         next_url=f"{here}?{urlencode(given | {'after': str(listed.next)})}" if listed.next else None,

@@ -19,7 +19,7 @@ from monitoring.block import boot_id, short_boot_id
 from monitoring.machine import client_memory, machine_memory, processors, usable_processors
 from monitoring.metrics import WORDS
 from monitoring.observations import WORKER, Observation
-from monitoring.processes import RunQueueMeter, below, cpu_time, process_use
+from monitoring.processes import RunQueueMeter, cpu_time, process_use
 from monitoring.tally import BUSY, SERVED, added, transactions_at
 from sql.migrate import schema_refusal
 from sql.session import Database
@@ -85,32 +85,34 @@ class Used:
 
 
 class Effort:
-    """CPU time and memory of a worker's processes: its supervisor, the caller, the slots, and the fork server with
-    their sandboxes (worker.sandbox). Safe for several threads."""
+    """CPU time and memory of a worker's processes: its supervisor, the caller, the slots with the programs that they
+    run, and their sandboxes (worker.sandbox), which are children of a fork server that several workers share. Safe for
+    several threads."""
 
-    def __init__(self, supervisor: int) -> None:
+    def __init__(self, supervisor: int, table: SlotTable) -> None:
         self._supervisor = supervisor
+        self._tallies = [table.tally(slot) for slot in range(table.slots)]
+        self._cpu_s: dict[int, float] = {}  # of each process so far, those that have ended included
         self._waits = RunQueueMeter()
         self._lock = threading.Lock()
         self._latest = Used(0.0, 0.0, 0)
         self._at = float("-inf")
 
     def look(self, slots: Sequence[int], *, within: float = 0.0) -> Used:
-        """Return what the processes have used now, or at a look at most `within` seconds ago; the supervisor's count
-        includes the slots that are gone."""
-        us = os.getpid()
+        """Return what the processes have used now, or at a look at most `within` seconds ago. What a process used after
+        the last look before its end is missed."""
         with self._lock:
             now = time.monotonic()
             if now - self._at > within:
-                fork_servers = [pid for pid in below(self._supervisor, direct=True) if pid != us and pid not in slots]
-                sandboxes = [sandbox for pid in fork_servers for sandbox in below(pid, direct=True)]
-                parents, others = (self._supervisor, *fork_servers), (us, *slots, *sandboxes)
-                uses = [process_use(pid, with_children=True) for pid in parents]
-                uses += [process_use(pid) for pid in others]
-                waits = self._waits.look((*parents, *others))
-                self._latest = Used(
-                    sum(use.cpu_s for use in uses), waits, sum(use.rss_bytes for use in uses), self._waits.of
-                )
+                sandboxes = (pid for tally in self._tallies if (pid := tally.sandbox))
+                processes = (self._supervisor, os.getpid(), *slots, *sandboxes)
+                rss_bytes = 0
+                for pid in processes:
+                    use = process_use(pid, with_children=pid != self._supervisor)  # whose children are the slots
+                    self._cpu_s[pid] = max(use.cpu_s, self._cpu_s.get(pid, 0.0))
+                    rss_bytes += use.rss_bytes
+                waits = self._waits.look(processes)
+                self._latest = Used(sum(self._cpu_s.values()), waits, rss_bytes, self._waits.of)
                 self._at = now
             return self._latest
 

@@ -368,7 +368,7 @@ def _samplers(plan: ReporterPlan, effort: Effort) -> list[HostSampler]:
 
 
 def _serve(plan: ReporterPlan, pipe: Connection) -> None:
-    lock, effort = threading.Lock(), Effort(plan.identity.pid)
+    lock, effort = threading.Lock(), Effort(plan.identity.pid, plan.table)
 
     def database(address: DatabaseAddress) -> Database:
         name = f"edbench {plan.identity.name}"

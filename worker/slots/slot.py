@@ -163,6 +163,7 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
         plan.fork_server.close()
         install(sandbox)
         count_sandbox(sandbox.pid)
+        plan.table.tally(plan.slot).sandbox = sandbox.pid
         parsers = sandbox.parsers()
     context = make_context(plan, parsers)
     read_by_office(context.scratch)

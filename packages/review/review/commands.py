@@ -106,8 +106,8 @@ def languages(ctx: typer.Context, jobs: opt.JobArguments) -> None:
     """Detect the language of each text.
 
     It is stored as `language` in the item's metadata, in ISO 639 codes: select it with `edbench review items JOB
-    --where language=de` or `edbench review search JOB 'budget AND language:de'`. `und` marks texts that are too short
-    or of uncertain language, `zxx` texts in no language. docs/review.md describes the method."""
+    --language de` or `edbench review search JOB 'budget AND language:de'`. `und` marks texts that are too short or of
+    uncertain language, `zxx` texts in no language. docs/review.md describes the method."""
     context = shared(ctx)
     with installation(context.settings(), work=("review.languages.run",)) as installed:
         from review.languages.run import languages as run

@@ -1,5 +1,5 @@
 -- Items (i) of custodians (u) that pass every filter that is not null: `exception` is a code, or `any`; `conditions` is a
--- JSON list of key, op, value and kind, as controller.conditions makes it. Of a list any element may be what is asked for;
+-- JSON list of key, op, value and kind, as controller.browse.item_filter makes it. Of a list any element may be what is asked for;
 -- a date is compared as far as it is given; text is compared without regard to case.
 AND (%(custodian)s::text IS NULL OR u.display = %(custodian)s::text)
 AND (%(type)s::text IS NULL OR i.media_type = %(type)s::text)

@@ -44,7 +44,7 @@ def test_duplicates_are_no_filter_before_they_were_looked_for(run: Run, capsys: 
     """Without `dedupe` all would be no duplicates."""
     assert "was not searched for duplicates yet" in run(capsys, "items", "--duplicates", "no", status=USAGE)
     assert "was not searched for system files yet" in run(capsys, "items", "--system", "no", "-o", "csv", status=USAGE)
-    for asked in (("items", "--language", "de"), ("items", "--where", "language=de"), ("search", "* NOT language:de")):
+    for asked in (("items", "--language", "de"), ("search", "* NOT language:de")):
         assert "languages were not detected" in run(capsys, *asked, status=USAGE)
 
 
@@ -55,7 +55,7 @@ def test_a_filter_by_what_nothing_has_is_refused(run: Run, capsys: pytest.Captur
     assert "no item has the media type 'foo/bar'" in run(
         capsys, "items", "--type", "foo/bar", "-o", "jsonl", status=USAGE
     )
-    assert "no item has the field 'load_x'" in run(capsys, "items", "--where", "load_x=1", status=USAGE)
+    assert "no item has the field 'load_x'" in run(capsys, "search", "load_x:1", status=USAGE)
     assert "text/plain" in run(capsys, "items", "--type", "text/plain", "-o", "csv")
     run(capsys, "items", "--type", "application/vnd.lotus-wordpro")
 

@@ -16,7 +16,6 @@ from controller.doctor import (
     open_files,
     packages,
     place,
-    python_version,
     run_checks,
     shared_memory,
 )
@@ -97,11 +96,6 @@ def test_storage_that_cannot_be_written() -> None:
 def test_same_file_system_is_said(tmp_path: Path) -> None:
     """Storage and scratch side by side is a warning: their I/O would be measured together."""
     assert apart(tmp_path / "a", tmp_path / "b").level is Level.WARN
-
-
-def test_old_python() -> None:
-    assert python_version((3, 10, 12)).level is Level.BAD
-    assert python_version((3, 11, 0)).level is Level.OK
 
 
 def test_packages_missing_and_wrong() -> None:

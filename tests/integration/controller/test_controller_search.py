@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from shelf import Shelf
 
-from controller.browse.item_filter import ItemFilter, parse_conditions
+from controller.browse.item_filter import Condition, ItemFilter
 from controller.browse.items import stream_items
 from controller.browse.pages import items_page
 from controller.custody import acting, actions_of, items_of, parser_records
@@ -351,10 +351,6 @@ def _known(metadata: dict[str, Metadata], key: str) -> list[Any]:
     return sorted(found[key] for found in metadata.values() if key in found)
 
 
-def _quoted(value: str) -> str:
-    return '"' + value.replace('"', '""') + '"'
-
-
 def _has(key: str, check: Callable[[Any], bool]) -> Callable[[Metadata], bool]:
     return lambda found: key in found and check(found[key])
 
@@ -365,26 +361,29 @@ def test_conditions_let_pass_what_they_say(handle: JobHandle, metadata: dict[str
     person = next(each for each in _known(metadata, "from") if each.isascii())
     name = next(names for found in metadata.values() if (names := found.get("attachments")))[-1]
     month = date[:7]
-    checks: list[tuple[str, Callable[[Metadata], bool]]] = [
-        (f"date>={date}", _has("date", lambda v: v >= date)),
-        (f"date<{month}", _has("date", lambda v: v[:7] < month)),
-        (f"date={month}", _has("date", lambda v: v.startswith(month))),
+    checks: list[tuple[Sequence[tuple[str, str, str, str]], Callable[[Metadata], bool]]] = [
+        ([("date", ">=", date, "date")], _has("date", lambda v: v >= date)),
+        ([("date", "<", month, "date")], _has("date", lambda v: v[:7] < month)),
+        ([("date", "=", month, "date")], _has("date", lambda v: v.startswith(month))),
         (
-            f"date>{month} and subject~E",
+            [("date", ">", month, "date"), ("subject", "~", "E", "text")],
             lambda f: f.get("date", "")[:7] > month and "e" in f.get("subject", "").lower(),
         ),
-        (f"width={rows}.0", _has("width", lambda v: v == rows)),
-        (f"width>{rows}", _has("width", lambda v: v > rows)),
-        (f"width!={rows}", _has("width", lambda v: v != rows)),
-        (f"from={_quoted(person.upper())}", _has("from", lambda v: v.lower() == person.lower())),
-        (f"from~{_quoted(person[1:-1])}", _has("from", lambda v: person[1:-1].lower() in v.lower())),
-        (f"attachments={_quoted(name)}", _has("attachments", lambda v: name.lower() in [one.lower() for one in v])),
-        ("well_formed=false", _has("well_formed", lambda v: v is False)),
-        ("well_formed!=false", _has("well_formed", lambda v: v is not False)),
+        ([("width", "=", f"{rows}.0", "number")], _has("width", lambda v: v == rows)),
+        ([("width", ">", f"{rows}", "number")], _has("width", lambda v: v > rows)),
+        ([("width", "!=", f"{rows}", "number")], _has("width", lambda v: v != rows)),
+        ([("from", "=", person.upper(), "text")], _has("from", lambda v: v.lower() == person.lower())),
+        ([("from", "~", person[1:-1], "text")], _has("from", lambda v: person[1:-1].lower() in v.lower())),
+        (
+            [("attachments", "=", name, "text")],
+            _has("attachments", lambda v: name.lower() in [one.lower() for one in v]),
+        ),
+        ([("well_formed", "=", "false", "text")], _has("well_formed", lambda v: v is False)),
+        ([("well_formed", "!=", "false", "text")], _has("well_formed", lambda v: v is not False)),
     ]
-    for text, check in checks:
-        wanted = ItemFilter(conditions=parse_conditions(text))
+    for conditions, check in checks:
+        wanted = ItemFilter(conditions=[Condition(*each) for each in conditions])
         expected = {item for item, found in metadata.items() if check(found)}
-        assert {item["id"] for item in items_page([handle], wanted, after=None, limit=10_000)} == expected, text
-        assert {item["id"] for item in stream_items(handle, wanted)} == expected, text
-        assert expected or text.startswith(("date>", "well_formed")), text
+        assert {item["id"] for item in items_page([handle], wanted, after=None, limit=10_000)} == expected, conditions
+        assert {item["id"] for item in stream_items(handle, wanted)} == expected, conditions
+        assert expected or conditions[0][0] in ("date", "well_formed"), conditions

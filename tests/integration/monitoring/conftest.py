@@ -102,7 +102,7 @@ def scraped(services: Settings, _migrated: str, open_dir: Path) -> Iterator[Scra
         with own_ports(len(ROLES) + 1) as port:  # the last one is Prometheus'
             endpoint = Endpoint(port)
             with (
-                metrics_served(settings, endpoint, results=lambda: 3),
+                metrics_served(settings, endpoint),
                 EmbeddedCluster(settings, 1, 2, env=dict(os.environ) | endpoint.environment()),
             ):
                 made = Scraped(settings, database, home / "source", port)

@@ -144,7 +144,6 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
         wrong = _get(site, f"{site.job}/{path}", 422, type="x/nothing")["errors"]
         assert wrong == {"type": "no item has the media type 'x/nothing'"}
         assert "languages were not detected" in _get(site, f"{site.job}/{path}", 409, language="de")["error"]
-        assert "languages were not detected" in _get(site, f"{site.job}/{path}", 409, where="language=de")["error"]
     assert "languages were not detected" in _get(site, f"{site.job}/search", 422, q="language:de")["errors"]["q"]
     for path, asked in (("items", {}), ("search", {"q": "the"})):
         assert (
@@ -227,7 +226,7 @@ def test_exceptions_by_everything_and_as_csv(site: Any) -> None:
     [
         ({}, ["-o", "csv"]),
         ({"raw": True, "kind": "attachment"}, ["-o", "csv", "--csv-raw", "--kind", "attachment"]),
-        ({"text": "ok", "where": "date>1990"}, ["-o", "csv", "--text", "ok", "--where", "date>1990"]),
+        ({"kind": "message", "text": "ok"}, ["-o", "csv", "--text", "ok", "--kind", "message"]),
     ],
 )
 def test_items_as_csv_are_those_of_the_command(
@@ -472,7 +471,7 @@ def test_pages_say_what_the_api_says(site: Any, base: str) -> None:
     ({"kind": "attachment"}, lambda item: item["kind"] == "attachment"),
     ({"type": "application/pdf", "exception": "", "kind": "", "custodian": ""},
      lambda item: item["media_type"] == "application/pdf"),
-    ({"text": "empty", "where": ""}, lambda item: item["text_state"] == "empty"),
+    ({"text": "empty", "language": ""}, lambda item: item["text_state"] == "empty"),
 ])  # fmt: skip
 def test_items_are_narrowed_and_paged(
     site: Any, base: str, filters: dict[str, str], matches: Callable[[Any], bool]
@@ -489,18 +488,6 @@ def test_items_are_narrowed_and_paged(
         path = html.unescape(following[1]) if following else None
     assert shown == wanted
     assert wanted
-
-
-def test_items_are_narrowed_by_metadata(site: Any, base: str) -> None:
-    dated = site.client.get(f"{site.job}/items", params={"limit": 1000, "where": "date>1970"}).json()["items"]
-    assert dated
-    shown = re.findall(rf"<a href=\"{base}/items/([0-9a-f-]{{36}})[\"?]", site.page(f"{base}/items?where=date%3E1970"))
-    assert shown == [item["id"] for item in dated[:100]]
-    refused = site.page(f"{base}/items?where=autor%3Dx", 422)
-    assert "did you mean author?" in html.unescape(refused)
-    assert "container path</th>" not in refused
-    answer = site.client.get(f"{site.job}/items", params={"where": "autor=x"})
-    assert (answer.status_code, "author" in answer.json()["errors"]["where"]) == (422, True)
 
 
 def test_an_item_shows_its_family_its_text_and_its_exceptions(site: Any, base: str) -> None:

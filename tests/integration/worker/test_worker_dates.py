@@ -13,8 +13,6 @@ import pytest
 from reportlab.pdfgen import canvas
 from taskbench import TaskBench
 
-from controller.browse.item_filter import ItemFilter, parse_conditions
-from controller.browse.items import stream_items
 from controller.databases import JobHandle
 from controller.search.answers import Wanted, count_all
 from controller.search.opened import opened_index
@@ -128,8 +126,8 @@ def test_dates_that_note_no_zone_are_the_jobs(task_bench: TaskBench, zone: str, 
 
 
 def test_a_date_with_a_zone_is_compared_as_far_as_it_is_given(task_bench: TaskBench) -> None:
-    """As the same moment without one: neither the last minute of a period in local time nor the offset of a header is lost. So
-    in searches and in conditions on items; what is no date is refused, where it would have found nothing."""
+    """As the same moment without one: neither the last minute of a period in local time nor the offset of a header is lost.
+    What is no date is refused, where it would have found nothing."""
     bench = task_bench
     for name, time in (("a", "07:59:59"), ("b", "08:00:00"), ("c", "08:00:30"), ("d", "08:01:00")):
         (bench.source / f"{name}.eml").write_text(_MAIL.format(f"Mon, 1 Jul 2024 {time} +0000"))
@@ -139,21 +137,16 @@ def test_a_date_with_a_zone_is_compared_as_far_as_it_is_given(task_bench: TaskBe
         handle = JobHandle(bench.database, get_job(conn, bench.job))
     opened = partial(opened_index, settings=bench.context.settings)
 
-    def found(asked: str) -> str:
-        query = asked.replace("date=", "date:=").replace("date<", "date:<").replace("date>", "date:>")
+    def found(query: str) -> str:
         hits, _ = count_all([handle], opened, Wanted(query=query, limit=9))
-        names = sorted(hit.container_path[0][0] for hit in hits)
-        items = stream_items(handle, ItemFilter(conditions=parse_conditions(asked)))
-        assert names == sorted(item["container_path"][0][0] for item in items)
-        return "".join(names)
+        return "".join(sorted(hit.container_path[0][0] for hit in hits))
 
     for minute in ("08:00", "10:00+02:00", "10:00+0200", "08:00Z", "03:00-05:00", "13:30+05:30"):
         for op, wanted in (("=", "bc"), ("<=", "abc"), (">=", "bcd"), ("<", "a"), (">", "d")):
-            assert found(f"date{op}2024-07-01T{minute}") == wanted, (op, minute)
+            assert found(f"date:{op}2024-07-01T{minute}") == wanted, (op, minute)
     for second in ("08:00:30", "10:00:30+02:00", "08:00:30Z"):
-        assert found(f"date=2024-07-01T{second}") == "c"
-        assert found(f"date<=2024-07-01T{second}") == "abc"
+        assert found(f"date:=2024-07-01T{second}") == "c"
+        assert found(f"date:<=2024-07-01T{second}") == "abc"
     for wrong in ("99:99", "10:00+2", "10:00+99:00", "10+02:00"):
-        for ask in (found, parse_conditions):
-            with pytest.raises(UsageError, match="date is a date, as in 2001"):
-                ask(f"date=2024-07-01T{wrong}")
+        with pytest.raises(UsageError, match="date is a date, as in 2001"):
+            found(f"date:=2024-07-01T{wrong}")

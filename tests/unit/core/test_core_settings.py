@@ -121,8 +121,6 @@ def test_a_database_without_a_password_is_refused(url: str) -> None:
 def test_a_database_that_knows_its_callers_otherwise_needs_none(url: str) -> None:
     """A socket whose server asks the kernel who calls, a certificate, a file of libpq's."""
     assert parse_databases(f"a=postgresql+psycopg2:{url}")[0].url == f"postgresql+psycopg2:{url}"
-    socket = "redis+socket:///run/broker.sock?virtual_host=0"
-    assert read_settings({"EDBENCH_BROKER": socket}).broker == socket
 
 
 def test_a_login_comes_from_a_file(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def pages() -> dict[str, dict[str, Any]]:
     )  # fmt: skip
     listed = ItemPage(items=[ItemRow(**FIELDS)], next=None).items
     chosen = dict.fromkeys(
-        ("custodian", "type", "exception", "kind", "text", "where", "language", "duplicate", "near", "system"), HOSTILE
+        ("custodian", "type", "exception", "kind", "text", "language", "duplicate", "near", "system"), HOSTILE
     )
     state = TextCount(name=HOSTILE, items=1, characters=1, pages=1)
     counts = [ExceptionTally(name=HOSTILE, exceptions=1, items=1, missing=0)]
@@ -148,7 +148,7 @@ def pages() -> dict[str, dict[str, Any]]:
                       "near": NearOnes(near=[near]),
                       "thread": Thread(messages=[message, message])},
         "items.html": {"rows": listed, "chosen": chosen, "narrowed": True, "kinds": [], "codes": [],
-                       "text_states": [], "languages": [HOSTILE], "example": HOSTILE, "wrong": dict.fromkeys(("custodian", "type", "where", "found"), HOSTILE), "first_url": None,
+                       "text_states": [], "languages": [HOSTILE], "wrong": dict.fromkeys(("custodian", "type", "found"), HOSTILE), "first_url": None,
                        "next_url": None, "carried": ""},
         "custody.html": {"actions": [action], "verified": None},
         "search.html": {"q": HOSTILE, "families": True, "answer": answer, "wrong": HOSTILE, "searches": [saved],

@@ -11,7 +11,7 @@ import pytest
 from finished_job import Copy
 
 from benchmarks.review import near_quality
-from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
+from controller.browse.item_filter import ItemFilter, in_language
 from controller.browse.pages import items_page
 from controller.custody import actions_of
 from controller.databases import Jobs, alone
@@ -109,7 +109,7 @@ def test_languages_are_metadata_that_is_asked_for(copy: Copy) -> None:
     }
     assert found.by["en"] > found.texts / 2
     assert sum(found.by.values()) == found.texts == sum(language is not None for language in told.values())
-    assert len(_listed(job, ItemFilter(conditions=parse_conditions("language=en")))) == found.by["en"]
+    assert len(_listed(job, ItemFilter(conditions=in_language("en")))) == found.by["en"]
     with opened_index(copy.handle, copy.settings) as index:
         asked = {code: int(Evaluation(index).mask(parse(f"language:{code}")).sum()) for code in ("en", "EN", "e")}
     assert asked == {"en": found.by["en"], "EN": found.by["en"], "e": 0}

@@ -86,7 +86,7 @@ def test_nothing_is_said_without_calls() -> None:
 
 def test_services_that_are_away_are_shown_as_away() -> None:
     nobody = Database("db1", "postgresql+psycopg2://u@127.0.0.1:1/db")
-    metrics = ControllerMetrics([nobody], "redis://127.0.0.1:1/0", lambda: 2)
+    metrics = ControllerMetrics([nobody], "redis://127.0.0.1:1/0")
     metrics.start()
     metrics.stop()
     registry = CollectorRegistry()

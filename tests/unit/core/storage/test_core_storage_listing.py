@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ from recording import MemoryRecorder
 
 from core.errors import SourceFileError, StorageFault
 from core.storage import layer as storage_module
-from core.storage.beneath import Entry, entry_kind
-from core.storage.layer import EntryKind, Listing, Storage
+from core.storage.beneath import entry_kind
+from core.storage.layer import EntryKind, Storage
 
 
 @pytest.fixture
@@ -60,26 +58,6 @@ def test_of_other_kinds_entries_are_only_counted(tmp_path: Path) -> None:
         assert len({e.name for e in found}) == len(found) == number
         assert {e.kind for e in found} <= {kind}
         assert listing.count == 18
-
-
-def _entries(number: int) -> Iterator[Entry]:
-    return (Entry(b"%016d" % n, EntryKind.FILE) for n in range(number))
-
-
-def _peak(number: int, spill: Path) -> int:
-    tracemalloc.start()
-    try:
-        with Listing(spill) as listing:
-            listing.fill(_entries(number))
-            assert sum(len(entries) for entries in listing) == number
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-def test_memory_does_not_grow_with_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage_module, "AT_ONCE", 500)
-    assert _peak(20_000, tmp_path) < 1.2 * _peak(5_000, tmp_path)
 
 
 @pytest.mark.usefixtures("small")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from controller.labels.rules import is_cached
 from core.errors import UsageError
-from core.settings import parse_bytes
 from dataset_gen.profile import load_profile
 from experiments.orders import DEFAULT_REPEATS
 from experiments.result.statistics import LEAST_REPEATS
@@ -87,25 +86,6 @@ def test_a_refusal_says_what_would_do(there: float) -> None:
     assert float(more[1]) > there
     for changed in (float(more[1]), float(more[1]) * 1.001):
         assert isinstance(planned(replace(wish, hours=changed), some_rates()), Sizing)
-    less = re.search(r"that cache ([0-9.]+ [kMGT]?B) together", said)
-    if less is None:
-        assert "less data does not help" in said
-        assert isinstance(planned(replace(wish, client_memory=0, filer_cache=0), some_rates()), str)
-    else:
-        caches = parse_bytes(less[1].replace(" ", ""), "")
-        assert isinstance(planned(replace(wish, client_memory=caches, filer_cache=0), some_rates()), Sizing)
-
-
-def test_a_refusal_names_the_point_that_there_is_time_for() -> None:
-    wish = {"client_memory": 0, "filer_cache": 0, "hours": 4.0}
-    rates = some_rates(a_rate(1, 5.0), a_rate(2, 8.0, cpu=0.9), processors=2)
-    said = planned(Wish(**wish), rates)
-    assert isinstance(said, str)
-    assert ", or --workers 2 alone (less data does not help" in said
-    assert isinstance(planned(Wish(**wish, workers=(2,)), rates), Sizing)
-    none = planned(Wish(**(wish | {"hours": 1.0})), rates)
-    assert isinstance(none, str)
-    assert "alone (" not in none
 
 
 def test_more_time_is_taken_for_more_workers() -> None:

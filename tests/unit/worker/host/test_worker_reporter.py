@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import uuid
 from multiprocessing import Pipe
@@ -12,6 +14,7 @@ import pytest
 
 from core.settings import Settings
 from monitoring.metrics import NOWHERE
+from monitoring.processes import process_use
 from sql.session import Database
 from sql.workers import NewWorker
 from traces.parts import WorkerParts
@@ -39,18 +42,45 @@ def test_a_thread_that_fails_ends_its_reporter(
     monkeypatch.setattr(os, "_exit", leave)
     monkeypatch.setattr(Database, "transaction", unforeseen)
     identity = NewWorker(uuid.uuid4(), "w1", "h", os.getpid(), boot_id="b", slots=1, version="0")
+    table = SlotTable(1, ["db1"])
     plan = ReporterPlan(
         settings=Settings(),
         identity=identity,
         previous=None,
-        table=SlotTable(1, ["db1"]),
+        table=table,
         parts=WorkerParts(tmp_path / "traces", tmp_path),
         metrics=NOWHERE,
     )
     database = Database("db1", "postgresql+psycopg2://nowhere/db1")
-    reporter = DatabaseReporter(plan, database, Effort(os.getpid()), Pipe()[0], threading.Lock())
+    reporter = DatabaseReporter(plan, database, Effort(os.getpid(), table), Pipe()[0], threading.Lock())
     with pytest.raises(Gone) as ended:
         reporter.run()
     assert ended.value.args != (0,)
     assert "for database db1; another reporter" in caplog.text
     assert "nobody thought of it" in caplog.text
+
+
+def test_a_sandbox_counts_with_its_worker_whoever_forked_it() -> None:
+    """Several workers share a fork server, so a sandbox is no descendant of its worker's supervisor. What it used stays counted
+    when it and its slot have died."""
+    table = SlotTable(1, ["db1"])
+    tally = table.tally(0)
+    with (
+        subprocess.Popen(["sleep", "infinity"]) as supervisor,
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) as sandbox,
+    ):
+        effort = Effort(supervisor.pid, table)
+
+        def parsed() -> float:
+            return effort.look([]).cpu_s - process_use(os.getpid(), with_children=True).cpu_s
+
+        try:
+            before = parsed()
+            tally.sandbox = sandbox.pid
+            while parsed() - before < 0.5:
+                pass
+        finally:
+            sandbox.kill()
+            supervisor.kill()
+    tally.slot_died()
+    assert parsed() - before > 0.4
