@@ -9,7 +9,8 @@ import random
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
@@ -25,12 +26,13 @@ from experiments.result.drift import LEAST, RELEVANT, Drift, drift_of
 from experiments.result.schema import At, PointOf, ResultOf, Steady
 from experiments.result.steady import by_second, judged_whole
 from experiments.workload import Figure, Turn, percentile
-from storage_tests.about import Published, about_test
+from storage_tests.about import ClientsWording, Published, about_test
 from storage_tests.clients import ClientDone, Deed, ProcessDone
-from storage_tests.crowd import MOST, ClientsWording, Crowd, crowd, own_place
+from storage_tests.crowd import MOST, Crowd, Place, crowd
 from storage_tests.devices import Usage, synced, usage
+from storage_tests.owner import own_directories
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, Room, figured, noted, varied
-from storage_tests.stores import connect, place_of
+from storage_tests.stores import Failed, Refused, connect, place_of, remove_below
 from storage_tests.tally import Counted, latencies, merged
 
 TOGETHER, SPREAD = "together", "spread"
@@ -48,6 +50,27 @@ TROUBLES = (
     Figure(name="refused", title="refused", of=lambda run: float(run.refused), write=words.count),
     Figure(name="failed", title="failed", of=lambda run: float(run.failed), write=words.count),
 )
+
+
+@contextmanager
+def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) -> Iterator[Place]:
+    """Yield directories or a prefix of the run's own; remove them at the end, so that the next run finds the storage as
+    this one did.
+
+    Raises StorageFault, RunFailed."""
+    if arena.s3 is not None:
+        url = str(place_of(arena.s3).below(name.replace("/", "-")))
+        try:
+            yield Place(s3=url, seed=seed, io_bytes=io_bytes, counters=arena.counters)
+        finally:
+            try:
+                remove_below(place_of(url))
+            except (Refused, Failed) as error:
+                raise RunFailed(f"the data written below {url} cannot be removed: {error}") from error
+        return
+    with own_directories(arena.paths, name) as roots:
+        yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
+                    counters=arena.counters, elsewhere=arena.elsewhere)  # fmt: skip
 
 
 class ClientTest(Profile[S]):

@@ -10,22 +10,17 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from core.errors import RunFailed, UsageError
+from core.errors import UsageError
 from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.machine import processors
-from storage_tests.about import ProfileWording
 from storage_tests.clients import Deed, Order, ProcessDone, Spec, added
-from storage_tests.owner import own_directories
-from storage_tests.profile import Arena
-from storage_tests.stores import Failed, Refused, place_of, remove_below
 from storage_tests.tally import merged
 
 MOST = 1_000
@@ -156,58 +151,3 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
         emulated=place.filer is not None,
         counters=None if place.counters is None else str(place.counters),
     )
-
-
-@contextmanager
-def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) -> Iterator[Place]:
-    """Yield directories or a prefix of the run's own; remove them at the end, so that the next run finds the storage as
-    this one did.
-
-    Raises StorageFault, RunFailed."""
-    if arena.s3 is not None:
-        url = str(place_of(arena.s3).below(name.replace("/", "-")))
-        try:
-            yield Place(s3=url, seed=seed, io_bytes=io_bytes, counters=arena.counters)
-        finally:
-            try:
-                remove_below(place_of(url))
-            except (Refused, Failed) as error:
-                raise RunFailed(f"the data written below {url} cannot be removed: {error}") from error
-        return
-    with own_directories(arena.paths, name) as roots:
-        yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
-                    counters=arena.counters, elsewhere=arena.elsewhere)  # fmt: skip
-
-
-_MOST = 3  # kinds of trouble in words
-
-
-class ClientsWording(ProfileWording):
-    """Reports on a test by clients, from `surroundings` as of every profile."""
-
-    def where(self) -> str:
-        """Return the kinds of storage, or the endpoint."""
-        return f"S3, {self.surroundings['s3']}" if self.surroundings["s3"] else super().where()
-
-    def remarks(self, result: Any) -> Sequence[str]:
-        """Return refusals, errors and drift, which the reader must not overlook."""
-        runs = [run for point in result.points for run in point.repeats]
-        out = list(self.limits(result.points))
-        for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):
-            if count := sum(getattr(run, what) for run in runs):
-                out.append(f"{count:,} {word}")
-        drifting = {
-            str(point.at)
-            for point in result.points
-            for run in point.repeats
-            for name in ("rate_drift", "latency_drift")
-            if (drift := getattr(run, name, None)) is not None and drift.found
-        }
-        if drifting:
-            out.append(f"DRIFT at {len(drifting)} of {len(result.points)} points")
-        return out
-
-    def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """Return warnings, with the messages of refusals and errors."""
-        said = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
-        return (*super().warnings(points), *(f"not everything was accepted: {word}" for word in list(said)[:_MOST]))

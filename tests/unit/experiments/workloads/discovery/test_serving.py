@@ -10,8 +10,9 @@ import pytest
 from result_packages import START, job
 
 from experiments.workloads.discovery.figures import phases_used, processors_between, thinned
+from experiments.workloads.discovery.observed import Samples
 from experiments.workloads.discovery.result import SERVERS, WORKERS
-from experiments.workloads.discovery.sampler import COMMAND, QUEUE_MANAGER, Samples, ServingMeter
+from experiments.workloads.discovery.site import COMMAND, QUEUE_MANAGER, ServingMeter
 
 
 def test_this_command_is_counted() -> None:
