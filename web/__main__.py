@@ -61,4 +61,4 @@ def page(settings: Settings, env: Mapping[str, str], port: int = PORT) -> Iterat
 
 
 if __name__ == "__main__":
-    sys.exit(control(os.environ, beside=lambda settings: page(settings, os.environ)))
+    sys.exit(control(os.environ, companion=lambda settings: page(settings, os.environ)))

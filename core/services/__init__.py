@@ -5,7 +5,7 @@ from core.services.embedded import (
     broker_keeper_url,
     check_kept,
     embedded_services,
-    from_afar,
+    for_other_hosts,
     running_services,
     superuser_url,
 )
@@ -17,7 +17,7 @@ __all__ = [
     "broker_keeper_url",
     "check_kept",
     "embedded_services",
-    "from_afar",
+    "for_other_hosts",
     "running_services",
     "superuser_url",
 ]

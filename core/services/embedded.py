@@ -85,7 +85,7 @@ def running_services(scratch: Path) -> Addresses | None:
     return read_addresses(home.address_file) if _kept(home) else None
 
 
-def from_afar(settings: Settings) -> Settings:
+def for_other_hosts(settings: Settings) -> Settings:
     """The settings for a worker of another host: databases and broker at the address at which embedded services listen,
     with the workers' login and no other. Raises DatabaseFault if the services have ended."""
     running = running_services(settings.scratch)
@@ -93,8 +93,8 @@ def from_afar(settings: Settings) -> Settings:
         raise DatabaseFault(
             f"the embedded services of {settings.scratch} have stopped; see {Home(settings.scratch).keeper_log}"
         )
-    there = tuple(DatabaseAddress(name=s.name, url=s.url_from_afar(s.name)) for s in running.servers)
-    return dataclasses.replace(settings, databases=there, broker=running.broker.url_from_afar).for_role(WORKER)
+    there = tuple(DatabaseAddress(name=s.name, url=s.remote_url(s.name)) for s in running.servers)
+    return dataclasses.replace(settings, databases=there, broker=running.broker.remote_url).for_role(WORKER)
 
 
 def check_kept(settings: Settings) -> None:

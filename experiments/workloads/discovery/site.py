@@ -163,7 +163,7 @@ class Site:
     ) -> None:
         self._given, self._source, self._env, self._say = settings, source, env, say
         self._ways = ways or Ways()
-        self._ways.refuse_standing(settings)  # before anything is made
+        self._ways.refuse_other_system(settings)  # before anything is made
         self.cluster = "embedded" if settings.embedded else "crew"
         self.show: Callable[[Settings], AbstractContextManager[None]] = lambda _settings: nullcontext()
         self._system: System

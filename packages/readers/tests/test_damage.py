@@ -123,7 +123,7 @@ SAMPLES = pytest.mark.parametrize("name", samples())
 
 def exercise(handler: Handler, data: bytes) -> None:
     """Everything that the pipeline asks of a handler."""
-    source, total, said = MemorySource(b"damaged", data), 0, list[str]()
+    source, total, shown = MemorySource(b"damaged", data), 0, list[str]()
     identify(source)
     handler.announced(source)
     for part in [None, *handler.parts(source, 1_000)[:5]]:
@@ -135,7 +135,7 @@ def exercise(handler: Handler, data: bytes) -> None:
                 while child.stream is not None and (piece := child.stream.read(1 << 16)):
                     total += len(piece)
         except DocumentError as error:
-            said.append(error.detail)
+            shown.append(error.detail)
     try:
         out = handler.text(source, LIMITS)
         out.text.encode("utf-8")
@@ -143,10 +143,10 @@ def exercise(handler: Handler, data: bytes) -> None:
         assert "\0" not in repr(sorted(out.metadata.items()))
         repr(out.metadata).encode("utf-8")
     except DocumentError as error:
-        said.append(error.detail)
+        shown.append(error.detail)
     handler.message_hashes(source, LIMITS)
     assert total < MOST_BYTES
-    assert all(detail and "\n" not in detail for detail in said), "one line says why"
+    assert all(detail and "\n" not in detail for detail in shown), "one line says why"
 
 
 @st.composite

@@ -39,7 +39,7 @@ class Scaling(enum.StrEnum):
     MIXED = "mixed"  # one up to as many clients as the trace has streams, clones beyond
 
 
-_SAID = {
+_SCALING_TEXTS = {
     Scaling.STRONG: "strong scaling: one data set, its streams distributed over the clients",
     Scaling.WEAK: "weak scaling: one data set for every {streams}",
     Scaling.MIXED: "mixed scaling: one data set up to {streams}, clones of it beyond",
@@ -76,9 +76,9 @@ def refuse_other_scaling(scaling: Scaling | None, streams: int, clients: int) ->
         )
 
 
-def said(scaling: Scaling, streams: int) -> str:
+def scaling_text(scaling: Scaling, streams: int) -> str:
     """Return the text about the scaling for the first line."""
-    return _SAID[scaling].format(streams=f"{streams} clients" if streams > 1 else "client")
+    return _SCALING_TEXTS[scaling].format(streams=f"{streams} clients" if streams > 1 else "client")
 
 
 def _whole(streams: int, clients: int) -> bool:

@@ -59,7 +59,7 @@ class ProfileWording(Wording):
         return ", ".join(labels) or "no storage"
 
     @property
-    def pairs(self) -> bool:
+    def has_baselines(self) -> bool:
         """Whether this profile can have null baselines."""
         return bool(self.surroundings["null_storage"]["paired"])
 
@@ -114,8 +114,11 @@ class ClientsWording(ProfileWording):
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
         """Return warnings, with the messages of refusals and errors."""
-        said = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
-        return (*super().warnings(points), *(f"not everything was accepted: {word}" for word in list(said)[:_MOST]))
+        messages = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
+        return (
+            *super().warnings(points),
+            *(f"not everything was accepted: {word}" for word in list(messages)[:_MOST]),
+        )
 
 
 def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -156,9 +159,9 @@ def profile_sections(
     result: Result, own: Sequence[Section], bounded: Sequence[Figure], report: str, published: Sequence[Published]
 ) -> list[Section]:
     """Return the sections in reading order."""
-    beside = [report_comparison(result, report, published)] if published else []
+    compared = [report_comparison(result, report, published)] if published else []
     ceiling = [ceilings(result, bounded)] if bounded else []
-    return [points(result), *own, *beside, *ceiling, steadiness(result), disclosure(result)]
+    return [points(result), *own, *compared, *ceiling, steadiness(result), disclosure(result)]
 
 
 def report_comparison(result: Result, report: str, published: Sequence[Published]) -> Section:
@@ -184,10 +187,10 @@ def report_comparison(result: Result, report: str, published: Sequence[Published
         ),
         rows,
     )
-    said = note(
+    remark = note(
         "The table has a figure only if load and settings are those of the report. The storage is a different one."
     )
-    return Section(anchor="published", title=f"Compared with report {report}", parts=(shown, said))
+    return Section(anchor="published", title=f"Compared with report {report}", parts=(shown, remark))
 
 
 def of_same_quantity(result: Result, one: Published) -> float | None:
@@ -227,11 +230,11 @@ def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
         rows,
         mark=lambda row: row[2] > MARK * row[3],
     )
-    said = note(
+    remark = note(
         f"The same load in memory, on this host; marked where the figure is over {words.percent(MARK)} of it. Such "
         "a figure is limited by the harness, not by the storage."
     )
-    return Section(anchor="ceilings", title="Ceilings of the harness itself", parts=(shown, said))
+    return Section(anchor="ceilings", title="Ceilings of the harness itself", parts=(shown, remark))
 
 
 def _ceiling(point: Point, figure: Figure) -> float | None:

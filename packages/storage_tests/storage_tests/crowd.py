@@ -69,7 +69,7 @@ class Crowd(ABC):
         start = time.monotonic_ns() + self._ahead_ns
         delays = tuple(round(delay * 1e9) for delay in delays_s)
         shares = self._shares(numbers) if together else [numbers] * len(self.clients)
-        said = self.obeyed(
+        results = self.obeyed(
             [
                 Order(deed=deed, first=share.start, last=share.stop, size=size, shared_directory=shared_directory,
                       shared_numbers=together, start_ns=start, delays_ns=delays)
@@ -77,10 +77,10 @@ class Crowd(ABC):
             ]
         )  # fmt: skip
         return ProcessDone(
-            clients=tuple(sorted((c for one in said for c in one.clients), key=lambda c: c.client)),
-            counted=merged(one for each in said for one in each.counted),
-            bytes_by_second=added(one.bytes_by_second for one in said),
-            cpu_s=sum(one.cpu_s for one in said),
+            clients=tuple(sorted((c for one in results for c in one.clients), key=lambda c: c.client)),
+            counted=merged(one for each in results for one in each.counted),
+            bytes_by_second=added(one.bytes_by_second for one in results),
+            cpu_s=sum(one.cpu_s for one in results),
         )
 
     def _shares(self, numbers: range) -> list[range]:

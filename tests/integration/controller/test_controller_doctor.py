@@ -94,7 +94,7 @@ def test_storage_that_cannot_be_written() -> None:
     assert any("cannot write" in f.what and "EDBENCH_SCRATCH" in f.fix for f in bads(findings))
 
 
-def test_same_file_system_is_said(tmp_path: Path) -> None:
+def test_same_file_system_is_reported(tmp_path: Path) -> None:
     """Storage and scratch side by side is a warning: their I/O would be measured together."""
     assert apart(tmp_path / "a", tmp_path / "b").level is Level.WARN
 

@@ -255,10 +255,10 @@ def test_nobody_gets_in_without_a_name_and_password(services: Settings) -> None:
 
 def test_no_role_gets_the_keepers_passwords(services: Settings) -> None:
     home = Home(services.scratch)
-    told = home.address_file.read_text()
+    reported = home.address_file.read_text()
     superuser = re.search(r":([^:@]+)@", superuser_url(services.scratch))
     keeper = re.search(r":([^:@]+)@", broker_keeper_url(services.scratch))
     assert superuser
     assert keeper
     for secret in (superuser[1], keeper[1]):
-        assert secret not in told
+        assert secret not in reported

@@ -348,7 +348,7 @@ def test_null_storage_is_memory_that_every_member_sees(system: Settings, crew: C
     assert list((common / "null").iterdir()) == []
 
 
-def test_too_few_workers_are_said_with_the_command_that_starts_more(system: Settings, crew: Crew) -> None:
+def test_too_few_workers_are_reported_with_the_command_that_starts_more(system: Settings, crew: Crew) -> None:
     until(lambda: not crew.present(), "members of other tests have left")
     with pytest.raises(UsageError, match=r"3 workers are required, but 0 are connected: .*`edbench scale 3`"):
         admission(crew, system).await_workers(3, 0.0)

@@ -274,7 +274,7 @@ def _name(database: Database) -> str:
     return "/" + database.url.rpartition("/")[2].partition("?")[0] + "?"
 
 
-def test_the_oldest_frame_says_how_far_the_collector_is_behind(broker_url: str) -> None:
+def test_the_oldest_frame_states_how_far_the_collector_is_behind(broker_url: str) -> None:
     """Nothing waits: 0 and no age. Else all are counted, and the first one's age is by the broker's clock."""
     client = connect(broker_url)
     try:

@@ -101,7 +101,7 @@ _PRIVILEGES = (
 )
 
 
-def test_every_table_says_who_may_use_it() -> None:
+def test_every_table_states_who_may_use_it() -> None:
     """Promise: a new table is granted to nobody by oversight, nor refused to a part that needs it: it is named here."""
     assert set(GRANTS) == {*metadata.tables, VERSION_TABLE}
 

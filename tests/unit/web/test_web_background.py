@@ -60,7 +60,7 @@ def test_there_is_one_at_a_time_in_the_name_of_who_asked() -> None:
     background_tasks.refuse()
 
 
-def test_what_failed_says_why_and_the_next_one_can_begin() -> None:
+def test_what_failed_states_why_and_the_next_one_can_begin() -> None:
     background_tasks = BackgroundTasks()
 
     def fails() -> None:

@@ -51,14 +51,14 @@ class Job:
 
 
 async def _names(
-    streams: Streams, job: Job, most: int = 100, told: Callable[[str], None] = lambda _: None
+    streams: Streams, job: Job, most: int = 100, send: Callable[[str], None] = lambda _: None
 ) -> list[str]:
     names = []
     async for text in streams.events(JOB, job.look):
         job.heard.set()
         for block in text.strip().split("\n\n"):
             names.append(block.split("\n")[0].removeprefix("event: "))
-            told(block)
+            send(block)
         if len(names) >= most:
             break
     return names
@@ -122,7 +122,7 @@ def test_all_listeners_share_a_reader() -> None:
     _run(scene())
 
 
-def test_a_database_that_goes_away_is_said_once_and_waited_for() -> None:
+def test_a_database_that_goes_away_is_reported_once_and_waited_for() -> None:
     async def scene() -> None:
         away = DatabaseFault("database db1 cannot be reached", transient=True)
         names = await _names(Streams(), Job("running", "running", away, away, away, "completed"))
@@ -140,7 +140,7 @@ def test_a_job_that_is_deleted_ends_the_stream() -> None:
         def close(_: str) -> None:
             streams.close()
 
-        names = await _names(streams, Job("running"), told=close)
+        names = await _names(streams, Job("running"), send=close)
         assert "end" not in names
         assert await _names(streams, Job("running")) == []
 
@@ -150,11 +150,11 @@ def test_a_job_that_is_deleted_ends_the_stream() -> None:
 def test_a_job_at_rest_is_not_reported_again_and_again() -> None:
     async def scene() -> None:
         job, streams = Job("paused"), Streams()
-        told: list[str] = []
-        listening = asyncio.create_task(_names(streams, job, told=told.append))
+        sent: list[str] = []
+        listening = asyncio.create_task(_names(streams, job, send=sent.append))
         await _until(lambda: len(job.asked) >= 20, "nobody looks")
         listening.cancel()
-        assert sum(block.startswith("event: timeline") for block in told) <= 2
+        assert sum(block.startswith("event: timeline") for block in sent) <= 2
         await _quiet(streams)
 
     _run(scene())

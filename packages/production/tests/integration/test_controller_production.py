@@ -349,7 +349,7 @@ def test_a_directory_is_taken_over_from_nobody_who_lives(made: Productions, monk
     assert taken == ["out"]
     ours = json.loads((out / MARKER).read_text())
     assert ours["job"] == export.id.hex
-    for name, marker, beside, line in (
+    for name, marker, others, line in (
         ("theirs", {"job": uuid.uuid4().hex, "ledger": "7 elsewhere"}, False, "the output of job"),
         ("older", {"job": uuid.uuid4().hex}, False, "the output of job"),
         (
@@ -363,7 +363,7 @@ def test_a_directory_is_taken_over_from_nobody_who_lives(made: Productions, monk
         place = made.bench.home / name
         place.mkdir()
         (place / MARKER).write_text("" if marker is None else json.dumps(marker))
-        if beside:
+        if others:
             (place / "VOL001").mkdir()
         before = (place / MARKER).read_bytes()
         with pytest.raises(UsageError, match=line):

@@ -11,9 +11,9 @@ from production.importing import Names, Numbers
 
 def test_a_number_is_had_once_it_was_asked_for() -> None:
     numbers = Numbers()
-    told = ["B1", "b1", "B/1", "B:1", "B1 ", "", "\ud800", "x" * 5_000_000]
-    assert [numbers.had(number) for number in told] == [False] * len(told)
-    assert all(numbers.had(number) for number in told)
+    reported = ["B1", "b1", "B/1", "B:1", "B1 ", "", "\ud800", "x" * 5_000_000]
+    assert [numbers.had(number) for number in reported] == [False] * len(reported)
+    assert all(numbers.had(number) for number in reported)
 
 
 def test_many_of_one_name_try_no_name_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ class ImageHandler(LeafHandler):
         with source.open() as file:
             size = reader(file, source.size)
             found = exif.read(file, source.size, label)
-            about, caption = captions.said(file, source.size, label)
+            about, caption = captions.read(file, source.size, label)
         lines = [line for line in found.lines if line not in caption]
         out = Text(
             text="".join(f"{line}\n" for line in (*lines, caption.removesuffix("\n")) if line)[

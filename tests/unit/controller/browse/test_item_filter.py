@@ -42,7 +42,7 @@ def test_conditions_are_read_as_they_are_meant(text: str, wanted: list[tuple[str
     assert parse_conditions(text) == tuple(Condition(*each) for each in wanted)
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "message"), [
     ("autor=Ada", "did you mean author"),
     ("zzzz=1", r"docs/formats\.md"),
     ("author", "is not a condition"),
@@ -60,8 +60,8 @@ def test_conditions_are_read_as_they_are_meant(text: str, wanted: list[tuple[str
     ("signed=maybe", "true or false"),
     (" and ".join(["page_count=1"] * (MOST_CONDITIONS + 1)), "at most"),
 ])  # fmt: skip
-def test_a_condition_that_is_none_is_refused_with_what_to_write(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said) as refused:
+def test_a_condition_that_is_none_is_refused_with_what_to_write(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as refused:
         parse_conditions(text)
     assert "\n" not in str(refused.value)
 

@@ -79,17 +79,17 @@ def test_what_is_planned_will_be_neither_cached_nor_short_and_over_in_time(
 
 
 @pytest.mark.parametrize("there", [1.0, 4.0, 40.0])
-def test_a_refusal_says_what_would_do(there: float) -> None:
+def test_a_refusal_states_what_would_do(there: float) -> None:
     wish = Wish(client_memory=128 * GB, filer_cache=32 * GB, hours=there, workers=(1, 8), repeats=5)
-    said = planned(wish, some_rates())
-    assert isinstance(said, str)
-    more = re.search(r"use --hours ([0-9.]+)", said)
+    shown = planned(wish, some_rates())
+    assert isinstance(shown, str)
+    more = re.search(r"use --hours ([0-9.]+)", shown)
     assert float(more[1]) > there
     for changed in (float(more[1]), float(more[1]) * 1.001):
         assert isinstance(planned(replace(wish, hours=changed), some_rates()), Sizing)
-    less = re.search(r"that cache ([0-9.]+ [kMGT]?B) together", said)
+    less = re.search(r"that cache ([0-9.]+ [kMGT]?B) together", shown)
     if less is None:
-        assert "less data does not help" in said
+        assert "less data does not help" in shown
         assert isinstance(planned(replace(wish, client_memory=0, filer_cache=0), some_rates()), str)
     else:
         caches = parse_bytes(less[1].replace(" ", ""), "")
@@ -99,9 +99,9 @@ def test_a_refusal_says_what_would_do(there: float) -> None:
 def test_a_refusal_names_the_point_that_there_is_time_for() -> None:
     wish = {"client_memory": 0, "filer_cache": 0, "hours": 4.0}
     rates = some_rates(a_rate(1, 5.0), a_rate(2, 8.0, cpu=0.9), processors=2)
-    said = planned(Wish(**wish), rates)
-    assert isinstance(said, str)
-    assert ", or --workers 2 alone (less data does not help" in said
+    shown = planned(Wish(**wish), rates)
+    assert isinstance(shown, str)
+    assert ", or --workers 2 alone (less data does not help" in shown
     assert isinstance(planned(Wish(**wish, workers=(2,)), rates), Sizing)
     none = planned(Wish(**(wish | {"hours": 1.0})), rates)
     assert isinstance(none, str)
@@ -143,7 +143,7 @@ def test_rates_that_were_not_measured_are_bounded_by_those_that_were() -> None:
     assert rates.most(64) == 400.0
 
 
-def test_what_makes_a_pair_impossible_is_said_before() -> None:
+def test_what_makes_a_pair_impossible_is_reported_before() -> None:
     plain = planned(Wish(client_memory=64 * GB, filer_cache=0, hours=9_999.0), some_rates())
     assert plain.notes == ()
     much = planned(Wish(client_memory=8 * GB, filer_cache=512 * GB, hours=9_999.0), some_rates())
@@ -153,7 +153,7 @@ def test_what_makes_a_pair_impossible_is_said_before() -> None:
     assert not any("null storage" in part.what for part in none.parts)
 
 
-def test_too_little_room_is_said_before_anything_is_made(tmp_path: Path) -> None:
+def test_too_little_room_is_reported_before_anything_is_made(tmp_path: Path) -> None:
     sizing = planned(Wish(client_memory=900_000 * GB, filer_cache=0, hours=1e9), some_rates())
     assert isinstance(sizing, Sizing)
     with pytest.raises(UsageError, match="there: free space"):

@@ -205,7 +205,7 @@ def shown_name(name: bytes, extra: bytes) -> str | None:
     return text if all(c.isalpha() for c in text if c > "\x7f") else None
 
 
-def says_no_charset(entry: ZipEntry) -> bool:
+def lacks_charset(entry: ZipEntry) -> bool:
     """Return whether the bytes of its name may be in any charset but ASCII and UTF-8."""
     if entry.name.isascii():
         return False
@@ -214,7 +214,7 @@ def says_no_charset(entry: ZipEntry) -> bool:
 
 def charset_of_names(file: BinaryIO, directory: Directory) -> Likely:
     """Return the likeliest charset of all names without a declared one together."""
-    names = (entry.name for entry in iter_quietly(file, directory) if says_no_charset(entry))
+    names = (entry.name for entry in iter_quietly(file, directory) if lacks_charset(entry))
     return likely_charset(itertools.islice(names, MOST))
 
 

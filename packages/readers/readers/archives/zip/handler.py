@@ -18,9 +18,9 @@ from readers.archives.zip.directory import (
     charset_of_names,
     find_directory,
     iter_entries,
+    lacks_charset,
     least_end,
     overlapping,
-    says_no_charset,
 )
 from readers.archives.zip.member import MemberReader, open_member
 from readers.archives.zip.salvage import salvage
@@ -250,7 +250,7 @@ def _members(
         except DocumentError as error:
             child = failed_member(entry.name, entry.index, error)
         child.shown, child.occurrence = entry.shown, view.occurrence(entry)
-        if says_no_charset(entry):
+        if lacks_charset(entry):
             names = names or charset_of_names(file, directory)
             _name(child, names)
         yield child
