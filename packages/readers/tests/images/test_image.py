@@ -253,4 +253,12 @@ def test_damage_costs_the_caption_only() -> None:
     info.add(b"zTXt", b"Comment\0\0" + zlib.compress(b"a" * 30_000_000))
     info.add(b"zTXt", b"Author\0\0no zlib stream")
     assert len(read_of_captions(picture("PNG", pnginfo=info)).text) <= 1_001
-    assert read_of_captions(png(), Limits(text_characters=5)).text == "Krakó"
+
+
+@pytest.mark.parametrize("form", ["JPEG", "AVIF"])
+def test_a_caption_that_is_cut_at_the_limit_is_reported(form: str) -> None:
+    tags = Image.Exif()
+    tags[0x010E] = "Gate seven"
+    whole, cut = (read(picture(form, exif=tags.tobytes()), Limits(text_characters=n)) for n in (11, 10))
+    assert (whole.text, whole.state) == ("Gate seven\n", TextState.NO_TEXT_LAYER)
+    assert (cut.text, cut.state) == ("Gate seven", TextState.TRUNCATED_BY_LIMIT)
