@@ -7,7 +7,6 @@ from core.services.embedded import (
     embedded_services,
     for_other_hosts,
     running_services,
-    superuser_url,
 )
 
 __all__ = [
@@ -19,5 +18,4 @@ __all__ = [
     "embedded_services",
     "for_other_hosts",
     "running_services",
-    "superuser_url",
 ]

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from servers import superuser_url
 
 from controller import doctor as checks
 from controller.doctor import (
@@ -22,7 +23,6 @@ from controller.doctor import (
 )
 from core.clock import SystemClock
 from core.mounts import MountEntry, mount_of
-from core.services import superuser_url
 from core.settings import DatabaseAddress, Settings
 
 CLOCK = SystemClock()

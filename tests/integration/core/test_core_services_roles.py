@@ -10,10 +10,11 @@ from typing import Any
 import psycopg2
 import pytest
 import redis
+from servers import superuser_url
 
 from core.celery_app import make_app, queue_name
 from core.roles import CONTROLLER, QUEUE_MANAGER, ROLES, WORKER, Login, login_name
-from core.services import broker_keeper_url, superuser_url
+from core.services import broker_keeper_url
 from core.services.place import Home
 from core.settings import Settings
 from monitoring.broker import stream_of

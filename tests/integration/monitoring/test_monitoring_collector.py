@@ -20,14 +20,13 @@ import redis
 from installation import PATIENCE, until
 from made_records import delta
 from ports import own_ports
-from servers import OWNER
+from servers import OWNER, superuser_url
 from statements import add_row
 
 from controller.observe.metrics import read_backlog
 from core.errors import DatabaseFault, SourceFileError
 from core.operations import Op
 from core.records import JobOptions, Phase
-from core.services import superuser_url
 from core.services.binaries import valkey_server
 from core.settings import Settings
 from core.storage.layer import Storage

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import psycopg2
 import pytest
-from servers import OWNER, as_role
+from servers import OWNER, as_role, superuser_url
 
 from core.errors import DatabaseFault, UsageError
 from core.roles import QUEUE_MANAGER, WORKER
-from core.services import superuser_url
 from core.settings import Settings
 from sql.migrate import GRANTS, REVISION, VERSION_TABLE, migrate
 from sql.models import metadata
