@@ -32,7 +32,7 @@ test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
 
 # A job by the command and one run by the tests themselves, with its results; statements on a real server; readers of each
 # family; the rules of the house.
-SMOKE := tests/acceptance/test_discover.py::test_a_job_finds_exactly_what_the_manifest_says \
+SMOKE := tests/acceptance/test_discover.py::test_a_job_finds_exactly_what_the_manifest_states \
 	tests/integration/controller/test_controller_results.py tests/integration/sql/test_sql_ledger.py \
 	packages/readers/tests/mail/test_eml.py packages/readers/tests/archives/test_zip.py packages/readers/tests/office/test_ooxml.py \
 	packages/readers/tests/documents/test_pdf.py tests/unit/worker/items tests/unit/sql \

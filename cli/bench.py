@@ -16,7 +16,7 @@ from cli.context import CommandContext, shared
 from cli.experiment import Discovering, Experiment
 from cli.output import await_answer, column_table, flush, print_lines
 from cli.tree import Commands
-from controller.jobs.orders import DiscoveryOrder
+from controller.jobs.orders import DiscoveryOrder, check_plan
 from controller.labels.rules import advice_on
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
@@ -111,8 +111,7 @@ def scale_out(
     from experiments.kinds import sweep
     from experiments.workloads.discovery.result import PointSpec
 
-    if order.shard and points.source_copies:
-        raise UsageError("--shard and --source-copies exclude each other: the jobs of a shard never read the same file")
+    check_plan(shard=order.shard, source_copies=points.source_copies)
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
     bases = varied(PointSpec(1, points.workers, settings.slots), points)

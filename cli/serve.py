@@ -54,8 +54,8 @@ def serve(
 
     from cli.installation import SPARE_SLOTS, installation  # they and the application are slow to import
     from web.app import create_app
+    from web.background import Measurements
     from web.installed import shown_address, web_context
-    from web.measuring import Measurements
     from web.runs import EmbeddedRunner, OthersWork
     from web.server import Stage, address, listening
     from web.server import serve as serve_until_stopped

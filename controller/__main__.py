@@ -27,7 +27,7 @@ READY = Path("/tmp/ready")
 PATIENCE_SECONDS = 120.0  # for databases that are still starting
 _AGAIN_SECONDS = 0.5
 
-Beside = Callable[[Settings], AbstractContextManager[object]]
+Companion = Callable[[Settings], AbstractContextManager[object]]
 
 log = logging.getLogger("controller")
 
@@ -62,9 +62,9 @@ def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECOND
             stop.wait(_AGAIN_SECONDS)
 
 
-def main(env: Mapping[str, str], ready: Path = READY, beside: Beside | None = None) -> int:
+def main(env: Mapping[str, str], ready: Path = READY, companion: Companion | None = None) -> int:
     """Run until a signal arrives; return 0 after a signal, 2 for unusable settings, 1 for any other error.
-    `beside` is a context to keep open meanwhile (the web UI, with its metrics); None: serve only the metrics."""
+    `companion` is a context to keep open meanwhile (the web UI, with its metrics); None: serve only the metrics."""
     stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -74,7 +74,7 @@ def main(env: Mapping[str, str], ready: Path = READY, beside: Beside | None = No
         logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         endpoint = read_endpoint(env)
         prepare(settings, stop)
-        with beside(settings) if beside is not None else metrics_served(settings, endpoint):
+        with companion(settings) if companion is not None else metrics_served(settings, endpoint):
             ready.touch()
             stop.wait()
     except EdbenchError as error:

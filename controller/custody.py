@@ -89,7 +89,7 @@ def _actions(handle: JobHandle) -> list[Action]:
     return [
         Action(
             at=row.at, who=row.who, action=row.action, details=dict(row.details), hashed=row.hashed,
-            chain=bytes(row.chain).hex(), broken=bytes(row.chain) != bytes(row.told),
+            chain=bytes(row.chain).hex(), broken=bytes(row.chain) != bytes(row.expected),
         )
         for row in rows
     ]  # fmt: skip
@@ -361,8 +361,8 @@ def parser_records(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
     for handle in handles:
         with handle.database.transaction() as conn:
             rows = CUSTODY.custody_parsers(conn, job=handle.id)
-        for ident, told in rows.items():
-            yield {"record": "parsers", "job": str(handle.id), "parsers": str(ident), **told}
+        for ident, contents in rows.items():
+            yield {"record": "parsers", "job": str(handle.id), "parsers": str(ident), **contents}
 
 
 def action_records(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from dataset_gen.mix import Profile
 from dataset_gen.rng import Dice
 from readers.errors import ExceptionCode
 from readers.records import Kind
-
-if TYPE_CHECKING:
-    from dataset_gen.workshop import Workshop
 
 
 # Not frozen, though nothing changes them: a corpus has millions, and a frozen one takes three times as long to make.
@@ -101,11 +99,26 @@ def branch(
     return Made(data, truth)
 
 
+class Maker(Protocol):
+    """The workshop as builders use it, for the documents inside theirs."""
+
+    profile: Profile
+
+    def order(self, fmt: str, key: str, size: int, level: int) -> Order:
+        """Return the order for a document."""
+
+    def document(self, fmt: str, key: str, size: int, level: int) -> Made:
+        """Build a document."""
+
+    def member(self, dice: Dice, key: str, level: int, largest: int) -> tuple[str, str, int]:
+        """Return format, key and size of an archive's next member."""
+
+
 @dataclass(slots=True, kw_only=True)  # not frozen: it is made as often as documents are
 class Order:
     """One document to build; everything in it follows from these fields."""
 
-    maker: Workshop
+    maker: Maker
     dice: Dice
     key: str  # children derive theirs from it
     size: int  # bytes wanted, about

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from core.toml_table import Among, Share, Within
-from dataset_gen.rng import running_totals
+from dataset_gen.rng import Dice, running_totals
 
 MAIL_STYLES = ("store", "folders", "maildir", "files", "pst", "msg")
+_SMALLEST = 300  # bytes of a document
 KINDS = ("zeros", "random", "scientific", "backup", "vm-image")  # of series
 
 
@@ -23,7 +24,7 @@ class FormatMix:
     attached: float = 0.0
     median: Annotated[float, Within(1)]
     sigma: Annotated[float, Within(high=6.0)] = 1.5
-    largest: Annotated[int, Within(300)] = 4_000_000
+    largest: Annotated[int, Within(_SMALLEST)] = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +140,8 @@ class Profile:
         weights."""
         taken = [(name, getattr(mix, place)) for name, mix in self.formats.items() if getattr(mix, place) > 0]
         return tuple(name for name, _ in taken), running_totals(tuple(weight for _, weight in taken))
+
+    def size_of(self, dice: Dice, fmt: str, largest: int) -> int:
+        """Return a size for a document of that format: lognormal, cut off."""
+        mix = self.formats[fmt]
+        return dice.size(mix.median, mix.sigma, _SMALLEST, max(_SMALLEST, min(mix.largest, largest)))

@@ -84,7 +84,6 @@ SYSTEM = "system/"  # keys of files that do not depend on the corpus's seed
 NEAR = "~"  # before the number of a near-duplicate
 DEEPEST_ARCHIVE = 4  # items around an archive; deeper ones hold documents only
 _CACHE_BYTES = 24_000_000
-_SMALLEST = 300
 
 
 class Workshop:
@@ -158,7 +157,7 @@ class Workshop:
         fmt = own.weighted(names, totals)
         while fmt in CONTAINERS:
             fmt = own.weighted(names, totals)
-        return fmt, key, self.size_of(own, fmt, 300_000)
+        return fmt, key, self.profile.size_of(own, fmt, 300_000)
 
     def member(self, dice: Dice, key: str, level: int, largest: int) -> tuple[str, str, int]:
         """Return format, key and size of an archive's next member; a shared document has a key of its own."""
@@ -181,12 +180,7 @@ class Workshop:
         fmt = dice.weighted(*choices)
         while level >= DEEPEST_ARCHIVE and fmt in CONTAINERS:
             fmt = dice.weighted(*choices)
-        return fmt, key, self.size_of(dice, fmt, largest)
-
-    def size_of(self, dice: Dice, fmt: str, largest: int) -> int:
-        """Return a size for a document of that format: lognormal, cut off."""
-        mix = self.profile.formats[fmt]
-        return dice.size(mix.median, mix.sigma, _SMALLEST, max(_SMALLEST, min(mix.largest, largest)))
+        return fmt, key, self.profile.size_of(dice, fmt, largest)
 
 
 def extension(fmt: str) -> str:

@@ -71,7 +71,7 @@ def _result(about: About, study: Study, order: str, findings: Findings, wording:
     points = points_of(about, findings.runs, least)
     emulated = [wording.emulated(point) for point in points]
     cached, undeclared = wording.cached(points), wording.undeclared()
-    paired = wording.pairs
+    paired = wording.has_baselines
     labels = labels_of(points, emulated, cached=cached, undeclared=undeclared, least_s=least, paired=paired)
     levels = None if findings.peak is None else levels_of(about, points, findings.peak, found=study.plan.peak is None)
     tuning = _gained(about, findings, points)
@@ -88,7 +88,7 @@ def _result(about: About, study: Study, order: str, findings: Findings, wording:
         "verdict": "",
         "labels": labels,
         "warnings": (
-            *warnings_of(points, no_pair=wording.no_pair, least_s=least),
+            *warnings_of(points, no_baseline=wording.no_baseline, least_s=least),
             *missed(levels),
             *wording.warnings(points),
         ),
@@ -297,10 +297,10 @@ class _Measured:
         observed = dataclasses.replace(observed, **paired)
         run = self._records.keep(turn, observed, self._counted(observed))
         self._done += 1
-        beside = "" if run.null_elapsed_s is None else f"; on null storage {run.null_elapsed_s:.1f} s"
+        on_null = "" if run.null_elapsed_s is None else f"; on null storage {run.null_elapsed_s:.1f} s"
         values = ((figure, figure.of(run)) for figure in self._workload.about.headlines)
-        said = [f"{figure.write(value)} {figure.title}" for figure, value in values if value is not None]
-        self._workload.say(f"{turn}: {', '.join([f'{run.elapsed_s:.1f} s', *said])}{beside}")
+        figures = [f"{figure.write(value)} {figure.title}" for figure, value in values if value is not None]
+        self._workload.say(f"{turn}: {', '.join([f'{run.elapsed_s:.1f} s', *figures])}{on_null}")
         return run
 
     def _counted(self, observed: Any) -> tuple[Counted, ...]:

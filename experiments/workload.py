@@ -35,13 +35,13 @@ class Wording:
         """Take the observations of the next run, in the order in which the runs were made."""
 
     @property
-    def no_pair(self) -> str | None:
+    def no_baseline(self) -> str | None:
         """The reason why no run has a null baseline."""
         reason: str | None = self.surroundings.get("null_storage", {}).get("why_not")
         return reason
 
     @property
-    def pairs(self) -> bool:
+    def has_baselines(self) -> bool:
         """Whether runs should have null baselines."""
         return True
 

@@ -11,7 +11,9 @@ from pathlib import Path
 _PROC = "/proc"
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_TELLS = os.path.exists(f"{_PROC}/self/task/{os.getpid()}/children")  # the kernel, of children (CONFIG_PROC_CHILDREN)
+_LISTS_CHILDREN = os.path.exists(
+    f"{_PROC}/self/task/{os.getpid()}/children"
+)  # the kernel, of children (CONFIG_PROC_CHILDREN)
 STOPPED_STATES = ("T", "t")
 DEAD_STATES = ("Z", "X", "x")
 
@@ -197,7 +199,7 @@ def _children(pid: int) -> list[int]:
         for thread in os.listdir(f"{_PROC}/{pid}/task"):
             found += map(int, _read(f"{_PROC}/{pid}/task/{thread}/children").split())
     except OSError:
-        if _TELLS:
+        if _LISTS_CHILDREN:
             return found
         import psutil  # few kernels are built without
 

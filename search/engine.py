@@ -18,7 +18,8 @@ from core.errors import StorageFault, UsageError
 from search.query import Node
 
 if TYPE_CHECKING:
-    from search.found import Found
+    import numpy as np
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,14 @@ class Hit:
     score: float
     snippet: str = ""  # plain text around the match; matches between \x02 and \x03
     fields: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Matching documents of one shard in no order, a row each; owners as `owner_mark`s."""
+
+    items: npt.NDArray[np.uint64]  # (n, 2): the halves of each item's id
+    owners: npt.NDArray[np.int64]
 
 
 # Score, item, and the engine's reference to the document for `IndexReader.hits`.

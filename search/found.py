@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from search.engine import SIGN, owner_mark
+from search.engine import SIGN, Found, owner_mark
 
 Ids = npt.NDArray[np.uint64]  # (n, 2): the halves of each item's id
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Matching documents of one shard in no order, a row each; owners as `owner_mark`s."""
-
-    items: Ids
-    owners: npt.NDArray[np.int64]
 
 
 def item_ids(ids: Iterable[bytes]) -> Ids:

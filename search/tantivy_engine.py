@@ -14,7 +14,7 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import tantivy
 from tantivy import Occur, Query
@@ -27,6 +27,7 @@ from search.engine import (
     SIGN,
     Best,
     Built,
+    Found,
     Hit,
     IndexDocument,
     in_order,
@@ -96,9 +97,6 @@ def _between(index: tantivy.Index, field: str, node: Between) -> Query:
     except ValueError as e:
         raise UsageError(f"the range {text} has a syntax error: {' '.join(str(e).split())}") from e
 
-
-if TYPE_CHECKING:
-    from search.found import Found
 
 HEAP_BYTES = 24_000_000  # one indexing thread a slot; more would only make larger first segments
 _SEGMENT_SUFFIXES = (".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm")

@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from whoosh import analysis, columns, fields, formats, index, matching
 from whoosh import query as wq
@@ -31,7 +31,18 @@ from whoosh.searching import Searcher
 from whoosh.writing import IndexingError, SegmentWriter
 
 from core.errors import StorageFault, UsageError
-from search.engine import META, QUERY_FIELDS, SEGMENTS, Best, Built, Hit, IndexDocument, in_order, on_scratch
+from search.engine import (
+    META,
+    QUERY_FIELDS,
+    SEGMENTS,
+    Best,
+    Built,
+    Found,
+    Hit,
+    IndexDocument,
+    in_order,
+    on_scratch,
+)
 from search.language import parse
 from search.query import All, Between, Either, Fuzzy, Near, Node, Pattern, Row, Wild, Word, asks_ledger, sought
 from search.snippets import snippet
@@ -202,9 +213,6 @@ def _in_range(reader: IndexReader, field: str, range_: Between) -> Iterator[byte
         if range_.with_low or term != low:
             yield term
 
-
-if TYPE_CHECKING:
-    from search.found import Found
 
 POOL_MB = 24  # postings kept in memory before they are sorted to scratch
 _GAP = 1_000  # positions between two readings, over which no phrase reaches

@@ -294,8 +294,8 @@ class Engine:
         job.now, tasks = job.load.phases[job.phase]
         most = job.load.options.at_a_time(job.now)
         slots = self._slots if most is None else min(self._slots, most)
-        if sum(task.stands_for for task in tasks) < TASKS_A_SLOT * slots and job.now is not Phase.WALK:
-            total, least = sum(task.weight * task.stands_for for task in tasks) or 1, _LEAST.get(job.now, 16)
+        if sum(task.represents for task in tasks) < TASKS_A_SLOT * slots and job.now is not Phase.WALK:
+            total, least = sum(task.weight * task.represents for task in tasks) or 1, _LEAST.get(job.now, 16)
             wanted = tasks_wanted(slots, total)
             tasks = tuple(part for task in tasks for part in _parts(task, wanted, total, least, self._most_parts))
         job.pending = [(order_key(task, job.load.options.task_order), next(self._count), task) for task in tasks]
@@ -333,7 +333,7 @@ class Engine:
         rate = self._site.dispatched_per_s
         for message in itertools.chain.from_iterable(turns(sent)):
             if rate:
-                self._push(self._dispatchers[database].book(now, message[1].stands_for / rate), _SENT, message)
+                self._push(self._dispatchers[database].book(now, message[1].represents / rate), _SENT, message)
             else:
                 self._brokers[database].append(message)
                 self._waiting += 1
@@ -466,7 +466,7 @@ def _with_own(slot: _Slot, job: _Job, task: Task) -> Sequence[float]:
     own = job.load.each_task.get(job.now)
     if own is None:
         return task.demand
-    many = task.stands_for
+    many = task.represents
     demand = [a + b * many for a, b in zip(task.demand, own, strict=True)]
     if job.now not in slot.begun:
         slot.begun.add(job.now)
@@ -479,9 +479,9 @@ def _parts(task: Task, wanted: int, total: int, least: int, most: int) -> list[T
 
     All tasks, of this `total` weight, become about `wanted` tasks of the product, simulated as at most `most`: a part
     represents several."""
-    entries, weight = task.entries, task.weight * task.stands_for
+    entries, weight = task.entries, task.weight * task.represents
     real = cut_into(task.items if entries is None else len(entries), round(wanted * weight / total), least)
-    real = max(real, task.stands_for)
+    real = max(real, task.represents)
     number = min(real, max(1, most * weight // total))
     equal = [one / number for one in task.demand]
     return [

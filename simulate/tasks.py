@@ -37,7 +37,7 @@ class Task:
         float
     ]  # by column: GHz seconds, filer ops and seconds of units, bytes, disk commands, GHz seconds, database I/O
     follow: tuple[Task, ...] = ()  # pending once this one is done
-    stands_for: int = 1  # tasks of the product
+    represents: int = 1  # tasks of the product
     entries: Floats | None = None  # the demand of each of its loose files or items, where it may be cut finer
 
 
@@ -156,7 +156,7 @@ def _seconds(task: Task) -> float:
 def _times(task: Task, many: int, numbers: _Numbers) -> Task:
     demand = [one * many for one in task.demand]
     follow = tuple(_times(one, many, numbers) for one in task.follow)
-    return Task(task.weight, numbers.next(), task.items * many, demand, follow, many * task.stands_for)
+    return Task(task.weight, numbers.next(), task.items * many, demand, follow, many * task.represents)
 
 
 def site_demand(demands: Demands, site: Site, phase: Phase) -> Floats:

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from sql.connection import Connection
-from sql.face import face
 from sql.figures import ItemCount
+from sql.interface import implemented
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class _Browse(Protocol):
     def true_owners(self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]) -> list[FoundRow]: ...
 
 
-BROWSE: _Browse = face(_Browse)
+BROWSE: _Browse = implemented(_Browse)
 
 
 class IndexState(NamedTuple):
@@ -256,4 +256,4 @@ class _Search(Protocol):
     def list_searches(self, conn: Connection, *, job: uuid.UUID) -> list[SavedSearch]: ...
 
 
-SEARCH: _Search = face(_Search)
+SEARCH: _Search = implemented(_Search)

@@ -13,8 +13,8 @@ import msgspec
 from core.names import display_name
 from core.records import ClaimedTask, Custodian, NewTask, Shard, TaskState
 from sql.connection import Connection
-from sql.face import QUERIES, Query
 from sql.findings import ContainerCount, IndexOwner, Item, ItemException, ItemText
+from sql.interface import QUERIES, Query
 
 ROWS_AT_ONCE = 5_000  # bounds the memory of one statement, on both sides
 

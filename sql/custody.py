@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from sql.connection import Connection
-from sql.face import QUERIES, face
+from sql.interface import QUERIES, implemented
 
 COMPLETED, CANCELLED = "completed", "cancelled"  # actions that the product itself writes into a job's list
 
@@ -71,7 +71,7 @@ class _Verify(Protocol):
     def example_differences(self, conn: Connection, *, limit: int) -> list[Example]: ...
 
 
-VERIFY: _Verify = face(_Verify)
+VERIFY: _Verify = implemented(_Verify)
 
 
 def run_check(conn: Connection, check: str, job: uuid.UUID) -> None:
@@ -80,7 +80,7 @@ def run_check(conn: Connection, check: str, job: uuid.UUID) -> None:
 
 
 class ActionRow(NamedTuple):
-    """An operator action; `told` is the expected hash, `hashed` the text that it is computed from."""
+    """An operator action; `expected` is the hash that `chain` should have, `hashed` the text that it is computed from."""
 
     at: datetime
     who: str
@@ -88,7 +88,7 @@ class ActionRow(NamedTuple):
     details: Mapping[str, Any]
     chain: memoryview
     hashed: str
-    told: memoryview
+    expected: memoryview
 
 
 class Suspension(NamedTuple):
@@ -138,4 +138,4 @@ class _Custody(Protocol):
     def custody_parsers(self, conn: Connection, *, job: uuid.UUID) -> dict[uuid.UUID, Mapping[str, Any]]: ...
 
 
-CUSTODY: _Custody = face(_Custody)
+CUSTODY: _Custody = implemented(_Custody)

@@ -14,7 +14,7 @@ from core.records import JobState
 from sql import models
 from sql.connection import Connection
 from sql.custody import CANCELLED, COMPLETED, CUSTODY
-from sql.face import QUERIES
+from sql.interface import QUERIES
 from sql.models import production_file, production_item
 from sql.session import Database
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from core.records import Phase
 from sql.connection import Connection
-from sql.face import face
+from sql.interface import implemented
 
 
 class Worker(NamedTuple):
@@ -169,4 +169,4 @@ class _Figures(Protocol):
     def lock_whole_job(self, conn: Connection, *, job: uuid.UUID) -> None: ...
 
 
-FIGURES: _Figures = face(_Figures)
+FIGURES: _Figures = implemented(_Figures)

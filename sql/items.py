@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 
 from readers.errors import ExceptionCode
 from sql.connection import Connection
-from sql.face import face
 from sql.findings import Item, ItemText
+from sql.interface import implemented
 
 
 class ItemCode(NamedTuple):
@@ -27,4 +27,4 @@ class _Items(Protocol):
     def shard_ids(self, conn: Connection, *, job: uuid.UUID) -> list[uuid.UUID]: ...
 
 
-ITEMS: _Items = face(_Items)
+ITEMS: _Items = implemented(_Items)

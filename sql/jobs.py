@@ -15,7 +15,7 @@ from core.errors import UsageError
 from core.records import Custodian, GroupKind, Job, JobOptions, JobState, NewTask, Phase
 from sql import bulk
 from sql.connection import Connection
-from sql.face import QUERIES, face
+from sql.interface import QUERIES, implemented
 from sql.workers import WORKERS
 
 
@@ -269,7 +269,7 @@ class _Jobs(Protocol):
     def delete_group(self, conn: Connection, *, group: uuid.UUID) -> None: ...
 
 
-JOBS: _Jobs = face(_Jobs)
+JOBS: _Jobs = implemented(_Jobs)
 
 
 def create_group(

@@ -20,8 +20,8 @@ from core.records import ClaimedTask, Phase, TaskState
 from readers.errors import ExceptionCode
 from sql import bulk
 from sql.connection import Connection
-from sql.face import QUERIES, face
 from sql.findings import TaskResult
+from sql.interface import QUERIES, implemented
 from sql.states import suspend
 
 
@@ -85,14 +85,14 @@ class Returned(NamedTuple):
 class _Ledger(Protocol):
     def cost_anything(self, conn: Connection, *, job: uuid.UUID, phase: str) -> bool: ...
     def deaths(self, conn: Connection, *, job: uuid.UUID, phase: str) -> list[Death]: ...
-    def note_parsers(self, conn: Connection, *, id: uuid.UUID, told: str) -> None: ...
+    def note_parsers(self, conn: Connection, *, id: uuid.UUID, contents: str) -> None: ...
     def resumed_since_claim(self, conn: Connection, *, task: uuid.UUID, token: uuid.UUID) -> bool: ...
     def undispatch(self, conn: Connection, *, tasks: Sequence[uuid.UUID]) -> int: ...
     def undispatch_all(self, conn: Connection, *, keep: Sequence[uuid.UUID]) -> int: ...
     def return_expired(self, conn: Connection) -> Returned: ...
 
 
-LEDGER: _Ledger = face(_Ledger)
+LEDGER: _Ledger = implemented(_Ledger)
 
 
 def claim(

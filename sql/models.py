@@ -370,8 +370,8 @@ task = Table(
 parser_set = Table(
     "parser_set",
     metadata,
-    Column("id", Uuid, primary_key=True),  # derived from `told`
-    Column("told", JSONB, nullable=False),
+    Column("id", Uuid, primary_key=True),  # derived from `contents`
+    Column("contents", JSONB, nullable=False),
 )
 
 item = Table(

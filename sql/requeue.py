@@ -13,7 +13,7 @@ from core.records import JobOptions, JobState, JobType, NewTask, Phase
 from sql import bulk
 from sql.connection import Connection
 from sql.deletion import refuse_taken
-from sql.face import QUERIES
+from sql.interface import QUERIES
 
 _DIRECTORY = "inode/directory"  # media type of the item for a directory that could not be listed
 ROOTS_AT_ONCE = 5_000  # loose files

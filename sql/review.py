@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sql.connection import Connection
-from sql.face import face
+from sql.interface import implemented
 
 
 class ReviewRow(NamedTuple):
@@ -70,4 +70,4 @@ class _Review(Protocol):
     ) -> list[NearOne]: ...
 
 
-REVIEW: _Review = face(_Review)
+REVIEW: _Review = implemented(_Review)

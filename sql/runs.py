@@ -17,7 +17,7 @@ from core.crew import RUN_DATABASE, database_name
 from core.records import JobState
 from core.settings import DatabaseAddress, Settings
 from sql.connection import Connection
-from sql.face import QUERIES, face
+from sql.interface import QUERIES, implemented
 from sql.timeline import OpCalls
 from sql.workers import LIVE_SECONDS
 
@@ -185,4 +185,4 @@ class _Runs(Protocol):
     def call_seconds(self, conn: Connection, *, job: uuid.UUID) -> list[CallSecond]: ...
 
 
-RUNS: _Runs = face(_Runs)
+RUNS: _Runs = implemented(_Runs)

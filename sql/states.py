@@ -31,7 +31,7 @@ from core.records import (
 )
 from sql import bulk
 from sql.connection import Connection
-from sql.face import QUERIES, face
+from sql.interface import QUERIES, implemented
 from sql.workers import WORKERS
 
 TASKS_A_SLOT = 3  # a phase that begins with fewer is cut finer …
@@ -148,7 +148,7 @@ class _States(Protocol):
     def demand(self, conn: Connection, *, limit: int) -> list[Demand]: ...
 
 
-STATES: _States = face(_States)
+STATES: _States = implemented(_States)
 
 
 def _lock(conn: Connection, job: uuid.UUID) -> tuple[JobState, Phase]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from sql.connection import Connection
-from sql.face import face
+from sql.interface import implemented
 
 
 class _Observing(Protocol):
@@ -27,7 +27,7 @@ class _Observing(Protocol):
     def observe_progress(self, conn: Connection, *, database: str, jobs: Sequence[uuid.UUID]) -> list[int]: ...
 
 
-OBSERVING: _Observing = face(_Observing)
+OBSERVING: _Observing = implemented(_Observing)
 
 
 class NewSecond(NamedTuple):
@@ -120,7 +120,7 @@ class _Calls(Protocol):
     def calls_now(self, conn: Connection, *, job: uuid.UUID, seconds: int) -> CallsNow: ...
 
 
-CALLS: _Calls = face(_Calls)
+CALLS: _Calls = implemented(_Calls)
 
 
 Values = Mapping[str, Any]  # observed values, with keys of their kind (monitoring.observations)
@@ -239,4 +239,4 @@ class _Timeline(Protocol):
     ) -> None: ...
 
 
-TIMELINE: _Timeline = face(_Timeline)
+TIMELINE: _Timeline = implemented(_Timeline)

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from core.services.shared_storage import Identity
 from sql.connection import Connection
-from sql.face import QUERIES, face
+from sql.interface import QUERIES, implemented
 
 LIVE_SECONDS = 10.0  # workers report every second or two
 
@@ -74,7 +74,7 @@ class _Workers(Protocol):
     def connections_of(self, conn: Connection, *, application: str) -> int: ...
 
 
-WORKERS: _Workers = face(_Workers)
+WORKERS: _Workers = implemented(_Workers)
 
 
 def register(conn: Connection, worker: NewWorker) -> None:

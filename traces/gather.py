@@ -26,7 +26,7 @@ _NEVER = (1 << 63) - 1
 _REFUSED = frozenset(  # the path exists, though the call failed
     {errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENOTEMPTY}
 )
-_SAYS_NOTHING = frozenset({Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE})  # calls that follow an open or create of the file
+_FOLLOWING = frozenset({Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE})  # calls that follow an open or create of the file
 _LONGEST_NAME = (1 << 15) - 1
 
 
@@ -74,7 +74,7 @@ class NodeTree:
     def see(self, call: Call) -> None:
         """Record a call, in any order."""
         op, start, node = call.op, call.start_ns, call.node
-        if op in _SAYS_NOTHING:
+        if op in _FOLLOWING:
             return
         end = start + call.duration_ns
         if call.error:

@@ -15,8 +15,8 @@ from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
 from web.app import create_app
+from web.background import Measurements
 from web.installed import web_context
-from web.measuring import Measurements
 from web.runs import OthersWork
 from web.server import Stage, address, listening, served
 from web.token import FILE_VARIABLE, GRAFANA, VARIABLE, WEB, Door, given_token, published, start_lines
@@ -61,4 +61,4 @@ def page(settings: Settings, env: Mapping[str, str], port: int = PORT) -> Iterat
 
 
 if __name__ == "__main__":
-    sys.exit(control(os.environ, beside=lambda settings: page(settings, os.environ)))
+    sys.exit(control(os.environ, companion=lambda settings: page(settings, os.environ)))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.databases import Jobs
 from controller.jobs.groups import find, find_discovered
@@ -19,12 +19,8 @@ from core.clock import Clock, SystemClock
 from core.errors import DatabaseFault, UsageError
 from core.settings import Settings
 from sql.session import Database
-from web.background import Activities, BackgroundTask, BackgroundTasks
+from web.background import Activities, BackgroundTask, BackgroundTasks, Measurements
 from web.token import Door
-
-if TYPE_CHECKING:
-    from web.measuring import Measurements
-
 
 _HEALTH_SECONDS = 1.0
 _SILENT_SECONDS = 5.0  # after which a database that was asked counts as one that does not answer

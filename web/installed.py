@@ -15,8 +15,8 @@ from experiments.workloads.discovery.site import Site
 from monitoring.metrics import read_endpoint
 from web import HOST
 from web.app import create_app
+from web.background import Measurements
 from web.context import Runner, Shown, WebContext
-from web.measuring import Measurements
 from web.results import HASH_LISTS, PRODUCTIONS, TARGETS, read_corpora
 from web.runs import CommandRunner
 from web.server import CONNECTIONS, Stage, address, listening, served

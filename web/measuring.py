@@ -1,35 +1,23 @@
-"""Measurements as child processes of the server, one at a time; they end with the server."""
+"""Kinds of measurement that the server starts, and the command of each."""
 
 from __future__ import annotations
 
 import enum
-import fcntl
 import functools
-import os
-import re
-import signal
-import subprocess
-import sys
-import threading
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from controller.custody import operator
 from controller.jobs.orders import DiscoveryOrder
 from controller.jobs.overview import Overview
 from core.document import TEXT, Document
 from core.errors import UsageError
 from core.extensions import extension_modules
-from core.services.process import spawn, stop
-from core.settings import Settings, numbers, parse_bytes
+from core.settings import numbers, parse_bytes
 from dataset_gen.orders import CorpusOrder
 from dataset_gen.profile import profile_names
 from experiments.kinds import checked, parse_bounds
@@ -48,11 +36,9 @@ from experiments.orders import (
     day_loads,
     r1_rows,
 )
-from experiments.package.records import RESULTS
 from experiments.workloads.discovery.setting import crossed, named
 from web.api.models.jobs import NewJob
 from web.context import WebContext
-from web.errors import NotFound
 from web.results import chosen_source
 
 _OURS = frozenset(
@@ -252,162 +238,3 @@ def command(kind: Kind, order: Document, arguments: Sequence[str] = ()) -> list[
             each = value if isinstance(value, list) else [value.value if isinstance(value, enum.Enum) else value]
             out += [option if one is True else f"{option}={one}" for one in each]
     return [*out, *arguments]
-
-
-_REMEMBERED = 50
-_TAIL = 64 << 10  # bytes of a log that are shown
-_PATIENCE_S = 60.0  # to clean up when the server ends
-_SECRET = ("EDBENCH_TOKEN", "EDBENCH_TOKEN_FILE")  # of the web UI; no measurement uses it
-_SERVICES = ("EDBENCH_DATABASES", "EDBENCH_BROKER", "EDBENCH_LOGIN_FILE")
-_REPORT = re.compile(rf"^.*/{RESULTS}/([^/\n]+)/[^/\n]+$", re.MULTILINE)
-
-
-class Measurement(Document):
-    """A measurement; times by the server's clock."""
-
-    id: uuid.UUID
-    kind: str
-    command: list[str] = Field(description="Its arguments to `edbench`.")
-    who: str
-    begun: datetime
-    ended: datetime | None = None
-    state: Literal["running", "cancelling", "completed", "cancelled", "refused", "failed"] = "running"
-    line: str = Field(default="", description="Its last error line.")
-    result: str | None = Field(default=None, description="The name of its result.")
-
-
-class Measurements:
-    """The measurements of one server. Its scratch directory contains their logs and clean-up records."""
-
-    def __init__(self, settings: Settings, env: Mapping[str, str], *, embedded: bool = True) -> None:
-        """Set up measurements. `embedded`: each starts services of its own; else it uses those of this installation,
-        and their workers."""
-        self._storage = settings.storage.absolute()
-        self._place = settings.scratch.absolute() / "measurements"
-        left_out = (*_SECRET, *_SERVICES) if embedded else _SECRET
-        kept = {name: value for name, value in env.items() if name not in left_out}
-        own = {"EDBENCH_STORAGE": str(self._storage), "EDBENCH_SCRATCH": str(self._place / "scratch")}
-        self._env = kept | own
-        self._lock = threading.RLock()
-        self._all: dict[uuid.UUID, Measurement] = {}
-        self._process: subprocess.Popen[bytes] | None = None
-        self._thread: threading.Thread | None = None
-
-    def refuse(self) -> None:
-        """Raise UsageError while a measurement runs, because it would be distorted."""
-        running = next((each for each in self.every() if each.ended is None), None)
-        if running is not None:
-            raise UsageError(f"a measurement is running ({running.kind}); wait until it ends, or cancel it")
-
-    def start(self, kind: str, words: Sequence[str]) -> Measurement:
-        """Start a measurement. Raises UsageError while one runs, here or in another server of the same scratch."""
-        with self._lock:
-            self.refuse()
-            self._place.mkdir(mode=0o711, parents=True, exist_ok=True)
-            held = _held(self._place / "lock")
-            made = Measurement(id=uuid.uuid4(), kind=kind, command=list(words), who=operator(), begun=datetime.now(UTC))
-            self._all[made.id] = made
-            while len(self._all) > _REMEMBERED:
-                gone = next(iter(self._all))
-                self._log(gone).unlink(missing_ok=True)
-                del self._all[gone]
-            begun = threading.Event()
-            # The thread that starts a child has to live as long as it: the kernel ends the child with the thread.
-            self._thread = threading.Thread(
-                target=self._follow, args=(made, held, begun), name=f"measurement {kind}", daemon=True
-            )
-            self._thread.start()
-        begun.wait()
-        return self.of(made.id)
-
-    def _follow(self, made: Measurement, held: int, begun: threading.Event) -> None:
-        try:
-            # Python must not search the working directory for modules.
-            line = [sys.executable, "-P", "-m", "cli", *made.command]
-            self._process = spawn(
-                line, env=self._env, log=self._log(made.id), cwd=Path.cwd(), death_signal=signal.SIGTERM
-            )
-            begun.set()
-            status = self._process.wait()
-        except OSError as error:
-            self._over(made.id, state="failed", line=f"it cannot be started: {error}")
-            return
-        finally:
-            os.close(held)
-            begun.set()
-            self._process = None
-        output = self.log(made.id)
-        cancelled = self._all[made.id].state == "cancelling"
-        state = {0: "completed", 2: "refused"}.get(status, "failed")
-        complaints = [each.removeprefix("edbench: ") for each in output.splitlines() if each.startswith("edbench: ")]
-        found = _REPORT.findall(output) if status == 0 else []
-        self._over(
-            made.id,
-            state="cancelled" if cancelled and status != 0 else state,
-            line=complaints[-1] if complaints else "" if status == 0 else f"it ended with status {status}",
-            result=found[-1] if found else None,
-        )
-
-    def _over(self, identity: uuid.UUID, **changes: object) -> None:
-        with self._lock:
-            self._all[identity] = self._all[identity].model_copy(update=changes | {"ended": datetime.now(UTC)})
-
-    def every(self) -> list[Measurement]:
-        """All measurements, the newest first."""
-        with self._lock:
-            return list(reversed(self._all.values()))
-
-    def of(self, identity: uuid.UUID) -> Measurement:
-        """The measurement with this id. Raises NotFound."""
-        with self._lock:
-            if identity not in self._all:
-                raise NotFound("this server has started no such measurement; GET /api/v1/measurements lists them")
-            return self._all[identity]
-
-    def log(self, identity: uuid.UUID) -> str:
-        """The end of its output."""
-        self.of(identity)
-        try:
-            with self._log(identity).open("rb") as source:
-                source.seek(max(0, source.seek(0, os.SEEK_END) - _TAIL))
-                return source.read().decode("utf-8", "replace")
-        except OSError:
-            return ""
-
-    def _log(self, identity: uuid.UUID) -> Path:
-        return self._place / f"{identity}.log"
-
-    def cancel(self, identity: uuid.UUID) -> Measurement:
-        """Stop a measurement as Ctrl-C does, which cleans up. The second time, kill it. Raises UsageError if it is
-        over."""
-        with self._lock:
-            one, process = self.of(identity), self._process
-            if one.ended is not None or process is None:
-                raise UsageError("this measurement has ended")
-            if one.state == "cancelling":
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.send_signal(signal.SIGTERM)
-            self._all[identity] = one.model_copy(update={"state": "cancelling"})
-            return self._all[identity]
-
-    def stop(self) -> None:
-        """Stop the running measurement, with the server."""
-        with self._lock:
-            process, thread = self._process, self._thread
-        if process is not None:
-            stop(process, [(signal.SIGTERM, _PATIENCE_S)])
-        if thread is not None:
-            thread.join()
-
-
-def _held(path: Path) -> int:
-    """The lock of all measurements with this scratch directory. Raises UsageError while another process holds it."""
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(lock)
-        raise UsageError("another server with this scratch is measuring; wait until it ends") from error
-    return lock

@@ -25,9 +25,9 @@ from core.errors import EdbenchError, UsageError
 from core.operations import NullRecorder
 from core.settings import Settings
 from core.storage.layer import Storage
+from web.background import Measurements
 from web.context import Runner
 from web.errors import FieldErrors, one_line
-from web.measuring import Measurements
 
 
 class SharedWorkers:

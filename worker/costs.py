@@ -183,7 +183,7 @@ def of_items(
 
 
 _WHILE_AT_IT = 10  # times its size is what an item may give that is handed on before the end of a task
-_NOBODY = uuid.UUID(int=0)
+_NO_ITEM = uuid.UUID(int=0)
 _DROPS = 10  # members dropped before everything else under this loose file is refused too
 
 
@@ -217,7 +217,7 @@ class Budget:
         limits: Limits,
         loose_bytes: int,
         *,
-        loose: uuid.UUID = _NOBODY,
+        loose: uuid.UUID = _NO_ITEM,
         allowance: Allowance | None = None,  # None: this task has all of the loose file
         seconds: float | None = None,  # None: none are spent yet
         room: int | None = None,  # items that fit into memory, where they once did not

@@ -166,7 +166,7 @@ def create_discovery_group(
 
     All jobs, and copies of the source, exist before the first job starts. Raises UsageError for an impossible plan,
     StorageFault, DatabaseFault; then no job is running."""
-    check_plan(len(databases), shard=plan.shard, source_copies=plan.source_copies)
+    check_plan(shard=plan.shard, source_copies=plan.source_copies)
     identity = uuid.uuid4()
     called = plan.name or default_name(source)
     jobs: list[JobHandle] = []

@@ -43,10 +43,8 @@ class DiscoveryPlan:
     slots: int = 0  # of each, likewise
 
 
-def check_plan(databases: int, *, shard: bool, source_copies: bool) -> None:
+def check_plan(*, shard: bool, source_copies: bool) -> None:
     """Check the plan of a group. Raises UsageError for an impossible plan."""
-    if databases < 2:
-        raise UsageError("a group needs at least two databases", field="databases")
     if shard and source_copies:
         raise UsageError(
             "--shard and --source-copies exclude each other: the jobs of a shard never read the same file",
@@ -138,7 +136,7 @@ class DiscoveryOrder(Distribution):
         other."""
         options = self.job_options(settings)
         if self.databases > 1:
-            check_plan(self.databases, shard=self.shard, source_copies=self.source_copies)
+            check_plan(shard=self.shard, source_copies=self.source_copies)
         elif self.shard or self.source_copies:
             raise UsageError(
                 "--shard and --source-copies are for several databases; add --databases 2 or more", field="shard"

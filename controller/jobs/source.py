@@ -16,7 +16,7 @@ from core.names import display_name
 from core.records import ROOT_CUSTODIAN, Custodian, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
-from core.storage.whole import lies_in, parts_below
+from core.storage.whole import is_within, parts_below
 
 MANIFEST = "manifest.parquet"
 _DESCRIPTION = "dataset.json"  # next to it in a complete corpus
@@ -157,7 +157,7 @@ def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:
 def refuse_own_output(source: PreparedSource, settings: Settings) -> None:
     """Raise UsageError if the job would find its own output: storage root or scratch is inside the source."""
     for path, variable in ((settings.storage, "EDBENCH_STORAGE"), (settings.scratch, "EDBENCH_SCRATCH")):
-        if lies_in(path, os.fsdecode(source.path)):
+        if is_within(path, os.fsdecode(source.path)):
             raise UsageError(
                 f"source {display_name(source.path)} contains {path}, to which edbench writes its own files; give "
                 f"another directory, or set {variable} to a directory outside it"

@@ -11,7 +11,7 @@ from core.errors import UsageError
 from core.mounts import MountEntry, Reach, mounted_at, read_mountinfo, storage_label
 from core.names import display_name
 from core.settings import Settings
-from core.storage.whole import lies_in
+from core.storage.whole import is_within
 
 
 def caches_itself(path: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> bool:
@@ -59,7 +59,7 @@ def refuse_off_storage(output: Path, settings: Settings) -> None:
         return
     mounts, real = read_mountinfo(), os.path.realpath(output)
     ours, theirs = mounted_at(real, mounts), mounted_at(settings.storage, mounts)
-    if ours is None or theirs is None or ours.id == theirs.id or lies_in(Path(real), os.fspath(settings.storage)):
+    if ours is None or theirs is None or ours.id == theirs.id or is_within(Path(real), os.fspath(settings.storage)):
         return
     raise UsageError(
         f"{output} is on {place_of(real, mounts)}, not on the storage under test ({place_of(settings.storage, mounts)});"

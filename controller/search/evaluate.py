@@ -15,8 +15,8 @@ from controller.search.items import JobItems, Mask, streaming
 from controller.search.opened import OpenIndex
 from readers.keys import DATE, NUMBER, TEXT
 from readers.records import TextState
-from search.engine import owner_mark
-from search.found import Found, Ids, item_ids
+from search.engine import Found, owner_mark
+from search.found import Ids, item_ids
 from search.language import CUSTODIAN_IS, EXCEPTION, SIZE, TAG, TEXT_STATE, TYPE_IS, ledger_kind
 from search.query import All, Asked, Either, Node, asks_ledger
 from sql.browse import SEARCH

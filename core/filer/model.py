@@ -79,12 +79,12 @@ def protocol_names() -> list[str]:
     return sorted(path.stem for path in PROTOCOLS.glob("*.toml"))
 
 
-def load_protocol(name_or_path: str, beside: Path | None = None) -> Protocol:
+def load_protocol(name_or_path: str, directory: Path | None = None) -> Protocol:
     """Load a built-in protocol by name, or a file relative to the given directory; raises UsageError in one line."""
     if name_or_path in protocol_names():
         path, source = PROTOCOLS / f"{name_or_path}.toml", name_or_path
     else:
-        path = ((beside or Path()) / name_or_path).absolute()
+        path = ((directory or Path()) / name_or_path).absolute()
         source = str(path)
     what = f"protocol {name_or_path!r}"
     return protocol_of(read_table(path, what, protocol_names()), what, source)

@@ -118,13 +118,13 @@ def _remove(path: Path, fd: int) -> None:
         path.unlink(missing_ok=True)
 
 
-def _sweep(beside: Path) -> None:
+def _sweep(own: Path) -> None:
     """Remove the arbiters in a directory that killed processes of this user left."""
     try:
-        names = os.listdir(beside.parent)
+        names = os.listdir(own.parent)
     except OSError:
         return  # a directory that may be used and not listed
-    for path in (beside.parent / name for name in names if _NAME.fullmatch(name) and name != beside.name):
+    for path in (own.parent / name for name in names if _NAME.fullmatch(name) and name != own.name):
         try:
             info = path.lstat()
             if (os.getpid(), info.st_dev, info.st_ino) in _open_here:

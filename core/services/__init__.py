@@ -5,9 +5,8 @@ from core.services.embedded import (
     broker_keeper_url,
     check_kept,
     embedded_services,
-    from_afar,
+    for_other_hosts,
     running_services,
-    superuser_url,
 )
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "broker_keeper_url",
     "check_kept",
     "embedded_services",
-    "from_afar",
+    "for_other_hosts",
     "running_services",
-    "superuser_url",
 ]

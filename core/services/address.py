@@ -98,7 +98,7 @@ class ServerAddress:
         where = f"host={quote(self.socket_dir, safe='')}&port={self.port}"
         return f"postgresql+psycopg2://{login_name(CONTROLLER)}:{self.password}@/{database}?{where}"
 
-    def url_from_afar(self, database: str) -> str:
+    def remote_url(self, database: str) -> str:
         """The URL for other hosts."""
         return f"postgresql+psycopg2://{login_name(CONTROLLER)}:{self.password}@{in_url(self.listen)}:{self.port}/{database}"
 
@@ -119,7 +119,7 @@ class BrokerAddress:
         return f"redis://{login_name(CONTROLLER)}:{self.password}@127.0.0.1:{self.port}/0"
 
     @property
-    def url_from_afar(self) -> str:
+    def remote_url(self) -> str:
         """The URL for other hosts."""
         return f"redis://{login_name(CONTROLLER)}:{self.password}@{in_url(self.listen)}:{self.port}/0"
 

@@ -11,14 +11,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from urllib.parse import quote
 
 import core
 from core import errors
 from core.errors import BrokerFault, DatabaseFault, EdbenchError, SystemFault, UsageError
 from core.roles import WORKER
-from core.services.address import SUPERUSER, Addresses, FileLock, ServerAddress, is_held, read_addresses
-from core.services.place import Home, natural, postgres_place, scratch_error
+from core.services.address import Addresses, FileLock, ServerAddress, is_held, read_addresses
+from core.services.place import Home, natural, scratch_error
 from core.services.postgres import connections_for
 from core.services.process import last_line, open_log, rotate
 from core.settings import DatabaseAddress, Settings
@@ -85,7 +84,7 @@ def running_services(scratch: Path) -> Addresses | None:
     return read_addresses(home.address_file) if _kept(home) else None
 
 
-def from_afar(settings: Settings) -> Settings:
+def for_other_hosts(settings: Settings) -> Settings:
     """The settings for a worker of another host: databases and broker at the address at which embedded services listen,
     with the workers' login and no other. Raises DatabaseFault if the services have ended."""
     running = running_services(settings.scratch)
@@ -93,8 +92,8 @@ def from_afar(settings: Settings) -> Settings:
         raise DatabaseFault(
             f"the embedded services of {settings.scratch} have stopped; see {Home(settings.scratch).keeper_log}"
         )
-    there = tuple(DatabaseAddress(name=s.name, url=s.url_from_afar(s.name)) for s in running.servers)
-    return dataclasses.replace(settings, databases=there, broker=running.broker.url_from_afar).for_role(WORKER)
+    there = tuple(DatabaseAddress(name=s.name, url=s.remote_url(s.name)) for s in running.servers)
+    return dataclasses.replace(settings, databases=there, broker=running.broker.remote_url).for_role(WORKER)
 
 
 def check_kept(settings: Settings) -> None:
@@ -244,22 +243,10 @@ def _check_answers(server: ServerAddress) -> None:
 BROKER_LOGIN = "login"  # the keeper's, in the broker's directory
 
 
-def superuser_url(scratch: Path, server: str = "db1", database: str = "postgres") -> str:
-    """The URL (psycopg2) of a database on the server of database `server`. Raises UsageError if nothing runs."""
-    at = _running(scratch).server_of(server)
-    password = (postgres_place(Home(scratch), at.name) / "password").read_text(encoding="ascii").strip()
-    return f"postgresql://{SUPERUSER}:{password}@/{database}?host={quote(at.socket_dir, safe='')}&port={at.port}"
-
-
 def broker_keeper_url(scratch: Path) -> str:
     """The URL (redis-py) of the broker with the keeper's login. Raises UsageError if nothing runs."""
-    port = _running(scratch).broker.port
-    login = (Home(scratch).directory / "broker" / BROKER_LOGIN).read_text(encoding="ascii").strip()
-    return f"redis://{login}@127.0.0.1:{port}/0"
-
-
-def _running(scratch: Path) -> Addresses:
     addresses = running_services(scratch)
     if addresses is None:
         raise UsageError(f"no services run for {scratch}")
-    return addresses
+    login = (Home(scratch).directory / "broker" / BROKER_LOGIN).read_text(encoding="ascii").strip()
+    return f"redis://{login}@127.0.0.1:{addresses.broker.port}/0"

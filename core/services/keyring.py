@@ -110,12 +110,12 @@ def make_secrets(directory: Path, given: Given) -> None:
         for part in (*_LOGINS, *SERVER_USERS):
             (directory / part).mkdir(exist_ok=True)
         logins = [_login(directory, role) for role in _LOGINS]
-        _keep(directory / CONTROLLER / TOKEN, given.token or secrets.token_hex(24), anew=given.token is not None)
+        _keep(directory / CONTROLLER / TOKEN, given.token or secrets.token_hex(24), replace=given.token is not None)
         _keep(directory / DATABASE / PASSWORD, given.superuser or secrets.token_hex(24))
         _keep(directory / GRAFANA / PASSWORD, secrets.token_hex(24))
         shown = (directory / GRAFANA / PASSWORD).read_text(encoding="ascii").strip()
-        _keep(directory / CONTROLLER / GRAFANA, shown, anew=True)
-        _keep(directory / BROKER / USERS, "\n".join(user_lines(logins)), anew=True)
+        _keep(directory / CONTROLLER / GRAFANA, shown, replace=True)
+        _keep(directory / BROKER / USERS, "\n".join(user_lines(logins)), replace=True)
     except OSError as error:
         raise StorageFault(f"cannot write the secrets to {directory}: {error.strerror or error}") from error
 
@@ -165,8 +165,8 @@ def _login(directory: Path, role: str) -> Login:
     return Login(role=role, password=read_login(path.read_text(encoding="ascii"), str(path)).partition(":")[2])
 
 
-def _keep(path: Path, text: str, *, anew: bool = False) -> None:
-    if anew or not path.exists():
+def _keep(path: Path, text: str, *, replace: bool = False) -> None:
+    if replace or not path.exists():
         write_private(path, f"{text}\n")
 
 

@@ -37,7 +37,7 @@ def listening(address: str, port: int, admission: Path) -> dict[str, str]:
     return {"listen_addresses": address, "port": str(port), "hba_file": str(admission)}
 
 
-def server_arguments(socket_dir: Path, max_connections: int, afar: Mapping[str, str] | None = None) -> list[str]:
+def server_arguments(socket_dir: Path, max_connections: int, remote: Mapping[str, str] | None = None) -> list[str]:
     """The command-line settings of the server. `fsync`, `full_page_writes` and `synchronous_commit` keep their safe
     defaults: a crash loses nothing that was committed, except where a transaction chooses weaker settings.
 
@@ -76,7 +76,7 @@ def server_arguments(socket_dir: Path, max_connections: int, afar: Mapping[str, 
         "log_line_prefix": "%m [%p] ",
         "logging_collector": "off",
         "cluster_name": "edbench",
-        **(afar or {}),
+        **(remote or {}),
     }
     return [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
 
@@ -281,7 +281,7 @@ class PostgresServer:
                 self._programs / "postgres",
                 "-D",
                 self._place / "data",
-                *server_arguments(self._socket_dir, self._max_connections, self._afar()),
+                *server_arguments(self._socket_dir, self._max_connections, self._remote()),
             ],
             env=self._environment(),
             log=self._log,
@@ -290,7 +290,7 @@ class PostgresServer:
             death_signal=signal.SIGQUIT,
         )
 
-    def _afar(self) -> dict[str, str]:
+    def _remote(self) -> dict[str, str]:
         return listening(self._listen, self._port, self._place / _ADMISSION) if self._listen else {}
 
     def _wait(self) -> None:

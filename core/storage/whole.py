@@ -20,7 +20,7 @@ from core.mounts import read_mountinfo
 from core.storage.errors import storage_fault
 
 
-def lies_in(path: str | os.PathLike[str], directory: str | os.PathLike[str]) -> bool:
+def is_within(path: str | os.PathLike[str], directory: str | os.PathLike[str]) -> bool:
     """Whether `path`, which need not exist yet, is the directory or would be in it; links are followed."""
     real, within = os.path.realpath(path), os.path.realpath(directory)
     if real == within or real.startswith(within.rstrip("/") + "/"):

@@ -162,7 +162,7 @@ def build_zip_mail(order: Order) -> Made:
         number = len(children)
         if left > 30_000 and stores and dice.chance(_STORE):
             fmt = dice.pick(stores)
-            made = order.child(fmt, number, min(int(left * 1.2), order.maker.size_of(dice, fmt, 50_000_000)))
+            made = order.child(fmt, number, min(int(left * 1.2), order.maker.profile.size_of(dice, fmt, 50_000_000)))
             name = f"Mail stores/{file_stem(dice)[:60]} {number}.{fmt}"
         else:
             made = _message(order, number, left)
@@ -176,7 +176,7 @@ def build_zip_mail(order: Order) -> Made:
 def _message(order: Order, number: int, left: int) -> Made:
     """Build a message; now and then with a zip attached."""
     dice = order.dice
-    part = order.part(number, min(left * 2, order.maker.size_of(dice, "eml", 2_000_000)))
+    part = order.part(number, min(left * 2, order.maker.profile.size_of(dice, "eml", 2_000_000)))
     letter = eml.single(part)
     if left > 20_000 and dice.chance(_ZIP_IN_MAIL):
         inner = order.child("zip", _MOST + number, min(left // 2, 400_000))

@@ -221,7 +221,7 @@ def notes(order: Order) -> Iterator[Letter]:
     """Messages on their own for a mail store of about the size wanted."""
     left, number = order.size, 0
     while left > 0 or number == 0:
-        size = order.maker.size_of(order.dice, "eml", max(_SMALLEST, left))
+        size = order.maker.profile.size_of(order.dice, "eml", max(_SMALLEST, left))
         yield single(order.part(number, size))
         left -= size
         number += 1

@@ -18,7 +18,7 @@ from core.crew import Place, place_at, roots_of
 from core.errors import StorageFault, UsageError
 from core.filer.model import copied_filer, profile_names
 from core.filer.use import no_common_arbiter
-from core.services import embedded_services, from_afar
+from core.services import embedded_services, for_other_hosts
 from core.services.address import write_private
 from core.services.place import Home, scratch_error
 from core.settings import Settings
@@ -33,7 +33,7 @@ WAIT_SECONDS = 15.0  # for members that are connecting
 _START_SECONDS = 120.0  # for members that the command starts
 _FAR_SECONDS = 600.0  # for members that people start on other hosts
 JOIN = "join"  # in scratch: the file for `edbench worker --join`
-_BESIDE = 16  # slots' worth of connections for the system's own queue manager and this command
+_OWN_SLOTS = 16  # slots' worth of connections for the system's own queue manager and this command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Ways:
         if parsed.is_unspecified or parsed.is_multicast:
             raise UsageError(f"--listen is {self.listen!r}; it must be one address of this host, such as 10.0.0.1")
 
-    def refuse_standing(self, settings: Settings) -> None:
+    def refuse_other_system(self, settings: Settings) -> None:
         """Raise UsageError if a system of its own is requested but another one is set."""
         if self.listen is not None and not settings.embedded:
             raise UsageError("--listen starts a separate system: unset EDBENCH_DATABASES and EDBENCH_BROKER")
@@ -124,7 +124,7 @@ def taken_system(
 ) -> Iterator[tuple[System, list[Seat]]]:
     """Provide a system for an experiment, with its first seats; restore everything at the end. `source`: a directory
     that all members must see. Raises UsageError, SystemFault."""
-    ways.refuse_standing(given)
+    ways.refuse_other_system(given)
     with contextlib.ExitStack() as stack:
         settings = stack.enter_context(_started(given, env, wanted, ways, say)) if given.embedded else given
         if len(settings.databases) < wanted.databases:
@@ -160,7 +160,9 @@ def _started(
     names = [f"db{number}" for number in range(1, wanted.databases + 1)]
     with (
         scratch_place(given, f"crew-{secrets.token_hex(4)}") as place,
-        embedded_services(place, databases=names, slots=wanted.slots + _BESIDE, listen=ways.listen or "") as settings,
+        embedded_services(
+            place, databases=names, slots=wanted.slots + _OWN_SLOTS, listen=ways.listen or ""
+        ) as settings,
     ):
         Home(settings.scratch).provisioner_request.touch()
         try:
@@ -177,7 +179,7 @@ def _started(
 def _awaited(workers: int, settings: Settings, file: Path) -> str:
     """Return in one line what to do on the hosts; write a file with what a member needs, including the workers'
     login."""
-    there = from_afar(settings).environment()
+    there = for_other_hosts(settings).environment()
     try:
         write_private(file, "".join(f"{name}={there[name]}\n" for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")))
     except OSError as error:

@@ -190,8 +190,8 @@ def sentence(
             return f"{what} on {where}: {_tuned(about, points, found)}"
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
-        beside = point.at.without(axis).items()
-        key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in beside)
+        others = point.at.without(axis).items()
+        key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in others)
         groups.setdefault(key, []).append(point)
     if found:
         clauses = [_knee(about, axis, points, knee) for knee in found]
@@ -255,7 +255,7 @@ def _knee(about: About, axis: str, points: Sequence[Point], knee: Knee) -> str:
     return f"{text}; {kept}; {knee.broken or 'no bound was exceeded up to the highest load'}"
 
 
-def warnings_of(points: Sequence[Point], *, no_pair: str | None, least_s: float = MIN_SECONDS) -> list[str]:
+def warnings_of(points: Sequence[Point], *, no_baseline: str | None, least_s: float = MIN_SECONDS) -> list[str]:
     """Return what a reader of any experiment must know before using the figures."""
     out = []
     fewest = min(len(point.repeats) for point in points)
@@ -269,11 +269,11 @@ def warnings_of(points: Sequence[Point], *, no_pair: str | None, least_s: float 
         out.append(f"SHORT: the shortest run took {duration(shortest)}, at least {duration(least_s)} are required")
     out += [f"NOT STEADY at {point.at}: {reason}" for point in points for reason in point.unsteady]
     paired = [run.null_elapsed_s is not None for point in points for run in point.repeats]
-    if no_pair is not None and not all(paired):
+    if no_baseline is not None and not all(paired):
         lacking = (
             f"{paired.count(False)} of {len(paired)} runs have no null baseline"
             if any(paired)
             else "no run has a null baseline"
         )
-        out.append(f"{lacking}: {no_pair}; so the limit of the run is unknown there")
+        out.append(f"{lacking}: {no_baseline}; so the limit of the run is unknown there")
     return out

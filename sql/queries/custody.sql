@@ -18,7 +18,7 @@ WHERE id = %(job)s AND reason IS NOT NULL AND stopped_at IS NOT NULL AND state =
 -- Who did what, in the order that it was written down, with the hash that each has, the one that it should have, and the
 -- text that this is over.
 SELECT at, who, action, details, chain, hashed,
-    sha256(coalesce(lag(chain) OVER (ORDER BY id), uuid_send(job)) || convert_to(hashed, 'UTF8')) AS told
+    sha256(coalesce(lag(chain) OVER (ORDER BY id), uuid_send(job)) || convert_to(hashed, 'UTF8')) AS expected
 FROM (
     SELECT *, concat_ws(E'\n', extract(epoch FROM at)::text, who, action, details::text) AS hashed
     FROM operator_action WHERE job = %(job)s
@@ -48,4 +48,4 @@ FROM task WHERE id = ANY(%(tasks)s::uuid[]);
 
 -- name: custody_parsers
 -- The parser sets that tasks of a job were done with.
-SELECT id, told FROM parser_set WHERE id IN (SELECT parsers FROM task WHERE job = %(job)s) ORDER BY id;
+SELECT id, contents FROM parser_set WHERE id IN (SELECT parsers FROM task WHERE job = %(job)s) ORDER BY id;

@@ -29,7 +29,7 @@ SELECT id, job, phase, attempt, payload, portions FROM claimed;
 
 -- name: note_parsers
 -- A slot's parser set, if no other slot has written the same down.
-INSERT INTO parser_set (id, told) VALUES (%(id)s, %(told)s::jsonb) ON CONFLICT DO NOTHING;
+INSERT INTO parser_set (id, contents) VALUES (%(id)s, %(contents)s::jsonb) ON CONFLICT DO NOTHING;
 
 -- name: fence
 -- The first statement of every finish: no row means that the task is not this claim's (any more), or that a portion of

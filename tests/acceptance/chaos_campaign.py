@@ -22,10 +22,10 @@ _RUNS = 25
 
 def test_a_campaign_of_faults_loses_nothing(bench: Bench, tiny: Path) -> None:
     """Every run ends by itself or with one `resume` and verifies with zero differences, and nothing is left running."""
-    told = bench.home / "chaos.jsonl"
-    line = ("--corpus", str(tiny), "--faults", _FAULTS, "--kind", _KINDS, "--seed", "1", "--json", str(told))
+    reported = bench.home / "chaos.jsonl"
+    line = ("--corpus", str(tiny), "--faults", _FAULTS, "--kind", _KINDS, "--seed", "1", "--json", str(reported))
     done = bench.chaos(*line, "--runs", str(_RUNS), check=None)
-    runs = [json.loads(row) for row in told.read_text().splitlines()]
+    runs = [json.loads(row) for row in reported.read_text().splitlines()]
     assert not [run["repeat"] for run in runs if run["faults"]], done.stdout + done.stderr
     assert (done.returncode, len(runs)) == (0, _RUNS)
     assert sum(bool(run["struck"]) for run in runs) > _RUNS // 2
@@ -40,7 +40,7 @@ def test_what_cannot_be_had_is_refused_before_anything_starts(bench: Bench, tiny
 
 
 def test_a_job_of_each_other_kind_survives_a_killed_slot(bench: Bench, tiny: Path) -> None:
-    told = bench.home / "chaos.jsonl"
+    reported = bench.home / "chaos.jsonl"
     line = ("--corpus", str(tiny), "--faults", "slot-killed", "--kind", ",".join(_OTHERS), "--seed", "449")
-    bench.chaos(*line, "--runs", str(len(_OTHERS)), "--json", str(told))
-    assert {json.loads(row)["kind"] for row in told.read_text().splitlines()} == set(_OTHERS)
+    bench.chaos(*line, "--runs", str(len(_OTHERS)), "--json", str(reported))
+    assert {json.loads(row)["kind"] for row in reported.read_text().splitlines()} == set(_OTHERS)

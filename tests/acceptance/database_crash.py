@@ -14,8 +14,7 @@ from pathlib import Path
 import psycopg2
 import pytest
 from installation import Bench, until
-
-from core.services import superuser_url
+from servers import superuser_url
 
 CRASHES = 3
 UNLUCKY = 12  # as many, should none have lost a claim yet: on a busy machine something else may have flushed it

@@ -327,7 +327,7 @@ def test_a_search_shows_snippets_and_its_facets_narrow_it(site: str, watched: Wa
     expect(page.locator("pre.text")).to_be_visible()
 
 
-def _said(words: str) -> str:
+def _translated(words: str) -> str:
     """What the worked example says that the page says."""
     assert f"*{words}*" in STEPS or f"`{words}`" in STEPS, words
     return words
@@ -341,26 +341,26 @@ def test_the_worked_example_in_the_web_ui(
     complaints.expected = ("422",)  # of the directory that is refused
     page.goto(site + watched.path)
     _follow(page, "Review")
-    page.get_by_role("button", name=_said("Find duplicates")).click()
+    page.get_by_role("button", name=_translated("Find duplicates")).click()
     expect(page.locator("#dedupe")).to_contain_text("are duplicates")
     expect(page.locator("[data-background]")).to_have_count(
         0
     )  # a page that waits is shown anew, and a click on it is lost
     page.wait_for_load_state()
-    page.get_by_role("button", name=_said("Find threads")).click()
+    page.get_by_role("button", name=_translated("Find threads")).click()
     expect(page.locator("#threads")).to_contain_text("in the largest")
     _follow(page, "Search")
     _follow(page, "Hit report of a list of terms")
     page.get_by_label("Terms, one per line").fill('budget\ncontract OR agreement\n"third quarter"\n')
-    page.get_by_role("button", name=_said("Report")).click()
+    page.get_by_role("button", name=_translated("Report")).click()
     page.locator("#report").get_by_role("link", name="contract OR agreement", exact=True).click()
     for tag, query in (("privileged", "attorney OR counsel"), ("responsive", "budget AND (contract OR agreement)")):
-        page.get_by_label(_said("Search text and fields")).fill(_said(query))
+        page.get_by_label(_translated("Search text and fields")).fill(_translated(query))
         with page.expect_navigation():
-            page.get_by_role("button", name=_said("Search"), exact=True).click()
-        page.get_by_label(_said("Tag all that match")).fill(_said(tag))
-        page.get_by_label(_said("with families"), exact=True).check()
-        page.get_by_role("button", name=_said("Tag"), exact=True).click()
+            page.get_by_role("button", name=_translated("Search"), exact=True).click()
+        page.get_by_label(_translated("Tag all that match")).fill(_translated(tag))
+        page.get_by_label(_translated("with families"), exact=True).check()
+        page.get_by_role("button", name=_translated("Tag"), exact=True).click()
         expect(page.get_by_role("link", name=tag, exact=True)).to_be_visible()
         expect(page.locator("[data-message]")).to_contain_text(
             re.compile(rf"items found, .* of them now have the tag {tag}")
@@ -370,23 +370,23 @@ def test_the_worked_example_in_the_web_ui(
     expect(page.get_by_label("Search text and fields")).to_have_value('tag:"responsive"')
     _follow(page, "Produce")
     _follow(page, "Processing")
-    page.get_by_label(_said("Query"), exact=True).fill(_said("tag:responsive") + FEW)
-    page.get_by_label(_said("Withhold"), exact=True).fill(_said("privileged"))
-    page.get_by_label(_said("Prefix"), exact=True).fill(_said("ABC"))
-    page.get_by_label(_said("Originals alone")).check()
+    page.get_by_label(_translated("Query"), exact=True).fill(_translated("tag:responsive") + FEW)
+    page.get_by_label(_translated("Withhold"), exact=True).fill(_translated("privileged"))
+    page.get_by_label(_translated("Prefix"), exact=True).fill(_translated("ABC"))
+    page.get_by_label(_translated("Originals alone")).check()
     page.get_by_label("Resolution, dpi", exact=True).fill("150")
-    page.get_by_label(_said("Output directory")).fill("/etc/production")
-    page.get_by_role("button", name=_said("Create and run")).click()
+    page.get_by_label(_translated("Output directory")).fill("/etc/production")
+    page.get_by_role("button", name=_translated("Create and run")).click()
     expect(page.locator("#error-out")).to_contain_text("is not below")
     processed = _produced(page, bench.storage / "productions/pages")
     page.goto(f"{site}{watched.path}/produce")
     _follow(page, "Export")
-    page.get_by_label(_said("Images"), exact=True).select_option(processed)
+    page.get_by_label(_translated("Images"), exact=True).select_option(processed)
     made = bench.storage / "productions/first"
     _produced(page, made)
     expect(page.locator("#production")).to_contain_text("of them produced")
     _follow(page, "Custody")
-    page.get_by_role("button", name=_said("Verify")).click()
+    page.get_by_role("button", name=_translated("Verify")).click()
     expect(page.locator("#verified")).to_contain_text(re.compile(r"verified at\s*20.*differences\s*0"))
     expect(page.locator("#verified")).to_contain_text(re.compile(r"missing\s*0"))
     expect(page.locator("#verified")).to_contain_text(re.compile(r"load file faults\s*0"))
@@ -404,7 +404,7 @@ def test_the_worked_example_in_the_web_ui(
 def _follow(page: Page, words: str) -> None:
     """A link, until its page's scripts are there: a button without them does nothing."""
     with page.expect_navigation():
-        page.get_by_role("link", name=_said(words), exact=True).click()
+        page.get_by_role("link", name=_translated(words), exact=True).click()
 
 
 def _read_in_turn(page: Page) -> None:
@@ -447,8 +447,10 @@ def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page,
     with page.expect_download() as saved:
         page.get_by_role("button", name="As CSV").click()
     assert not [url for url in asked if "/api/" in url]
-    told = page.request.post(f"{site}/api/v1{watched.path}/terms.csv", data={"terms": lines}, headers={"Origin": site})
-    assert Path(saved.value.path()).read_bytes() == told.body()
+    reported = page.request.post(
+        f"{site}/api/v1{watched.path}/terms.csv", data={"terms": lines}, headers={"Origin": site}
+    )
+    assert Path(saved.value.path()).read_bytes() == reported.body()
     page.get_by_label("Terms, one per line").fill('the\n\n\n\n"open')
     page.get_by_role("button", name="Report").click()
     expect(page.locator("#error-terms")).to_contain_text("line 5")
@@ -466,10 +468,10 @@ def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page,
 def test_a_corpus_outside_its_place_is_refused(site: str, page: Page, complaints: Complaints) -> None:
     """The first job's button makes one and chooses it."""
     complaints.expected = ("422",)
-    page.goto(f"{site}/measure?kind={_said('generate')}")
-    page.get_by_label(_said("Name"), exact=True).fill("../made")
-    page.get_by_label(_said("Scale"), exact=True).fill("0.00005")
-    page.get_by_role("button", name=_said("Generate")).click()
+    page.goto(f"{site}/measure?kind={_translated('generate')}")
+    page.get_by_label(_translated("Name"), exact=True).fill("../made")
+    page.get_by_label(_translated("Scale"), exact=True).fill("0.00005")
+    page.get_by_role("button", name=_translated("Generate")).click()
     expect(page.locator("#error-name")).not_to_be_empty()
 
 

@@ -25,7 +25,7 @@ service_us.default = 1000.0
 """
 
 
-def test_a_job_finds_exactly_what_the_manifest_says(bench: Bench) -> None:
+def test_a_job_finds_exactly_what_the_manifest_states(bench: Bench) -> None:
     """Whatever mode it is run in: in one pass, by several workers, which are forked from one process, with a folder each and flushed
     tasks, and on an emulated filer: there every call lasts as long as the filer says, and the result names it first of all. The
     job's id is the last line that is printed. Nothing is left running, and later commands see the job until it is deleted."""

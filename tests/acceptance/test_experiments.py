@@ -181,7 +181,7 @@ def test_what_cannot_be_measured_is_refused(
         (("job-types", *corpus, "--listen", "127.0.0.1"), "--listen starts a separate system"),
     )
     given = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
-    for arguments, said in cases:
+    for arguments, shown in cases:
         assert main(["bench", *arguments], given) == USAGE
-        assert said in capsys.readouterr().err
+        assert shown in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["c"]

@@ -31,10 +31,10 @@ def test_scans_are_found_although_a_slot_was_killed(bench: Bench) -> None:
     with bench.attached():
         bench.ask("verify", "last", "--internal")
         hits = bench.ask("review", "search", "last", "harvest OR lantern").stdout
-        said = bench.ask("job", "show", "last").stdout
+        shown = bench.ask("job", "show", "last").stdout
     assert "scan.pdf" in hits
     assert "photo.jpg" in hits
-    assert [line.split()[:4] for line in said.splitlines() if line.startswith("ocr")] == [["ocr", "1", "0", "2"]]
+    assert [line.split()[:4] for line in shown.splitlines() if line.startswith("ocr")] == [["ocr", "1", "0", "2"]]
 
 
 def test_scans_without_a_database(bench: Bench) -> None:

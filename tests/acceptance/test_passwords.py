@@ -25,12 +25,12 @@ def test_encrypted_exceptions_are_opened_by_passwords_that_are_found_later(bench
     found = bench.home / "found.txt"
     found.write_text(f"{SECRET}\n\n{OFFICE_PASSWORD}\n")
     again = ("--code", "encrypted", "--passwords", str(found), "--workers", "1", *bench.to_result)
-    said = bench.edbench("job", "requeue", "last", *again)
+    shown = bench.edbench("job", "requeue", "last", *again)
     second = bench.result()
     assert (second["state"], second["exceptions"], second["items"]) == ("completed", {}, 5)
     assert second["children"] == {"expected": 2, "emitted": 2, "failed": 0}
     assert second["passwords"]["count"] == 2
-    everything = said.stdout + said.stderr + (bench.home / "r.json").read_text()
+    everything = shown.stdout + shown.stderr + (bench.home / "r.json").read_text()
     everything += "".join(log.read_text(errors="replace") for log in (bench.scratch / "logs").glob("*.log"))
     assert SECRET not in everything
     assert OFFICE_PASSWORD not in everything

@@ -39,8 +39,8 @@ def test_what_cannot_be_discovered(bench: Bench, made: str, options: tuple[str, 
     _source(bench)
     if made:
         (bench.home / made).write_bytes(b'name = "bad"\n[metadata]\nservers = -1\n' if "toml" in made else b"x\n\xff\n")
-    status, said = _refused(bench, "discover", *options)
-    assert (status, line in said) == (2, True), said
+    status, shown = _refused(bench, "discover", *options)
+    assert (status, line in shown) == (2, True), shown
     assert not bench.scratch.exists()
 
 
@@ -71,9 +71,9 @@ def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:
     results = [bench.home / f"{number}.json" for number in range(2)]
     crew = ("--workers", "1", "--slots", "2", "-o", "json", "--output-file")
     processes = [bench.start("discover", str(source), *crew, str(result)) for result in results]
-    said = [bench.end(process) for process in processes]
+    shown = [bench.end(process) for process in processes]
     with bench.attached():
-        for file, out in zip(results, said, strict=True):
+        for file, out in zip(results, shown, strict=True):
             job, result = out.splitlines()[-1].strip(), json.loads(file.read_text())
             assert (result["job_id"], result["state"], result["items"]) == (job, "completed", 1)
             bench.ask("verify", job, "--internal")

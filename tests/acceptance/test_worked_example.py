@@ -27,11 +27,11 @@ def test_the_worked_example_runs_as_written(open_dir: Path) -> None:
     assert len(lines) > 12
     kept = {name: value for name, value in os.environ.items() if not name.startswith("EDBENCH_")}
     environment = kept | {"HOME": str(home), "PATH": f"{EDBENCH.parent}{os.pathsep}{kept['PATH']}"}
-    with ExitStack() as beside:
+    with ExitStack() as others:
         for number, line in enumerate(lines):
             if number == 3:
                 settings = Settings(storage=home / "edbench-storage", scratch=home / ".edbench")
-                beside.enter_context(embedded_services(settings, slots=8))
+                others.enter_context(embedded_services(settings, slots=8))
             done = subprocess.run(
                 ["bash", "-c", line], cwd=home, env=environment, capture_output=True, text=True, timeout=COMMAND_SECONDS
             )

@@ -64,8 +64,8 @@ def _carry_out(context: CommandContext, settings: Settings, asked: argparse.Name
         corpus=asked.corpus.absolute(),
         faults=_wanted(context, asked.faults, jobs),
         kinds=jobs,
-        faults_said=asked.faults,
-        kinds_said=asked.kind,
+        fault_names=asked.faults,
+        kind_names=asked.kind,
         numbers=range(asked.first, asked.first + asked.runs),
         seed=asked.seed,
     )
@@ -83,16 +83,16 @@ def _carry_out(context: CommandContext, settings: Settings, asked: argparse.Name
         raise RunFailed(f"{failed} of {asked.runs} runs failed")
 
 
-def _wanted(context: CommandContext, said: str, jobs: tuple[kinds.Kind, ...]) -> tuple[Fault, ...]:
+def _wanted(context: CommandContext, message: str, jobs: tuple[kinds.Kind, ...]) -> tuple[Fault, ...]:
     """Faults that go with these jobs and are available here; prints which are not. Raises UsageError where there are none."""
-    fitting = [fault for fault in chosen(said) if any(goes_with(fault, one.course) for one in jobs)]
+    fitting = [fault for fault in chosen(message) if any(goes_with(fault, one.course) for one in jobs)]
     lack = lacking(needs_of(fitting))
     for fault in fitting:
         if fault.needs in lack:
             context.say(f"omitted: {fault.name}: {lack[fault.needs]}")
     wanted = tuple(fault for fault in fitting if fault.needs not in lack)
     if not wanted:
-        raise UsageError(f"--faults {said}: none of them is available here")
+        raise UsageError(f"--faults {message}: none of them is available here")
     return wanted
 
 

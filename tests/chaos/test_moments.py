@@ -163,7 +163,7 @@ def faulty(listener: Moments, monkeypatch: pytest.MonkeyPatch) -> Moments:
 
 
 @pytest.mark.parametrize("op", ["create", "write", "close", "rename", "mkdir", "fsync"])
-def test_a_call_that_writes_fails_where_the_campaign_says(faulty: Moments, op: str, tmp_path: object) -> None:
+def test_a_call_that_writes_fails_where_the_campaign_states(faulty: Moments, op: str, tmp_path: object) -> None:
     path = os.path.join(os.fsencode(str(tmp_path)), b"below", b"file")
     files = Storage(NullRecorder())
     end = faulty.answering(

@@ -29,11 +29,11 @@ def _plan(seed: int, number: int) -> RunPlan:
 def test_a_plan_is_the_same_on_every_machine() -> None:
     faults = [Reach(name="a"), Reach(name="b", times=4, one_phase=True), Reach(name="c", moments=("claim",))]
     courses = [Course(name="k", phases=("walk", "expand")), Course(name="d", phases=("walk",), moments=("commit",))]
-    told = [
+    reported = [
         (plan.kind, [(s.fault, s.aim.moment, round(s.aim.position, 3)) for s in plan.strikes])
         for plan in (plan_run(5, number, faults, courses) for number in range(3))
     ]
-    assert told == PLANNED
+    assert reported == PLANNED
 
 
 @given(seed=st.integers(), number=st.integers(0, 10_000))

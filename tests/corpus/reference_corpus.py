@@ -75,11 +75,11 @@ def _of_manifest(corpus: Path) -> Totals:
 
 
 def _of_job(job: dict[str, Path]) -> Totals:
-    said: dict[str, Any] = json.loads(_edbench(job, "job", "show", "last", "-o", "json"))
+    shown: dict[str, Any] = json.loads(_edbench(job, "job", "show", "last", "-o", "json"))
     items = [json.loads(line) for line in _edbench(job, "review", "items", "last", "-o", "jsonl").splitlines()]
     return Totals(
-        raw=said["raw_bytes"],
-        discovered=said["discovered_bytes"],
+        raw=shown["raw_bytes"],
+        discovered=shown["discovered_bytes"],
         items=len(items),
         pages=sum(item["pages"] or 0 for item in items),
         types=Counter(item["media_type"] for item in items),
@@ -114,10 +114,10 @@ def test_a_discovery_job_finds_all_of_it(job: dict[str, Path]) -> None:
 
 def test_custodians(corpus: Path) -> None:
     """The spread between custodians is that of the profile, but for a large file or two: 5 % at this scale."""
-    said = json.loads((corpus / "dataset.json").read_text())["custodians"]
+    shown = json.loads((corpus / "dataset.json").read_text())["custodians"]
     weight = sum(c.weight for c in PROFILE.custodians)
     wanted = sorted(RAW * c.weight / weight for c in PROFILE.custodians)
-    assert sorted(said.values()) == pytest.approx(wanted, rel=0.05)
+    assert sorted(shown.values()) == pytest.approx(wanted, rel=0.05)
 
 
 def test_four_processes_and_the_published_hash(corpus: Path, tmp_path: Path) -> None:

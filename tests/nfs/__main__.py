@@ -90,15 +90,15 @@ def run_tests(name: str, work: Path) -> list[str]:
     chosen = [str(FILERS / f"real_filers_{one}.py") for one in ("calls", "open")]
     settings = ["env", "FILERS_MOUNT=nfs:/run/filer:/run/export", f"TESTS_SLOWER={SLOWER}"]
     tests = [*settings, sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *chosen, "-k", "not delete"]
-    said = work / name / "lab.txt"
-    ended = guest_run([str(LAB), *TESTS[name], "--rw", str(work), "--", *tests], said)
-    print(f"\n{name}\n\n{tail(said, 4_000)}", flush=True)
+    shown = work / name / "lab.txt"
+    ended = guest_run([str(LAB), *TESTS[name], "--rw", str(work), "--", *tests], shown)
+    print(f"\n{name}\n\n{tail(shown, 4_000)}", flush=True)
     return [f"{name}: the tests ended with {ended}"] if ended else []
 
 
-def guest_run(command: Sequence[str], said: Path) -> int:
+def guest_run(command: Sequence[str], message: Path) -> int:
     """The guest's exit status; it and all it started are gone afterwards, also when it takes too long."""
-    with said.open("wb") as out:
+    with message.open("wb") as out:
         lab = subprocess.Popen(
             command,
             cwd=REPOSITORY,
@@ -122,12 +122,16 @@ def wire_problems(name: str, result: dict[str, object], wire_read: int) -> list[
     wire = result.get("wire")
     if not isinstance(wire, dict):
         return [f"{name}: the result has no wire-read share"]
-    told = wire["total"]["wire_read_bytes"]
-    print(f"wire-read by samples {told:,}, by the mount {wire_read:,}; by phase:")
+    reported = wire["total"]["wire_read_bytes"]
+    print(f"wire-read by samples {reported:,}, by the mount {wire_read:,}; by phase:")
     for phase, share in wire["phases"].items():
         ratio = "-" if share["ratio"] is None else f"{share['ratio']:.2f}"
         print(f"  {phase:9} calls {share['call_read_bytes']:>12,}  wire {share['wire_read_bytes']:>12,}  {ratio}")
-    return [] if abs(told - wire_read) <= 0.1 * wire_read else [f"{name}: samples say {told}, the mount {wire_read}"]
+    return (
+        []
+        if abs(reported - wire_read) <= 0.1 * wire_read
+        else [f"{name}: samples say {reported}, the mount {wire_read}"]
+    )
 
 
 def print_table(name: str, rows: Sequence[Row], connections: int, result: dict[str, object]) -> None:

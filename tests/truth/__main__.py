@@ -59,8 +59,8 @@ def main(arguments: Sequence[str]) -> int:
     for number, situation in enumerate(chosen, 1):
         began = time.monotonic()
         verdicts.append(tried(situation, wish.keep))
-        told = f"{row(verdicts[-1])[-1]} ({time.monotonic() - began:.0f} s)"
-        print(f"{number}/{len(chosen)} {situation.name}: {told}", file=sys.stderr, flush=True)
+        reported = f"{row(verdicts[-1])[-1]} ({time.monotonic() - began:.0f} s)"
+        print(f"{number}/{len(chosen)} {situation.name}: {reported}", file=sys.stderr, flush=True)
     print_table(verdicts)
     if wish.json is not None:
         rows = [dict(zip(HEADER, row(verdict), strict=True)) for verdict in verdicts]

@@ -22,7 +22,7 @@ FIGURES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
     "refused": lambda run: run["refused"],
     "x the job's elapsed": lambda run: run["elapsed_s"] / run["job_s"],
     "x the chunker's ratio": lambda run: max(
-        (_beside(run, one) for one in run["expected"]), key=lambda by: abs(by - 1)
+        (_expected_share(run, one) for one in run["expected"]), key=lambda by: abs(by - 1)
     ),
     "IOPS found": lambda run: run["found"]["iops"],
     "outstanding found": lambda run: run["found"]["outstanding"],
@@ -31,13 +31,13 @@ FIGURES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
 }
 
 
-def _beside(run: Mapping[str, Any], one: Mapping[str, Any]) -> float:
+def _expected_share(run: Mapping[str, Any], one: Mapping[str, Any]) -> float:
     """Of a run of profile dedup: what is expected of chunks that are cut so, in parts of what the independent chunker found."""
     return float(one["bytes"] / one["different_bytes"] / run["independent"][one["cut"]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Outcome:
     """What was said of one situation."""
 
     labels: tuple[str, ...] = ()
@@ -49,10 +49,10 @@ class Said:
     def text(self) -> str:
         """In a cell."""
         share = [] if self.share is None else [f"storage share {self.share:.0%}"]
-        return "; ".join([*self.labels, *share, *_foretold(self.run), f"limit: {self.limit or 'not told'}"])
+        return "; ".join([*self.labels, *share, *_replay_texts(self.run), f"limit: {self.limit or 'not told'}"])
 
 
-def _foretold(run: Mapping[str, Any]) -> list[str]:
+def _replay_texts(run: Mapping[str, Any]) -> list[str]:
     """Of a replayed job, the seconds: without the load of the machine they say little."""
     if "job_s" not in run:
         return []
@@ -69,39 +69,39 @@ class Verdict:
     """A line of the table."""
 
     situation: Situation
-    said: Said | None = None
+    outcome: Outcome | None = None
     wrong: tuple[str, ...] = ()
     skipped: str | None = None
 
     @property
     def measured(self) -> float | None:
         """The figure that has a ceiling."""
-        if self.situation.ceiling is None or self.said is None or not self.said.run:
+        if self.situation.ceiling is None or self.outcome is None or not self.outcome.run:
             return None
-        return FIGURES[self.situation.ceiling.figure](self.said.run)
+        return FIGURES[self.situation.ceiling.figure](self.outcome.run)
 
 
-def said_of(heard: Heard) -> Said:
+def outcome_of(heard: Heard) -> Outcome:
     """Of a study, of a job, or of a command that refused."""
     document = heard.document
     if not document:
         if heard.status == 2 and _SPACE.search(heard.errors):
-            return Said(labels=("REFUSED",), limit="space")
-        return Said(labels=(f"exit {heard.status}: {heard.errors}",))
+            return Outcome(labels=("REFUSED",), limit="space")
+        return Outcome(labels=(f"exit {heard.status}: {heard.errors}",))
     if "points" in document:
         return _of_study(document)
     labels = tuple(document["labels"])
     if document["state"] == "suspended":
-        return Said(labels=labels, limit="space" if _SPACE.search(str(document["reason"])) else None)
-    return Said(labels=labels, limit="generator" if _has(labels, GENERATOR) else None)
+        return Outcome(labels=labels, limit="space" if _SPACE.search(str(document["reason"])) else None)
+    return Outcome(labels=labels, limit="generator" if _has(labels, GENERATOR) else None)
 
 
-def _of_study(document: Mapping[str, Any]) -> Said:
+def _of_study(document: Mapping[str, Any]) -> Outcome:
     point = document["points"][-1]
     drift = (part for part in document["verdict"].split("; ") if part.startswith(DRIFT))
     labels, run = (*document["labels"], *drift), point["repeats"][0]
     share = (point["figures"].get("storage_share") or {}).get("median")
-    return Said(labels=labels, limit=_limit(document, labels), share=share, run=run, verdict=document["verdict"])
+    return Outcome(labels=labels, limit=_limit(document, labels), share=share, run=run, verdict=document["verdict"])
 
 
 def _limit(document: Mapping[str, Any], labels: tuple[str, ...]) -> str | None:
@@ -115,24 +115,24 @@ def _limit(document: Mapping[str, Any], labels: tuple[str, ...]) -> str | None:
 
 def judged(situation: Situation, heard: Heard) -> Verdict:
     """Right where every label, limit, share and ceiling is as the table has it."""
-    said = said_of(heard)
-    verdict = Verdict(situation=situation, said=said)
-    wrong = [f"{label} is missing" for label in situation.says if not _has(said.labels, label)]
-    wrong += [f"{label} is false" for label in situation.never if _has(said.labels, label)]
-    wrong += [f"{words!r} is not said" for words in situation.finds if words not in said.verdict]
-    if situation.limit is not None and said.limit != situation.limit:
-        wrong.append(f"the limit is {situation.limit}, not {said.limit}")
-    if situation.share is not None and (said.share is None or said.share < situation.share):
-        wrong.append(f"the storage share is at least {situation.share:.0%}, not {said.share}")
+    outcome = outcome_of(heard)
+    verdict = Verdict(situation=situation, outcome=outcome)
+    wrong = [f"{label} is missing" for label in situation.labels if not _has(outcome.labels, label)]
+    wrong += [f"{label} is false" for label in situation.never if _has(outcome.labels, label)]
+    wrong += [f"{words!r} is not said" for words in situation.finds if words not in outcome.verdict]
+    if situation.limit is not None and outcome.limit != situation.limit:
+        wrong.append(f"the limit is {situation.limit}, not {outcome.limit}")
+    if situation.share is not None and (outcome.share is None or outcome.share < situation.share):
+        wrong.append(f"the storage share is at least {situation.share:.0%}, not {outcome.share}")
     if situation.ceiling is not None:
         wanted, measured = situation.ceiling, verdict.measured
         if measured is None or abs(measured / wanted.value - 1) > wanted.within:
             wrong.append(f"the ceiling is {wanted.value:,.0f} {wanted.figure}, not {measured}")
-    if (there := said.run.get("refused_there")) is not None and there != said.run["refused"]:
-        wrong.append(f"the server refused {there} connections, not {said.run['refused']}")
-    if heard.status and said.limit != "space":
+    if (there := outcome.run.get("refused_there")) is not None and there != outcome.run["refused"]:
+        wrong.append(f"the server refused {there} connections, not {outcome.run['refused']}")
+    if heard.status and outcome.limit != "space":
         wrong.append(f"exit status {heard.status}: {heard.errors}")
-    return Verdict(situation=situation, said=said, wrong=tuple(wrong))
+    return Verdict(situation=situation, outcome=outcome, wrong=tuple(wrong))
 
 
 def _has(labels: tuple[str, ...], begins: str) -> bool:
@@ -147,6 +147,6 @@ def row(verdict: Verdict) -> tuple[str, ...]:
     ratio = "" if ceiling is None or measured is None else f"{measured / ceiling.value:.3f}"
     if verdict.skipped is not None:
         return situation.name, situation.truth, f"skipped: {verdict.skipped}", known, "", "", "–"
-    said = "" if verdict.said is None else verdict.said.text()
+    shown = "" if verdict.outcome is None else verdict.outcome.text()
     right = "yes" if not verdict.wrong else f"NO: {'; '.join(verdict.wrong)}"
-    return situation.name, situation.truth, said, known, found, ratio, right
+    return situation.name, situation.truth, shown, known, found, ratio, right

@@ -93,9 +93,9 @@ class Replay:
         trace = self.calls.write(work / "calls.edbtrace")
         target = place.directory / "replay"
         target.mkdir()
-        said = work / "result.json"
+        shown = work / "result.json"
         command = ["trace", "replay", "--repeats", "1", str(trace), "--path", str(target), "--pace", self.pace]
-        return _hear(place, work, [*command, *place.arguments, *self.more], said, processors=self.processors)
+        return _hear(place, work, [*command, *place.arguments, *self.more], shown, processors=self.processors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +151,17 @@ class JobReplay:
 
     def _replay(self, place: Place, work: Path, trace: Path) -> Heard:
         """By as many clients as slots made calls, which is what nobody says: one more would be another data set."""
-        target, said = place.directory / "replay", work / "result.json"
+        target, shown = place.directory / "replay", work / "result.json"
         target.mkdir()
         _forget(place)
         command = ["trace", "replay", "--repeats", "1", str(trace), "--path", str(target), "--pace", "job"]
-        return _hear(place, work, [*command, *place.arguments], said)
+        return _hear(place, work, [*command, *place.arguments], shown)
 
-    def _job(self, place: Place, work: Path, corpus: Path, said: Path) -> Heard:
+    def _job(self, place: Place, work: Path, corpus: Path, result: Path) -> Heard:
         _forget(place)
         crew = ["--workers", "1", "--slots", str(self.slots)]
         command = ["discover", str(corpus), *crew, "--trace", *place.arguments]
-        return _hear(place, work, command, said, place.directory / "storage")
+        return _hear(place, work, command, result, place.directory / "storage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Deduplicated:
 
     def hear(self, place: Place, work: Path) -> Heard:
         """The data lie on local storage, and are written to the storage."""
-        own, target, said = work / "own", place.directory / "there", work / "result.json"
+        own, target, shown = work / "own", place.directory / "there", work / "result.json"
         command = ["corpus", "generate", str(own), "--profile", "backups", "--scale", str(self.scale), "--seed", "7"]
         done = _hear(Place(place.directory), work, command, None)
         if done.status:
@@ -185,7 +185,7 @@ class Deduplicated:
         target.mkdir()
         settings = ["--set", "data=own", "--set", f"source={data}"]
         command = ["bench", "storage", "--repeats", "1", "dedup", "--path", str(target), *settings]
-        heard = _hear(place, work, command, said)
+        heard = _hear(place, work, command, shown)
         if heard.document:
             heard.document["points"][-1]["repeats"][0]["independent"] = chunker.ratios(data)
         return heard
@@ -213,14 +213,14 @@ class Profile:
 
     def hear(self, place: Place, work: Path) -> Heard:
         """In a directory of its own there, or at the endpoint."""
-        said = work / "result.json"
+        shown = work / "result.json"
         where = ["--s3", place.s3 or ""]
         if place.s3 is None:
             (place.directory / "profile").mkdir()
             where = ["--path", str(place.directory / "profile")]
         chosen = [part for one in self.settings for part in ("--set", one)]
         command = ["bench", "storage", "--repeats", "1", self.name, *where, "--seed", "1", *chosen, *place.arguments]
-        heard = _hear(place, work, command, said)
+        heard = _hear(place, work, command, shown)
         if not heard.document:
             return heard
         run = heard.document["points"][-1]["repeats"][0]
@@ -269,9 +269,9 @@ class Discovery:
 
     def hear(self, place: Place, work: Path) -> Heard:
         """Only the storage root lies on the storage."""
-        corpus, said = _corpus(place, self.scale, work, work / "corpus"), work / "result.json"
+        corpus, shown = _corpus(place, self.scale, work, work / "corpus"), work / "result.json"
         command = ["discover", str(corpus), "--workers", "1", *place.arguments, *self.more]
-        return _hear(place, work, command, said, place.directory)
+        return _hear(place, work, command, shown, place.directory)
 
 
 def _corpus(place: Place, scale: float, work: Path, target: Path) -> Path:
@@ -284,15 +284,15 @@ def _corpus(place: Place, scale: float, work: Path, target: Path) -> Path:
 
 
 def _hear(
-    place: Place, work: Path, arguments: list[str], said: Path | None, storage: Path | None = None,
+    place: Place, work: Path, arguments: list[str], result: Path | None, storage: Path | None = None,
     processors: int | None = None,
 ) -> Heard:  # fmt: skip
-    """Run the command, which writes its document to `said`."""
+    """Run the command, which writes its document to `result`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("EDBENCH_")}
     environment |= {"HOME": str(work), "EDBENCH_SCRATCH": str(work / "scratch"), **place.environment}
     environment["EDBENCH_STORAGE"] = str(storage or work / "storage")
     limited = [] if processors is None else ["taskset", "--cpu-list", f"0-{processors - 1}"]
-    written = [] if said is None else ["-o", "json", "--output-file", str(said)]
+    written = [] if result is None else ["-o", "json", "--output-file", str(result)]
     command = [*place.prefix, *limited, str(EDBENCH), *arguments, *written]
     busy, seconds = host_seconds()
     with (work / "output.txt").open("a") as out, (work / "errors.txt").open("w") as errors:
@@ -300,6 +300,6 @@ def _hear(
             command, env=environment, cwd=work, stdout=out, stderr=errors, check=False, timeout=SECONDS
         )
     text = " ".join((work / "errors.txt").read_text().split())[-400:]
-    document = json.loads(said.read_text()) if said is not None and said.is_file() else {}
+    document = json.loads(result.read_text()) if result is not None and result.is_file() else {}
     busy, seconds = (now - before for now, before in zip(host_seconds(), (busy, seconds), strict=True))
     return Heard(status=done.returncode, errors=text, document=document, busy=busy / seconds if seconds else 0.0)

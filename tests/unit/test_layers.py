@@ -1,10 +1,11 @@
-"""The layers of the house: imports run one way only, and there is no cycle."""
+"""Imports run one way only, from layer to layer and within each: those in functions and those for types count too."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,6 @@ MODULES = _modules()
 
 
 def _imports(name: str, tree: ast.AST) -> Iterator[str]:
-    """Modules of ours that a module imports, anywhere in it (a function-local import counts)."""
     for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -58,53 +58,32 @@ def _imports(name: str, tree: ast.AST) -> Iterator[str]:
         yield from (n for n in names if n.partition(".")[0] in LEVEL and n != name)
 
 
-def _type_checking_only(tree: ast.Module) -> ast.Module:
-    """The tree without `if TYPE_CHECKING:` blocks, which import nothing at run time."""
-    body = [n for n in tree.body if not (isinstance(n, ast.If) and "TYPE_CHECKING" in ast.dump(n.test))]
-    return ast.Module(body=body, type_ignores=[])
-
-
 @cache
-def _imported() -> dict[str, tuple[frozenset[str], frozenset[str]]]:
-    """By module: what it imports of ours anywhere, and at run time. Each is read once, by whoever of the tests comes first."""
-    found = {}
-    for name, path in MODULES.items():
-        tree = ast.parse(path.read_text())
-        anywhere = frozenset(_imports(name, tree))
-        found[name] = anywhere, frozenset(_imports(name, _type_checking_only(tree))) & MODULES.keys()
-    return found
+def _imported() -> dict[str, frozenset[str]]:
+    """By module: the modules of ours that it imports, also in a function, and those only for their types."""
+    return {name: frozenset(_imports(name, ast.parse(path.read_text()))) for name, path in MODULES.items()}
 
 
 @pytest.mark.parametrize("package", sorted(LEVEL))
 def test_imports_go_down_only(package: str) -> None:
     below = {other for other, level in LEVEL.items() if level < LEVEL[package]}
     allowed = {package} | (below & LIBRARIES.get(package, below))
-    modules = {name: anywhere for name, (anywhere, _) in _imported().items() if name.partition(".")[0] == package}
+    modules = {name: imported for name, imported in _imported().items() if name.partition(".")[0] == package}
     if package in OPTIONAL and not modules:
         pytest.skip(f"package {package} is not in this checkout")
     assert modules
     breaches = {
-        f"{name} imports {imported}"
-        for name, anywhere in modules.items()
-        for imported in anywhere
-        if imported.partition(".")[0] not in allowed
+        f"{name} imports {other}"
+        for name, imported in modules.items()
+        for other in imported
+        if other.partition(".")[0] not in allowed
     }
     assert not breaches
 
 
 def test_there_is_no_cycle() -> None:
-    graph = {name: running for name, (_, running) in _imported().items()}
-    done: set[str] = set()
-
-    def visit(name: str, trail: tuple[str, ...]) -> None:
-        assert name not in trail, " -> ".join((*trail[trail.index(name) :], name))
-        if name not in done:
-            for imported in sorted(graph[name]):
-                visit(imported, (*trail, name))
-            done.add(name)
-
-    for name in sorted(graph):
-        visit(name, ())
+    """Raises CycleError, which names the modules of one."""
+    TopologicalSorter({name: imported & MODULES.keys() for name, imported in _imported().items()}).prepare()
 
 
 # Modules of worker/ and packages/readers/ that open files by themselves, and which: nothing that is under test.

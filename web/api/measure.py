@@ -17,9 +17,10 @@ from core.records import JobState
 from web.api.models.common import responses
 from web.api.needs import Context
 from web.api.system import MeasurementList
+from web.background import Measurement, Measurements
 from web.context import WebContext
 from web.errors import FieldErrors, at_field
-from web.measuring import Kind, Measurement, Measurements, command, kinds
+from web.measuring import Kind, command, kinds
 
 _MOST_JOBS = 10_000  # as in the list of jobs
 _MOVING = (JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING)

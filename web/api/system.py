@@ -17,8 +17,8 @@ from core.settings import INDEX_ENGINES
 from web.api.models.common import responses
 from web.api.needs import Context
 from web.auth import ANONYMOUS, BEARER
+from web.background import Measurement
 from web.context import WebContext
-from web.measuring import Measurement
 from web.results import Corpus, list_corpora, roots
 from web.token import CODE_SECONDS, WEB, published
 

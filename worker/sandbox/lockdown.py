@@ -137,7 +137,7 @@ def lock_down(*, parent: int | None = None) -> Powers:
     """Lock down this process, which must have one thread, and open and loaded what it will need. It dies with
     `parent`."""
     libc = ctypes.CDLL(None, use_errno=True)
-    user = _be_somebody_else()
+    user = _change_user()
     _drop_capabilities(libc)
     for number, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_NPROC, 0), (resource.RLIMIT_FSIZE, 0)):
         resource.setrlimit(number, (most, most))
@@ -157,7 +157,7 @@ def lock_down_program(parent: int, readable: Sequence[str], work: str = "") -> N
     first entry it needs. With `work`, a directory of its own, the program is an office suite: it may do anything with
     files there, and make the one socket that it requires."""
     libc = ctypes.CDLL(None, use_errno=True)
-    _be_somebody_else(needs=readable[0])
+    _change_user(needs=readable[0])
     _drop_capabilities(libc)
     die_with_parent(parent)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
@@ -169,7 +169,7 @@ def lock_down_program(parent: int, readable: Sequence[str], work: str = "") -> N
         seccomp.confine_program()
 
 
-def _be_somebody_else(needs: str = "") -> str:
+def _change_user(needs: str = "") -> str:
     """Become a user that owns nothing; return "", or why that was not done. The process keeps its user if the other one
     could not run the program `needs`."""
     if os.geteuid() != 0:

@@ -299,14 +299,14 @@ class Server:
                 return Batch(children, ended=True, error=err(error))
             if child is None:
                 return Batch(children, ended=True, error=None)
-            children.append(self._told_of(child))
+            children.append(self._described(child))
             size += len(child.data or b"") + 200
             if child.stream is not None:
                 opened.stream = child.stream
                 break
         return Batch(children, ended=False, error=None)
 
-    def _told_of(self, child: Child) -> FarChild:
+    def _described(self, child: Child) -> FarChild:
         key = 0
         if child.data is not None:
             self._keys -= 1

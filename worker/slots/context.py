@@ -235,6 +235,6 @@ def note_parsers(context: SlotContext, database: Database) -> uuid.UUID:
         context.parsers = own_set()  # no sandbox: it parses itself
     if database.name not in context.noted:
         with database.transaction(durable=True) as conn:
-            LEDGER.note_parsers(conn, id=context.parsers.id, told=context.parsers.text)
+            LEDGER.note_parsers(conn, id=context.parsers.id, contents=context.parsers.text)
         context.noted.add(database.name)
     return context.parsers.id

@@ -145,13 +145,13 @@ def _guarded(plan: SlotPlan, context: SlotContext) -> Callable[[str, str, str], 
 def _warm(context: SlotContext) -> None:
     """Connect, and claim a task that does not exist: the cost of a first claim is paid before the worker is
     announced."""
-    nobody = uuid.UUID(int=0)
+    unknown = uuid.UUID(int=0)
     for database in context.databases.values():
         with contextlib.suppress(DatabaseFault):  # its first claim will report it
             if context.parsers is not None:
                 note_parsers(context, database)
             with database.transaction() as conn:
-                ledger.claim(conn, nobody, nobody, nobody, context.worker, context.slot)
+                ledger.claim(conn, unknown, unknown, unknown, context.worker, context.slot)
 
 
 def run_slot(plan: SlotPlan, parent: int) -> int:

@@ -21,7 +21,7 @@ from experiments.result.codec import decode
 from experiments.result.latency import call_time_of, latency, marked
 from experiments.result.schema import Latency, Steady
 from experiments.result.steady import judged
-from experiments.workloads.discovery.observed import JobTables, Observed, OnNull
+from experiments.workloads.discovery.observed import JobTables, Observed, OnNull, Samples
 from experiments.workloads.discovery.result import (
     WORKERS,
     CallSecond,
@@ -36,7 +36,6 @@ from experiments.workloads.discovery.result import (
     Series,
     TaskSpan,
 )
-from experiments.workloads.discovery.sampler import Samples
 from monitoring.aggregate import CallSum, sums_of, totals_by_op
 from sql.runs import CallSecond as CallRow
 from sql.runs import PhaseSpan

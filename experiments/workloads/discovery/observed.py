@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from controller.databases import JobHandle
 from experiments.conditions import Drop
-from experiments.workloads.discovery.sampler import Samples
 from sql.figures import FIGURES
 from sql.runs import RUNS
 
@@ -84,6 +83,18 @@ def _table(handle: JobHandle, query: str) -> RecordTable:
         for row in rows
     )
     return RecordTable(columns=columns, rows=plain, binary=binary)
+
+
+@dataclass(slots=True)
+class Samples:
+    """Samples by time; times are seconds since the epoch, counters are as they were read then."""
+
+    activity: dict[str, list[tuple[float, int, int]]] = field(default_factory=dict)  # database → (at, commits, rows)
+    queue: list[tuple[float, int, int, int]] = field(default_factory=list)  # at, pending, dispatched, running
+    workers: list[tuple[float, float, float]] = field(default_factory=list)  # at, CPU seconds, run-queue seconds
+    host: list[tuple[float, float, float]] = field(default_factory=list)  # at, seconds busy, seconds in all
+    serving: list[tuple[float, Mapping[str, float]]] = field(default_factory=list)  # at, CPU seconds of servers by name
+    missed: int = 0  # queries that a database did not answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,15 +77,15 @@ def run_point(site: Site, turn: Turn, target: Target, load: Load) -> Iterator[tu
         at_index = partial(drop_now, "index") if load.cold else None
         with watched_filer(settings) as filer, Sampler(handles, deployment, at_index=at_index) as seen:
             outcomes = run_all_to_rest(handles, settings, deployment.leased, load.clock, load.show, load.say)
-            beside = filer.figures()
-        readings = [(filer.began + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
+            emulated = filer.figures()
+        readings = [(filer.began + at, stations) for at, stations in emulated.get("filer", {}).pop("series", [])]
         places = database_places(deployment.database_files, target.storage, emulated=target.settings.filer != "none")
         yield (
             handles,
             Observed(
                 repeat=turn.repeat,
                 order=turn.order,
-                result=_figures(spec, jobs, settings, outcomes).with_observed(beside).to_json(),
+                result=_figures(spec, jobs, settings, outcomes).with_observed(emulated).to_json(),
                 started_at=job_time(handles)[0] - before[databases[0].name],
                 processors=deployment.processors,
                 jobs=read_tables(handles),

@@ -7,56 +7,21 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from controller.databases import JobHandle
 from controller.jobs.run import AT_REST
 from core.clock import offset_of
 from core.errors import DatabaseFault
 from core.records import JobState
-from core.services.address import Addresses
-from experiments.workloads.discovery.result import SERVERS
-from monitoring.processes import below, command_line, process_use
+from experiments.workloads.discovery.observed import Samples
+from experiments.workloads.discovery.site import Deployment
 from sql.jobs import get_job
 from sql.runs import RUNS
 from sql.session import Database
 from sql.states import request_resume
-
-if TYPE_CHECKING:
-    from experiments.workloads.discovery.site import Deployment
-
-
-BROKER, QUEUE_MANAGER, COMMAND = "broker", "queue manager", "command"
-
-
-class ServingMeter:
-    """Reads the kernel's CPU counters of these processes, in steps of 10 ms."""
-
-    def __init__(self, parent: int, services: Addresses | None) -> None:
-        """`parent`: the queue manager is among its children; `services`: None counts neither databases nor broker."""
-        self._parent = parent
-        self._services = services
-        self._last: dict[str, float] = {}
-
-    def read(self) -> dict[str, float]:
-        """Return the seconds by name since the processes began; for one that has ended, the last value read."""
-        managers = [pid for pid in below(self._parent, direct=True) if "queue_manager" in command_line(pid)]
-        used = {COMMAND: _used(self._parent), QUEUE_MANAGER: sum(map(_used, managers))}
-        if self._services is not None:
-            # A server with its living processes, and those that have ended, which the kernel adds to their parent.
-            used[SERVERS] = sum(process_use(server.pid, with_children=True).cpu_s + sum(map(_used, below(server.pid)))
-                                for server in self._services.servers)  # fmt: skip
-            used[BROKER] = _used(self._services.broker.pid)
-        for name, seconds in used.items():
-            self._last[name] = max(seconds, self._last.get(name, 0.0))
-        return dict(self._last)
-
-
-def _used(pid: int) -> float:
-    return process_use(pid).cpu_s
 
 
 def clock_offset(database: Database) -> float:
@@ -115,18 +80,6 @@ class Hold:
 
 SAMPLE_SECONDS = 1.0
 _HELD_SECONDS = 0.05  # whether all jobs are held is looked for this often, if a caller waits for it
-
-
-@dataclass(slots=True)
-class Samples:
-    """Samples by time; times are seconds since the epoch, counters are as they were read then."""
-
-    activity: dict[str, list[tuple[float, int, int]]] = field(default_factory=dict)  # database → (at, commits, rows)
-    queue: list[tuple[float, int, int, int]] = field(default_factory=list)  # at, pending, dispatched, running
-    workers: list[tuple[float, float, float]] = field(default_factory=list)  # at, CPU seconds, run-queue seconds
-    host: list[tuple[float, float, float]] = field(default_factory=list)  # at, seconds busy, seconds in all
-    serving: list[tuple[float, Mapping[str, float]]] = field(default_factory=list)  # at, CPU seconds of servers by name
-    missed: int = 0  # queries that a database did not answer
 
 
 class Sampler:

@@ -13,6 +13,7 @@ from typing import Any
 from controller.databases import JobHandle
 from controller.jobs.source import PreparedSource
 from core.residency import drop_pages, regular_files
+from core.services.address import Addresses
 from core.services.embedded import running_services
 from core.services.place import Home, postgres_place
 from core.settings import Settings
@@ -23,11 +24,11 @@ from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.places import fresh_place
 from experiments.result.schema import At
 from experiments.workloads.discovery.observed import OfHosts
-from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.sampler import ServingMeter
+from experiments.workloads.discovery.result import SERVERS, PointSpec
 from experiments.workloads.discovery.setting import parse_setting
 from monitoring.block import boot_id
 from monitoring.machine import host_seconds
+from monitoring.processes import below, command_line, process_use
 from sql.runs import RUNS
 from sql.session import Database
 
@@ -48,6 +49,36 @@ class Target:
     settings: Settings  # no services attached; scratch and filer as they are to be used
     storage: Path  # directory on the storage under test
     source: PreparedSource
+
+
+BROKER, QUEUE_MANAGER, COMMAND = "broker", "queue manager", "command"
+
+
+class ServingMeter:
+    """Reads the kernel's CPU counters of these processes, in steps of 10 ms."""
+
+    def __init__(self, parent: int, services: Addresses | None) -> None:
+        """`parent`: the queue manager is among its children; `services`: None counts neither databases nor broker."""
+        self._parent = parent
+        self._services = services
+        self._last: dict[str, float] = {}
+
+    def read(self) -> dict[str, float]:
+        """Return the seconds by name since the processes began; for one that has ended, the last value read."""
+        managers = [pid for pid in below(self._parent, direct=True) if "queue_manager" in command_line(pid)]
+        used = {COMMAND: _used(self._parent), QUEUE_MANAGER: sum(map(_used, managers))}
+        if self._services is not None:
+            # A server with its living processes, and those that have ended, which the kernel adds to their parent.
+            used[SERVERS] = sum(process_use(server.pid, with_children=True).cpu_s + sum(map(_used, below(server.pid)))
+                                for server in self._services.servers)  # fmt: skip
+            used[BROKER] = _used(self._services.broker.pid)
+        for name, seconds in used.items():
+            self._last[name] = max(seconds, self._last.get(name, 0.0))
+        return dict(self._last)
+
+
+def _used(pid: int) -> float:
+    return process_use(pid).cpu_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +163,7 @@ class Site:
     ) -> None:
         self._given, self._source, self._env, self._say = settings, source, env, say
         self._ways = ways or Ways()
-        self._ways.refuse_standing(settings)  # before anything is made
+        self._ways.refuse_other_system(settings)  # before anything is made
         self.cluster = "embedded" if settings.embedded else "crew"
         self.show: Callable[[Settings], AbstractContextManager[None]] = lambda _settings: nullcontext()
         self._system: System

@@ -57,32 +57,32 @@ class DiscoveryWording(Wording):
 
     def conditions(self, points: Sequence[Point]) -> dict[str, Any]:
         """Return the disclosure of design §7."""
-        beside, run = self.surroundings, points[0].repeats[0]
-        cold = beside["configuration"]["cold"]
+        around, run = self.surroundings, points[0].repeats[0]
+        cold = around["configuration"]["cold"]
         return {
-            "configuration": beside["configuration"],
-            "configuration_hash": configuration_hash(beside["configuration"]),
-            "corpus": beside["corpus"],
+            "configuration": around["configuration"],
+            "configuration_hash": configuration_hash(around["configuration"]),
+            "corpus": around["corpus"],
             "expansion": run.result["expansion"],
             "items_per_gb_raw": run.result["items_per_gb_raw"],
             "cache": {
                 "state": cache_state(self._drops, asked=cold),
-                **beside["cache"],
+                **around["cache"],
                 "drops": [drop.to_json() for drop in self._drops],
                 "not_dropped": NOT_DROPPED if cold else "nothing was dropped",
                 "index_batches": _elsewhere(self._hosts) or ONE_KERNEL,
             },
-            "storage": beside["storage"],
-            "source": beside["source"],
+            "storage": around["storage"],
+            "source": around["source"],
             "databases": self._databases,
-            "emulated_filer": beside["emulated_filer"],
-            "null_storage": beside["null_storage"],
-            "hosts": beside["hosts"],
+            "emulated_filer": around["emulated_filer"],
+            "null_storage": around["null_storage"],
+            "hosts": around["hosts"],
             **({"hosts_by_run": self._hosts} if self._hosts else {}),
             "versions": self._versions,
             "clock_offset_s": self._offsets,  # by run: the database's clock less this host's
             "samples_missed": self._missed,
-            "fresh": beside["fresh"],
+            "fresh": around["fresh"],
             "latencies": "closed-loop: a slot makes its next call after the last has returned",
         }
 

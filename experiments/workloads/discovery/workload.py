@@ -18,7 +18,7 @@ from core.filer import FilerModel, load_filer
 from core.options import DEFAULT_ZONE
 from core.records import JobOptions
 from core.settings import Settings
-from experiments import conditions as said
+from experiments import conditions
 from experiments.result.schema import At
 from experiments.workload import Disturbed, Observe, Turn, Workload
 from experiments.workloads.discovery import ABOUT
@@ -110,7 +110,7 @@ class Discovery(Workload):
         self._filer = load_filer(settings.filer)  # refuses a missing or invalid one
         self._null: NullStorage | None = None
         self._portions: dict[int, tuple[Portion, ...] | None] = {}  # by databases; None: they cannot be made
-        self._no_pair: str | None = None  # why some run has no null baseline
+        self._no_baseline: str | None = None  # why some run has no null baseline
         self._corpus: Corpus
         self._content: Content  # before the first run
         self._memory_bytes: float  # of the workers' hosts
@@ -131,7 +131,7 @@ class Discovery(Workload):
 
     @contextlib.contextmanager
     def _null_storage(self) -> Iterator[None]:
-        """Provide null storage; if that is not possible, `no_pair` has the reason."""
+        """Provide null storage; if that is not possible, `no_baseline` has the reason."""
         place = roots_of(self._settings, self._load.env)["null"]
         why = no_memory(place) if self._baseline else "left out by --no-baseline"
         with contextlib.ExitStack() as stack:
@@ -149,9 +149,9 @@ class Discovery(Workload):
             yield
 
     def _unpaired(self, why: str) -> None:
-        if why != self._no_pair:
+        if why != self._no_baseline:
             self.say(f"no null baseline: {why}")
-        self._no_pair = why
+        self._no_baseline = why
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
@@ -209,10 +209,10 @@ class Discovery(Workload):
             },
             "storage": place(self.storage),
             "source": place(self._corpus.root),
-            "emulated_filer": said.emulated(self._filer),
+            "emulated_filer": conditions.emulated(self._filer),
             "null_storage": {
-                "paired": self._no_pair is None,
-                "why_not": self._no_pair,
+                "paired": self._no_baseline is None,
+                "why_not": self._no_baseline,
                 "place": str(roots_of(settings, load.env)["null"]),
                 "cap_bytes": self._null and self._null.cap,
                 "reads": _READS,

@@ -107,7 +107,7 @@ def prepare(
     for tags, stated in ((list(choice.withhold), True), (list(more), False)):
         if tags:
             PRODUCTION.production_withhold(
-                conn, jobs=jobs, tags=tags, alike=choice.originals, empty=NO_FIELDS, said=stated
+                conn, jobs=jobs, tags=tags, alike=choice.originals, empty=NO_FIELDS, stated=stated
             )
 
 

@@ -17,7 +17,7 @@ from controller.jobs.directories import hand_over
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.storage.layer import Entry, EntryKind, Storage
-from core.storage.whole import lies_in
+from core.storage.whole import is_within
 from production.layout import KINDS, REPORTS, Place, folder, is_draft, is_of_item, is_report
 from production.options import MARKER, ProductionChoice
 from production.statements import PRODUCTION
@@ -40,7 +40,7 @@ def refuse_inside(out: Path, settings_storage: Path, evidences: Mapping[str, uui
     """Raise UsageError if the directory is inside or around evidence, or in a directory that jobs write."""
     kept = [settings_storage / name for name in ("jobs", "corpora", "results")]
     for evidence, job in evidences.items():
-        if lies_in(out, evidence) or lies_in(evidence, out):
+        if is_within(out, evidence) or is_within(evidence, out):
             raise UsageError(
                 f"one of --out {out} and the evidence {evidence} of job {job} is inside the other; give another "
                 "directory",
@@ -51,7 +51,7 @@ def refuse_inside(out: Path, settings_storage: Path, evidences: Mapping[str, uui
             f"--out {out} is inside {theirs}, which another job wrote; give another directory", field="out"
         )
     for directory in kept:
-        if lies_in(out, directory) or lies_in(directory, out):
+        if is_within(out, directory) or is_within(directory, out):
             raise UsageError(
                 f"--out {out}: edbench stores its own files in {directory}; give another directory", field="out"
             )
@@ -96,7 +96,7 @@ def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> No
             f"--out {out} is not empty, and edbench did not create its content; give an empty directory", field="out"
         )
     _mark(storage, out, job)
-    if lies_in(out, storage_root):
+    if is_within(out, storage_root):
         hand_over(path, storage_root)
 
 

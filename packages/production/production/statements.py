@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sql.connection import Connection
-from sql.face import face, load_queries
+from sql.interface import implemented, load_queries
 
 
 class Chosen(NamedTuple):
@@ -229,7 +229,14 @@ class _Production(Protocol):
     def production_evidence(self, conn: Connection) -> list[Evidence]: ...
     def production_pick(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> int: ...
     def production_withhold(
-        self, conn: Connection, *, jobs: Sequence[uuid.UUID], tags: Sequence[str], alike: bool, empty: bytes, said: bool
+        self,
+        conn: Connection,
+        *,
+        jobs: Sequence[uuid.UUID],
+        tags: Sequence[str],
+        alike: bool,
+        empty: bytes,
+        stated: bool,
     ) -> int: ...
     def production_tag_changes(self, conn: Connection, *, jobs: Sequence[uuid.UUID], tags: Sequence[str]) -> int: ...
     def production_sources_there(self, conn: Connection, *, jobs: Sequence[uuid.UUID]) -> int: ...
@@ -293,4 +300,4 @@ class _Production(Protocol):
 
 
 STATEMENTS = load_queries("production")
-PRODUCTION: _Production = face(_Production, STATEMENTS)
+PRODUCTION: _Production = implemented(_Production, STATEMENTS)

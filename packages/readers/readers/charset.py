@@ -10,7 +10,7 @@ from itertools import accumulate, chain
 from typing import Any, BinaryIO, NamedTuple
 
 from readers.charset_guess import SAMPLE, doubtful, guess, plainly_western, reads, western, wide
-from readers.charset_labels import by_label, by_mark, says_nothing
+from readers.charset_labels import by_label, by_mark, is_placeholder
 from readers.charset_mixed import BIG, LITTLE, first_wide, parts
 from readers.charset_wider import HALVES, errors_of
 
@@ -263,7 +263,7 @@ def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | Non
     badly and the better charset is not certain."""
     if data.isascii() and codec in _ASCII_IN:
         return data.decode("ascii"), Detected(codec, CharsetSource.DECLARED)
-    if codec == "utf-8" or says_nothing(label):
+    if codec == "utf-8" or is_placeholder(label):
         return None
     text = read_in(data, codec)
     if "\ufffd" not in text and codec in DOUBLE and not _never_by_chance(data):
@@ -318,7 +318,7 @@ def _in_capitals(data: bytes, codec: str) -> bool:
 
 def _hint(label: str) -> str:
     """Return the codec of a label; "" if the label is no evidence."""
-    return "" if not label or says_nothing(label) else by_label(label)
+    return "" if not label or is_placeholder(label) else by_label(label)
 
 
 def _undeclared(data: bytes, hint: str) -> Detected:

@@ -91,7 +91,7 @@ def by_label(label: str) -> str:
 
 
 @remembered
-def says_nothing(label: str) -> bool:
+def is_placeholder(label: str) -> bool:
     """Return whether programs write this label over bytes of any charset, because they know none: ASCII."""
     try:
         return codecs.lookup(label.strip().strip("\"'")).name == "ascii"

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import msgspec
 
-from readers.keys import KEYS
-
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
     """One format as users know it. Sentences are fragments without a full stop: "cells by rows, hidden sheets too"."""
@@ -31,28 +29,3 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 def declared_types(media_types: tuple[str, ...], one: Declared) -> tuple[str, ...]:
     """Return the media types of one format of a handler with `media_types`."""
     return one.media_types or media_types
-
-
-def flaws(media_types: tuple[str, ...], declared: tuple[Declared, ...]) -> list[str]:
-    """Return the errors in a handler's declarations as sentences; [] if there are none."""
-    wrong = [] if declared else ["declares no format"]
-    listed = [media_type for one in declared for media_type in declared_types(media_types, one)]
-    if declared and sorted(listed) != sorted(media_types):
-        wrong.append(f"declares {sorted(listed)}, has {sorted(media_types)}")
-    for one in declared:
-        wrong += [f"{one.title}: {flaw}" for flaw in _flaws(one)]
-    return wrong
-
-
-def _flaws(one: Declared) -> list[str]:
-    wrong = [f"no key {key}: it is not in readers.keys" for key in one.metadata if key not in KEYS]
-    if not one.title:
-        wrong.append("no title")
-    if not one.leaves_out:
-        wrong.append("does not list what is omitted")
-    if one.announces and not one.children:
-        wrong.append("announces children and has none")
-    wrong += [f"{e!r} is no extension" for e in one.extensions if e != e.lower() or e.startswith(".") or not e]
-    sentences = (one.text, one.children, one.announces, *one.leaves_out)
-    wrong += [f"{s!r} ends with a full stop or is empty" for s in sentences if s.endswith(".") or s != s.strip()]
-    return wrong

@@ -124,7 +124,7 @@ def test_text_is_not_read_in_a_similar_charset(text: str, codec: str) -> None:
         ("ㅋㅋㅋ ㅠㅠ ㄷㄷ ㄱㅅ", "euc_kr"),
     ],
 )
-def test_what_bytes_do_not_tell_is_a_guess(text: str, codec: str) -> None:
+def test_what_bytes_do_not_show_is_a_guess(text: str, codec: str) -> None:
     assert decode(text.encode(codec))[1].guessed
 
 
@@ -136,7 +136,7 @@ def test_blanks_are_no_words_of_another_alphabet() -> None:
     assert decode(data)[1].charset == "cp1252"
 
 
-def test_a_charset_that_nothing_here_reads_is_not_told_for_sure() -> None:
+def test_a_charset_that_nothing_here_reads_is_a_guess() -> None:
     """EUC-TW looks like GB 18030, in which it has characters that nobody assigned."""
     rows = ((0xC4 + n % 40, 0xA1 + n * 7 % 94) for n in range(200))
     data = b"".join(bytes(pair) + (b"\x8e\xa2\xf6\xd9" if n % 9 == 0 else b"") for n, pair in enumerate(rows))
@@ -219,7 +219,7 @@ def test_short_western_text_stays_windows_1252(word: str) -> None:
         assert word in text
 
 
-def test_a_guess_is_told() -> None:
+def test_a_guess_is_reported() -> None:
     out = text_of("Zażółć".encode("cp1250"))
     assert (out.state, out.metadata["charset_source"]) == (TextState.GUESSED, "detected")
     assert out.metadata["charset_confidence"] < 95
@@ -241,8 +241,8 @@ def test_mail_bodies_and_fields_that_declare_nothing() -> None:
     out = text_of(head + b"\n" + RUSSIAN.encode("cp1251"), b"a.eml")
     assert (out.text.strip(), out.metadata["subject"]) == (RUSSIAN.strip(), "Протокол")
     assert (out.metadata["from"], out.metadata["charset"]) == ("Иван <i@a.example>", "cp1251")
-    told = text_of(head + b"Content-Type: text/plain; charset=windows-1251\n\n\xc4\xe0", b"a.eml")
-    assert (told.text, told.metadata["subject"], "charset" in told.metadata) == ("Да", "Протокол", False)
+    reported = text_of(head + b"Content-Type: text/plain; charset=windows-1251\n\n\xc4\xe0", b"a.eml")
+    assert (reported.text, reported.metadata["subject"], "charset" in reported.metadata) == ("Да", "Протокол", False)
 
 
 def test_a_code_page_that_is_wrong() -> None:

@@ -76,17 +76,19 @@ def test_members_of_archives_come_out_with_the_right_password(archives: dict[str
 
 
 @pytest.mark.parametrize(
-    ("passwords", "said"), [(WRONG, "2 passwords tried"), (Passwords(), "a password is needed")], ids=["wrong", "none"]
+    ("passwords", "message"),
+    [(WRONG, "2 passwords tried"), (Passwords(), "a password is needed")],
+    ids=["wrong", "none"],
 )
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_members_of_archives_stay_shut_without_it(
-    archives: dict[str, bytes], name: str, passwords: Passwords, said: str
+    archives: dict[str, bytes], name: str, passwords: Passwords, message: str
 ) -> None:
     """Every member is announced and failed, and says how many passwords were tried; with an encrypted header the
     whole archive does."""
     item = source(name, archives[name], passwords)
     if name == "header.7z":
-        with pytest.raises(DocumentError, match=f"^encrypted: .*{said}"):
+        with pytest.raises(DocumentError, match=f"^encrypted: .*{message}"):
             children_of(item)
         return
     found = children_of(item)
@@ -95,7 +97,7 @@ def test_members_of_archives_stay_shut_without_it(
     for child in found:
         assert child.error is not None
         assert child.error.code is ExceptionCode.ENCRYPTED
-        assert said in child.error.detail
+        assert message in child.error.detail
 
 
 def test_an_archive_with_a_hidden_header_announces_once_it_can_be_opened(archives: dict[str, bytes]) -> None:
@@ -186,8 +188,8 @@ def test_documents_open_with_the_right_password(name: str) -> None:
     assert found.error is None
     assert (found.metadata["decrypted"], found.metadata["password_line"]) == (True, 3)
     assert document.password not in str(found.metadata)
-    for passwords, said in ((WRONG, "2 passwords tried"), (Passwords(), "a password is needed")):
-        with pytest.raises(DocumentError, match=said) as caught:
+    for passwords, shown in ((WRONG, "2 passwords tried"), (Passwords(), "a password is needed")):
+        with pytest.raises(DocumentError, match=shown) as caught:
             text_of(source(name, data, passwords))
         assert caught.value.code is ExceptionCode.ENCRYPTED
         assert children_of(source(name, data, passwords)) == []
@@ -247,7 +249,7 @@ def test_the_empty_password_needs_no_bank() -> None:
     assert opened.metadata == {"decrypted": True}
 
 
-def test_what_does_not_open_says_how_many_were_tried_and_is_not_tried_again() -> None:
+def test_what_does_not_open_states_how_many_were_tried_and_is_not_tried_again() -> None:
     """The second time it is known."""
     passwords, door = Passwords(BANK), Door()
     for _ in range(2):

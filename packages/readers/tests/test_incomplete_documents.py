@@ -82,7 +82,7 @@ def _outlines(paper: canvas.Canvas) -> None:
         paper.drawPath(path)
 
 
-def test_scans_behind_a_cover_sheet_are_told() -> None:
+def test_scans_behind_a_cover_sheet_are_reported() -> None:
     """The commonest PDF of a production: `ok` would say that all was read."""
     state, codes = _booked(mixed_pdf("Cover sheet", ["a scan"], None, ["another"]))
     assert (state, codes) == (TextState.PARTIAL, [("unsupported", "2 of 4 pages show pictures and have no text")])
@@ -138,10 +138,10 @@ def _linked(paper: canvas.Canvas) -> None:
         paper.addOutlineEntry(f"Part {at}", str(at))
 
 
-def test_what_is_cut_at_a_limit_of_a_pdf_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_cut_at_a_limit_of_a_pdf_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _booked(_paper(_linked)) == (TextState.OK, [])
     with monkeypatch.context() as patch:
-        patch.setattr("readers.documents.pdf.pages.MOST_TOLD", 3)
+        patch.setattr("readers.documents.pdf.pages.MOST_NAMES", 3)
         assert [code for code, _ in _booked(_paper(_linked))[1]] == ["too_large"]
     monkeypatch.setattr(outline, "_MOST_ENTRIES", 3)
     state, codes = _booked(_paper(_linked))
@@ -151,7 +151,7 @@ def test_what_is_cut_at_a_limit_of_a_pdf_says_so(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(("packet", "code"), [(b"<data>42</data>", "too_large"), (b"\xff\xfedata", "corrupt")])
-def test_a_form_whose_values_are_not_read_says_so(packet: bytes, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_form_whose_values_are_not_read_reports_it(packet: bytes, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if code == "too_large":
         monkeypatch.setattr(xfa, "_MAX_BYTES", 10)
     catalogue = b"/AcroForm<</Fields[]/XFA[(datasets)6 0 R]>>"
@@ -161,10 +161,10 @@ def test_a_form_whose_values_are_not_read_says_so(packet: bytes, code: str, monk
     assert out.error.code.value == code
 
 
-def _letter(said: str, related: str = "", **more: str) -> bytes:
+def _letter(message: str, related: str = "", **more: str) -> bytes:
     """A Word document of one run, and what it relates to."""
     rels = {"word/_rels/document.xml.rels": f'<Relationships xmlns="r">{related}</Relationships>'}
-    return docx(para(said), **rels, **more)
+    return docx(para(message), **rels, **more)
 
 
 def _relation(number: int, kind: str, target: str, mode: str = "Internal") -> str:
@@ -189,7 +189,7 @@ def _book(cells: str, *sheets: str, strings: str = "", **more: str) -> bytes:
 _SHARED = '<c r="A1" t="s"><v>0</v></c><c r="B1"><v>42</v></c><c t="s" r="C1" xml:space="preserve"><v>7</v></c>'
 
 
-def test_addresses_beyond_the_limit_of_an_office_document_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_beyond_the_limit_of_an_office_document_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     links = "".join(_relation(at, "hyperlink", f"https://example.org/{at}", "External") for at in range(3))
     data = _letter("body", links)
     assert _booked(data) == (TextState.OK, [])
@@ -198,7 +198,7 @@ def test_addresses_beyond_the_limit_of_an_office_document_are_told(monkeypatch: 
     assert text_of(data).text.split() == ["body", "https://example.org/0", "https://example.org/1"]
 
 
-def test_cells_whose_strings_are_not_there_are_told() -> None:
+def test_cells_whose_strings_are_not_there_are_reported() -> None:
     state, codes = _booked(_book(_SHARED, "Sales"))
     assert (state, codes) == (
         TextState.PARTIAL,
@@ -209,7 +209,7 @@ def test_cells_whose_strings_are_not_there_are_told() -> None:
     assert text_of(whole).text.split() == ["Sales", "word", "42", "word"]
 
 
-def test_a_sheet_that_is_not_there_is_told() -> None:
+def test_a_sheet_that_is_not_there_is_reported() -> None:
     data = _book('<c r="A1"><v>42</v></c>', "Sales", "Bribes")
     state, codes = _booked(data)
     assert (state, codes) == (TextState.PARTIAL, [("corrupt", "1 referenced parts with text are missing")])
@@ -217,7 +217,7 @@ def test_a_sheet_that_is_not_there_is_told() -> None:
 
 
 @pytest.mark.parametrize("kind", ["header", "footer", "footnotes", "comments"])
-def test_a_part_of_a_document_that_is_not_there_is_told(kind: str) -> None:
+def test_a_part_of_a_document_that_is_not_there_is_reported(kind: str) -> None:
     related = _relation(1, "image", "media/gone.png") + _relation(2, kind, "https://example.org/x", "External")
     assert _booked(_letter("body", related)) == (TextState.OK, [])
     related += _relation(3, kind, "a%20part.xml")
@@ -226,7 +226,7 @@ def test_a_part_of_a_document_that_is_not_there_is_told(kind: str) -> None:
     assert _booked(_letter("body", related, **{"word/a part.xml": "<w:hdr xmlns:w='w'/>"})) == (TextState.OK, [])
 
 
-def test_strings_that_an_older_workbook_lacks_are_told() -> None:
+def test_strings_that_an_older_workbook_lacks_are_reported() -> None:
     cells = [(0xFD, struct.pack("<HHHI", 0, column, 0, number)) for column, number in enumerate((0, 5, 6))]
     globals_ = [begin(5), (0xFC, struct.pack("<II", 1, 1) + struct.pack("<HB", 4, 0) + b"word"), END]
     state, codes = _booked(workbook(biff(*globals_, begin(), *cells, (0x3C, b"\0"), END)))
@@ -236,14 +236,14 @@ def test_strings_that_an_older_workbook_lacks_are_told() -> None:
     )
 
 
-_SAID = "PRIVILEGED ATTORNEY WORKPRODUCT"
+_TEXTS = "PRIVILEGED ATTORNEY WORKPRODUCT"
 
 
 def test_watermarks_of_word_are_text() -> None:
     """For a review it is the word that counts; it stands in an attribute of VML."""
-    shapes = f'<v:shapetype><v:textpath on="t"/></v:shapetype><v:shape><v:textpath string="{_SAID}"/></v:shape>'
-    said = f"head</w:t><w:pict>{shapes}</w:pict><w:t>"
-    assert text_of(_letter(said)).text.split() == ["head", *_SAID.split()]
+    shapes = f'<v:shapetype><v:textpath on="t"/></v:shapetype><v:shape><v:textpath string="{_TEXTS}"/></v:shape>'
+    shown = f"head</w:t><w:pict>{shapes}</w:pict><w:t>"
+    assert text_of(_letter(shown)).text.split() == ["head", *_TEXTS.split()]
 
 
 def test_controls_of_sheets_are_text() -> None:
@@ -257,19 +257,19 @@ def test_controls_of_sheets_are_text() -> None:
         "Sales",
         "42",
     ]
-    lettered = drawing % f'<v:shape><v:textpath string="{_SAID}"/></v:shape>'
-    assert _SAID in text_of(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": lettered})).text
+    lettered = drawing % f'<v:shape><v:textpath string="{_TEXTS}"/></v:shape>'
+    assert _TEXTS in text_of(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": lettered})).text
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        word(["body\r"], drawings=holding(0xF002, holding(0xF004, lettered(_SAID, (0x81, b"ab"))))),
-        workbook(biff(begin(5), END, begin(), (0xEC, holding(0xF004, lettered(_SAID))), END)),
+        word(["body\r"], drawings=holding(0xF002, holding(0xF004, lettered(_TEXTS, (0x81, b"ab"))))),
+        workbook(biff(begin(5), END, begin(), (0xEC, holding(0xF004, lettered(_TEXTS))), END)),
         powerpoint(
             {
                 1: holding(0x3E8, holding(0xFF0, persist(2))),
-                2: holding(0x3EE, holding(0x40C, holding(0xF002, holding(0xF004, lettered(_SAID, (0x17F, b"x")))))),
+                2: holding(0x3EE, holding(0x40C, holding(0xF002, holding(0xF004, lettered(_TEXTS, (0x17F, b"x")))))),
             }
         ),
     ],
@@ -277,7 +277,7 @@ def test_controls_of_sheets_are_text() -> None:
 )
 def test_letters_that_make_shapes_are_text(data: bytes) -> None:
     found = text_of(data)
-    assert _SAID in found.text.splitlines()
+    assert _TEXTS in found.text.splitlines()
     assert found.error is None
 
 

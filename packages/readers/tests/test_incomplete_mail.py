@@ -32,7 +32,7 @@ SHORT = "Жду тебя у входа"  # enough to be told, too little to be s
 
 
 @dataclass(frozen=True)
-class Told:
+class Reported:
     """State, exceptions, text and metadata of an item."""
 
     state: TextState
@@ -41,7 +41,7 @@ class Told:
     metadata: dict[str, Any]
 
 
-def told(name: str, data: bytes) -> list[Told]:
+def reported_of(name: str, data: bytes) -> list[Reported]:
     """Of a loose file and of all items in it, in order."""
     found = unpack(name.encode(), data)
     loose, out = MemorySource(name.encode(), data), found.out
@@ -50,7 +50,7 @@ def told(name: str, data: bytes) -> list[Told]:
         source = loose if item.parent is None else MemorySource(item.name, found.store.kept[item.id])
         texts.append((item, *take_text(item, source, handler_for(item.media_type), Limits(), out)))
     codes = {item.id: sorted(e.code.value for e in out.exceptions if e.item == item.id) for item in out.items}
-    return [Told(row.state, codes[item.id], text, row.metadata) for item, text, row in texts]
+    return [Reported(row.state, codes[item.id], text, row.metadata) for item, text, row in texts]
 
 
 def _base64_mail(lines: list[bytes], damage: bytes, kind: str = "text/plain") -> bytes:
@@ -112,7 +112,7 @@ INCOMPLETE = [
 @pytest.mark.parametrize(("name", "data", "code"), INCOMPLETE, ids=[name for name, *_ in INCOMPLETE])
 def test_a_text_that_is_not_all_there_is_partial(name: str, data: bytes, code: str) -> None:
     """There is some, and the exception says why it is not all."""
-    one = told(name, data)[0]
+    one = reported_of(name, data)[0]
     assert one.text.strip()
     assert (one.state, one.codes) == (TextState.PARTIAL, [code])
 
@@ -120,14 +120,14 @@ def test_a_text_that_is_not_all_there_is_partial(name: str, data: bytes, code: s
 @pytest.mark.parametrize("rtf", [_kind(PACKED), PACKED[:10]])
 def test_a_body_of_which_nothing_can_be_read_has_failed(rtf: bytes) -> None:
     for write in (msg.write_item, tnef.write):
-        (one,) = told("winmail.dat", write(message_of(NONE, _rtf(rtf))))
+        (one,) = reported_of("winmail.dat", write(message_of(NONE, _rtf(rtf))))
         assert (one.state, one.codes, one.text.strip()) == (TextState.FAILED, ["corrupt"], "")
-    one = told("a.pst", mail_store((("Inbox",), NONE), details=_rtf(rtf)))[1]
+    one = reported_of("a.pst", mail_store((("Inbox",), NONE), details=_rtf(rtf)))[1]
     assert (one.state, one.codes) == (TextState.FAILED, ["corrupt"])
 
 
 def test_messages_of_a_store_and_in_messages_say_it_too() -> None:
-    store, one = told("a.pst", mail_store((("Inbox",), NONE), details=_rtf(_plain_rtf(300))))
+    store, one = reported_of("a.pst", mail_store((("Inbox",), NONE), details=_rtf(_plain_rtf(300))))
     assert (store.codes, one.state, one.codes) == ([], TextState.PARTIAL, ["truncated"])
     assert "zebra" in one.text
     assert "text_state" not in one.metadata
@@ -135,7 +135,7 @@ def test_messages_of_a_store_and_in_messages_say_it_too() -> None:
     outer = message_of(MailForm(plain="see", attachments=(MailAttachment(name="", message=NONE),)))
     outer.attachments[0].message = inner
     for name, data in (("a.msg", msg.write_item(outer)), ("winmail.dat", tnef.write(outer))):
-        around, inside = told(name, data)
+        around, inside = reported_of(name, data)
         assert (around.state, around.codes) == (TextState.OK, [])
         assert (inside.state, inside.codes) == (TextState.PARTIAL, ["truncated"])
 
@@ -153,7 +153,7 @@ WHOLE = [
 
 @pytest.mark.parametrize(("name", "data"), WHOLE, ids=[name for name, _ in WHOLE])
 def test_a_text_that_is_all_there_is_not(name: str, data: bytes) -> None:
-    one = told(name, data)[0]
+    one = reported_of(name, data)[0]
     assert (one.state, one.codes) == (TextState.OK, [])
 
 
@@ -161,7 +161,7 @@ def test_a_cut_attachment_is_not_the_texts_loss() -> None:
     text = (
         b"The whole statement.\r\n--X\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment\r\n\r\n%PDF-1"
     )
-    one = told("a.eml", _cut("text/plain", "") + text)[0]
+    one = reported_of("a.eml", _cut("text/plain", "") + text)[0]
     assert (one.state, one.codes) == (TextState.OK, ["truncated"])
 
 
@@ -171,7 +171,7 @@ def test_a_page_that_cannot_be_parsed_is_reported(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(mail_text, "html_text", fails)
     parts = "text\r\n--X\r\nContent-Type: text/html\r\n\r\n<p>page\r\n--X--\r\n"
-    one = told("a.eml", _cut("text/plain", parts))[0]
+    one = reported_of("a.eml", _cut("text/plain", parts))[0]
     assert (one.state, one.codes, one.text.strip()) == (TextState.PARTIAL, ["corrupt"], "text")
 
 
@@ -194,7 +194,7 @@ CONTRADICTED = [
 
 @pytest.mark.parametrize(("name", "data"), DOUBTFUL, ids=[name for name, _ in DOUBTFUL])
 def test_what_had_to_be_guessed_is_called_so(name: str, data: bytes) -> None:
-    one = told(name, data)[0]
+    one = reported_of(name, data)[0]
     assert SHORT in (one.text + str(one.metadata.get("subject")))
     assert one.state is TextState.GUESSED
     assert (one.metadata["charset_source"], one.metadata["charset_confidence"] < 100) == ("detected", True)
@@ -203,16 +203,16 @@ def test_what_had_to_be_guessed_is_called_so(name: str, data: bytes) -> None:
 @pytest.mark.parametrize(("name", "data"), CONTRADICTED, ids=[name for name, _ in CONTRADICTED])
 def test_a_declaration_that_reads_badly_is_a_guess(name: str, data: bytes) -> None:
     """Nothing else is sure, and so it is believed; it was `ok`."""
-    one = told(name, data)[0]
+    one = reported_of(name, data)[0]
     assert (one.state, one.metadata["charset_source"]) == (TextState.GUESSED, "declared")
 
 
-@pytest.mark.parametrize("said", [SHORT, SHORT.upper(), "ДОГОВОР ПОСТАВКИ 5", "ИТОГО", (9 * RUSSIAN).upper()])
+@pytest.mark.parametrize("message", [SHORT, SHORT.upper(), "ДОГОВОР ПОСТАВКИ 5", "ИТОГО", (9 * RUSSIAN).upper()])
 @pytest.mark.parametrize("codec", ["koi8-r", "cp1251", "cp866"])
-def test_a_right_declaration_is_none(said: str, codec: str) -> None:
+def test_a_right_declaration_is_none(message: str, codec: str) -> None:
     """Capitals alone are no reason for doubt."""
-    one = told("a.eml", f"Content-Type: text/plain; charset={codec}\r\n\r\n".encode() + said.encode(codec))[0]
-    assert (one.state, one.text) == (TextState.OK, said)
+    one = reported_of("a.eml", f"Content-Type: text/plain; charset={codec}\r\n\r\n".encode() + message.encode(codec))[0]
+    assert (one.state, one.text) == (TextState.OK, message)
 
 
 XML = '<?xml version="1.0" encoding="ISO-8859-1"?>\n<a><b>'
@@ -243,7 +243,7 @@ def test_xml_that_is_not_well_formed_is_read_as_it_declares() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         (("iso-8859-1", "Договор поставки".encode()), "Договор поставки"),
         (("gb2312", "供货期限".encode()), "供货期限"),
@@ -255,22 +255,22 @@ def test_xml_that_is_not_well_formed_is_read_as_it_declares() -> None:
         (("gb2312", "联通".encode("gb2312")), "联通"),
     ],
 )
-def test_encoded_words_are_read_as_their_bytes_are(word: tuple[str, bytes], said: str) -> None:
+def test_encoded_words_are_read_as_their_bytes_are(word: tuple[str, bytes], message: str) -> None:
     label, data = word
     coded = base64.b64encode(data).decode()
     name = "".join(f"%{byte:02x}" for byte in data)
     mail = f"Subject: =?{label}?B?{coded}?=\r\nContent-Disposition: attachment; filename*={label}''{name}\r\n\r\nx"
     out = handler_for("message/rfc822").text(MemorySource(b"a.eml", mail.encode()), Limits())
-    assert (out.metadata["subject"], out.metadata["attachments"]) == (said, [said])
+    assert (out.metadata["subject"], out.metadata["attachments"]) == (message, [message])
 
 
 @pytest.mark.parametrize("label", ["gb2312", "big5", "shift_jis", "euc-kr"])
-@pytest.mark.parametrize("said", ["供货期限为九十天", "合同", "поставка"])
-def test_utf_8_is_no_double_byte_text(label: str, said: str) -> None:
+@pytest.mark.parametrize("message", ["供货期限为九十天", "合同", "поставка"])
+def test_utf_8_is_no_double_byte_text(label: str, message: str) -> None:
     """An even number of its characters is text in GB 18030 too, of rare ones."""
-    page = f"<meta charset={label}><p>{said}".encode()
+    page = f"<meta charset={label}><p>{message}".encode()
     out = handler_for("text/html").text(MemorySource(b"a.html", page), Limits())
-    assert (out.text, out.metadata["charset"]) == (said, "utf-8")
+    assert (out.text, out.metadata["charset"]) == (message, "utf-8")
 
 
 @pytest.mark.parametrize(

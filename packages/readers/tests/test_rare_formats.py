@@ -35,8 +35,8 @@ def _inspected(place: Path) -> dict[str, tuple[str, str, str | None]]:
         (place / name).write_bytes(data)
     kept = {key: value for key, value in os.environ.items() if not key.startswith("EDBENCH_")}
     command = [sys.executable, "-m", "cli", "inspect", str(place), "-o", "jsonl"]
-    said = subprocess.run(command, env=kept, cwd=place, capture_output=True, text=True, check=True).stdout
-    lines = [json.loads(line) for line in said.splitlines()]
+    shown = subprocess.run(command, env=kept, cwd=place, capture_output=True, text=True, check=True).stdout
+    lines = [json.loads(line) for line in shown.splitlines()]
     return {line["name"]: (line["media_type"], line["text_state"], line["text"]) for line in lines}
 
 

@@ -17,10 +17,10 @@ from dataset_gen.workshop import BUILDERS, Workshop, extension
 from readers import last
 from readers.base import Handler, LeafHandler, MemorySource, Source, Text, is_leaf
 from readers.clean import read, written
-from readers.declared import Declared, flaws
+from readers.declared import Declared, declared_types
 from readers.errors import DocumentError
 from readers.identification.identify import identify
-from readers.keys import misfits
+from readers.keys import KEYS, misfits
 from readers.last import Last, remembered
 from readers.listing import STATES, listed
 from readers.modules import LIKELY
@@ -123,6 +123,31 @@ def test_what_a_file_is_likely_to_be_by_its_name_is_what_its_handler_declares() 
     for ending, media_type in LIKELY.items():
         declared = [one for one in listed((handler_for(media_type),)) if media_type in one.media_types]
         assert any(ending in one.declared.extensions for one in declared), ending
+
+
+def flaws(media_types: tuple[str, ...], declared: tuple[Declared, ...]) -> list[str]:
+    """Return the errors in a handler's declarations as sentences; [] if there are none."""
+    wrong = [] if declared else ["declares no format"]
+    listed = [media_type for one in declared for media_type in declared_types(media_types, one)]
+    if declared and sorted(listed) != sorted(media_types):
+        wrong.append(f"declares {sorted(listed)}, has {sorted(media_types)}")
+    for one in declared:
+        wrong += [f"{one.title}: {flaw}" for flaw in _flaws(one)]
+    return wrong
+
+
+def _flaws(one: Declared) -> list[str]:
+    wrong = [f"no key {key}: it is not in readers.keys" for key in one.metadata if key not in KEYS]
+    if not one.title:
+        wrong.append("no title")
+    if not one.leaves_out:
+        wrong.append("does not list what is omitted")
+    if one.announces and not one.children:
+        wrong.append("announces children and has none")
+    wrong += [f"{e!r} is no extension" for e in one.extensions if e != e.lower() or e.startswith(".") or not e]
+    sentences = (one.text, one.children, one.announces, *one.leaves_out)
+    wrong += [f"{s!r} ends with a full stop or is empty" for s in sentences if s.endswith(".") or s != s.strip()]
+    return wrong
 
 
 @pytest.mark.parametrize("handler", all_handlers(), ids=lambda handler: handler.name)

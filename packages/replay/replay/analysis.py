@@ -281,8 +281,8 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         ahead = None if at.read_ahead == AS_IT_IS or arena.null else int(at.read_ahead.split()[0])
         started = time.time()
         with tuned(paths, scheduler, ahead) as queues:
-            arena.tell(str(at))
-            with players(order, lambda: arena.tell("")) as (ready, play):
+            arena.show(str(at))
+            with players(order, lambda: arena.show("")) as (ready, play):
                 merged = play().merged
         elapsed = merged.elapsed_s
         return AnalysisRun(

@@ -25,7 +25,7 @@ from replay.table import Layout
 from replay.trace_summary import LastNames, grow
 from traces.model import UNKNOWN_RATIO, Call, Node, NodeKind, Trace
 
-_NOBODY, _SEVERAL = -1, -2
+_NO_STREAM, _SEVERAL = -1, -2
 
 
 class UsedFiles:
@@ -39,8 +39,8 @@ class UsedFiles:
         count = len(self._nodes)
         self._names = LastNames(count)
         self._extents = array("q", bytes(8 * count))
-        self._makers = array("l", [_NOBODY]) * count  # streams that created it …
-        self._users = array("l", [_NOBODY]) * count  # … and that opened, read or wrote it
+        self._makers = array("l", [_NO_STREAM]) * count  # streams that created it …
+        self._users = array("l", [_NO_STREAM]) * count  # … and that opened, read or wrote it
         self._writing: set[int] = set()  # streams that write
         self._existed, self._used = bytearray(count), bytearray(count)
         for number, node in enumerate(self._nodes):
@@ -65,7 +65,7 @@ class UsedFiles:
         """Return whether the file must exist before the first call: it did, or a stream uses it that did not create it,
         or its creator writes nothing at all, so that a tool may open its files for reading only."""
         maker = self._makers[file]
-        alone = maker in self._writing and self._users[file] in (_NOBODY, maker)
+        alone = maker in self._writing and self._users[file] in (_NO_STREAM, maker)
         return bool(self._existed[file]) or not alone
 
     def files(self) -> Iterator[int]:
@@ -95,13 +95,13 @@ class UsedFiles:
             self._used[latest] |= self._used[number]
             self._existed[latest] |= self._existed[number]
             for streams in (self._makers, self._users):
-                if streams[number] != _NOBODY:
+                if streams[number] != _NO_STREAM:
                     _join(streams, latest, streams[number])
 
 
 def _join(streams: array[int], node: int, stream: int) -> None:
     if streams[node] != stream:
-        streams[node] = stream if streams[node] == _NOBODY else _SEVERAL
+        streams[node] = stream if streams[node] == _NO_STREAM else _SEVERAL
 
 
 def export_elbencho(trace: Trace, out: TextIO) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from experiments.result.schema import Latency, Level, Levels, SizedLatency
 from experiments.result.steady import by_second
 from experiments.result.verdict import levels_text
 from replay import runs
-from replay.runs import said
+from replay.runs import scaling_text
 
 _BACKLOG: tuple[Column[tuple[str, int, runs.Backlog]], ...] = (
     Column("point", "point", lambda row: row[0], text=True),
@@ -69,7 +69,11 @@ def curves(result: runs.ReplayResult) -> Section:
             "previous call (no coordinated omission); service time starts when the call was made. Percentiles are at "
             "most 3.2 % off."
         )
-        + ("" if result.scaling is None else f" More clients are {said(result.scaling, result.recorded.streams)}.")
+        + (
+            ""
+            if result.scaling is None
+            else f" More clients are {scaling_text(result.scaling, result.recorded.streams)}."
+        )
     )
     return Section(anchor="curves", title="Load and response time, by clients", parts=(_curves_plot(result), remark))
 
@@ -150,14 +154,14 @@ def _curves_sentence(result: runs.ReplayResult) -> str:
     sentences = []
     for storage, points in runs.by_storage(result.points).items():
         shown = points if len(points) <= 3 else (points[0], points[-1])
-        sentences.append(f"{storage}: {'; '.join(map(_told, shown))}.")
+        sentences.append(f"{storage}: {'; '.join(map(_rate_clause, shown))}.")
     on = f" on {result.recorded.emulated}" if result.recorded.emulated else ""
     hollow = " Hollow points are GENERATOR-LIMITED." if any(point.limited for point in result.points) else ""
     recorded = f"Recorded{on}: {words.figure(result.recorded.calls_per_second)} calls a second."
     return f"{' '.join([*sentences, recorded])}{hollow}"
 
 
-def _told(point: runs.ReplayPoint) -> str:
+def _rate_clause(point: runs.ReplayPoint) -> str:
     latency = lines_of(point)
     return (
         f"{words.many(point.at.clients, 'client')} {words.figure(rate_of(point))} calls a second, response p99"
@@ -274,7 +278,7 @@ def _with_sizes(op: str, one: Latency) -> Iterator[tuple[str, Times]]:
         yield f"{op} {size}", of
 
 
-def beside_the_trace(result: runs.ReplayResult) -> Section:
+def trace_comparison(result: runs.ReplayResult) -> Section:
     """Return the section that compares the trace with its replay and judges the bounds."""
     parts: tuple[Part, ...]
     if result.fidelity is None:
@@ -503,7 +507,7 @@ def sections(result: runs.ReplayResult) -> list[Section]:
         curves(result) if result.levels is None else levels(result, result.levels),
         timeline(result),
         backlog(result),
-        beside_the_trace(result),
+        trace_comparison(result),
         latencies(result),
         filer_side(result),
         disclosure(result),

@@ -38,7 +38,7 @@ class Scaling(enum.StrEnum):
     MIXED = "mixed"  # one up to as many clients as the trace has streams, clones beyond
 
 
-_SAID = {
+_SCALING_TEXTS = {
     Scaling.STRONG: "strong scaling: one data set, its streams distributed over the clients",
     Scaling.WEAK: "weak scaling: one data set for every {streams}",
     Scaling.MIXED: "mixed scaling: one data set up to {streams}, clones of it beyond",
@@ -54,9 +54,9 @@ def scaling_of(streams: int, clients: Iterable[int]) -> Scaling:
     return Scaling.WEAK if all(number % streams == 0 for number in numbers) else Scaling.MIXED
 
 
-def said(scaling: Scaling, streams: int) -> str:
+def scaling_text(scaling: Scaling, streams: int) -> str:
     """Return the text about the scaling for the first line."""
-    return _SAID[scaling].format(streams=f"{streams} clients" if streams > 1 else "client")
+    return _SCALING_TEXTS[scaling].format(streams=f"{streams} clients" if streams > 1 else "client")
 
 
 NAME = "replay"

@@ -15,7 +15,7 @@ STREAMS_SHOWN = 16
 
 
 def show_trace(console: Console, name: str, info: Mapping[str, Any]) -> None:
-    """Print a line of totals, then tables; `said` is the result of `replay.trace_summary.trace_info`."""
+    """Print a line of totals, then tables; `info` is the result of `replay.trace_summary.trace_info`."""
     print_lines(console, f"{name}: {totals(info)}", *_remarks(info))
     for title, columns, rows in _tables(info):
         if rows:

@@ -14,8 +14,7 @@ from experiments.result.verdict import bounds_copies
 from experiments.workload import Wording
 from replay import runs
 from replay.orders import JOB, MOST, SCHEDULE
-from replay.runs import backlog_text
-from replay.runs import said as said_scaling
+from replay.runs import backlog_text, scaling_text
 
 _NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are computed"
 
@@ -88,7 +87,7 @@ class ReplayWording(Wording):
         bound = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
         remarks = [*as_recorded(result), *filer_limits(result.points, waits=self._pace == MOST)]
         if result.scaling is not None and {point.at.clients for point in result.points} != {self._recorded.streams}:
-            remarks.append(said_scaling(result.scaling, self._recorded.streams))
+            remarks.append(scaling_text(result.scaling, self._recorded.streams))
         return remarks if bound is None else [*remarks, bound]
 
     def warnings(self, points: Sequence[runs.ReplayPoint]) -> Sequence[str]:
@@ -99,16 +98,16 @@ class ReplayWording(Wording):
     def conditions(self, points: Sequence[runs.ReplayPoint]) -> dict[str, Any]:
         """Return the conditions of the result. Another storage is what a comparison is about; another trace is not
         comparable."""
-        beside, run = self.surroundings, points[-1].run
+        around, run = self.surroundings, points[-1].run
         edbench = {"edbench": run.job["versions"]["edbench"]}
         kept = ("trace", "seed", "storage", "targets", "emulated_filer", "null_storage", "hosts")
         return {
-            "configuration": edbench | beside["configuration"],
-            **{key: beside[key] for key in kept},
+            "configuration": edbench | around["configuration"],
+            **{key: around[key] for key in kept},
             **({} if (scaling := self._scaling(points)) is None else {"scaling": scaling.value}),
             "cache": {
                 "state": cache_state(self._drops, asked=True) if self._drops else _NOTHING_DROPPED,
-                **beside["cache"],
+                **around["cache"],
                 "drops": [drop.to_json() for drop in self._drops],
                 "not_dropped": NOT_DROPPED if self._drops else "nothing was dropped",
             },

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from sql.connection import Connection
-from sql.face import face, load_queries
+from sql.interface import implemented, load_queries
 
 
 class DedupeCounts(NamedTuple):
@@ -196,4 +196,4 @@ class _Review(Protocol):
 
 
 STATEMENTS = load_queries("review")
-REVIEW: _Review = face(_Review, STATEMENTS)
+REVIEW: _Review = implemented(_Review, STATEMENTS)

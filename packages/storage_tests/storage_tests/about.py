@@ -59,7 +59,7 @@ class ProfileWording(Wording):
         return ", ".join(labels) or "no storage"
 
     @property
-    def pairs(self) -> bool:
+    def has_baselines(self) -> bool:
         """Whether this profile can have null baselines."""
         return bool(self.surroundings["null_storage"]["paired"])
 
@@ -82,6 +82,43 @@ class ProfileWording(Wording):
         cached = (place["path"] for place in targets if place.get("direct") == Direct.CACHED)
         through = (f"{path}: O_DIRECT was requested and is {Direct.CACHED}" for path in cached)
         return tuple(line for line in (*through, *shared_file_systems(targets), resumed) if line is not None)
+
+
+_MOST = 3  # in words
+
+
+class ClientsWording(ProfileWording):
+    """Reports on a test by clients, from `surroundings` as of every profile."""
+
+    def where(self) -> str:
+        """Return the kinds of storage, or the endpoint."""
+        return f"S3, {self.surroundings['s3']}" if self.surroundings["s3"] else super().where()
+
+    def remarks(self, result: Any) -> Sequence[str]:
+        """Return refusals, errors and drift, which the reader must not overlook."""
+        runs = [run for point in result.points for run in point.repeats]
+        out = list(self.limits(result.points))
+        for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):
+            if count := sum(getattr(run, what) for run in runs):
+                out.append(f"{count:,} {word}")
+        drifting = {
+            str(point.at)
+            for point in result.points
+            for run in point.repeats
+            for name in ("rate_drift", "latency_drift")
+            if (drift := getattr(run, name, None)) is not None and drift.found
+        }
+        if drifting:
+            out.append(f"DRIFT at {len(drifting)} of {len(result.points)} points")
+        return out
+
+    def warnings(self, points: Sequence[Any]) -> Sequence[str]:
+        """Return warnings, with the messages of refusals and errors."""
+        messages = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
+        return (
+            *super().warnings(points),
+            *(f"not everything was accepted: {word}" for word in list(messages)[:_MOST]),
+        )
 
 
 def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -122,9 +159,9 @@ def profile_sections(
     result: Result, own: Sequence[Section], bounded: Sequence[Figure], report: str, published: Sequence[Published]
 ) -> list[Section]:
     """Return the sections in reading order."""
-    beside = [report_comparison(result, report, published)] if published else []
+    compared = [report_comparison(result, report, published)] if published else []
     ceiling = [ceilings(result, bounded)] if bounded else []
-    return [points(result), *own, *beside, *ceiling, steadiness(result), disclosure(result)]
+    return [points(result), *own, *compared, *ceiling, steadiness(result), disclosure(result)]
 
 
 def report_comparison(result: Result, report: str, published: Sequence[Published]) -> Section:
@@ -150,10 +187,10 @@ def report_comparison(result: Result, report: str, published: Sequence[Published
         ),
         rows,
     )
-    said = note(
+    remark = note(
         "The table has a figure only if load and settings are those of the report. The storage is a different one."
     )
-    return Section(anchor="published", title=f"Compared with report {report}", parts=(shown, said))
+    return Section(anchor="published", title=f"Compared with report {report}", parts=(shown, remark))
 
 
 def of_same_quantity(result: Result, one: Published) -> float | None:
@@ -193,11 +230,11 @@ def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
         rows,
         mark=lambda row: row[2] > MARK * row[3],
     )
-    said = note(
+    remark = note(
         f"The same load in memory, on this host; marked where the figure is over {words.percent(MARK)} of it. Such "
         "a figure is limited by the harness, not by the storage."
     )
-    return Section(anchor="ceilings", title="Ceilings of the harness itself", parts=(shown, said))
+    return Section(anchor="ceilings", title="Ceilings of the harness itself", parts=(shown, remark))
 
 
 def _ceiling(point: Point, figure: Figure) -> float | None:

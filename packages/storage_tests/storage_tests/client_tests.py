@@ -9,7 +9,8 @@ import random
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
@@ -25,12 +26,13 @@ from experiments.result.drift import LEAST, RELEVANT, Drift, drift_of
 from experiments.result.schema import At, PointOf, ResultOf, Steady
 from experiments.result.steady import by_second, judged_whole
 from experiments.workload import Figure, Turn, percentile
-from storage_tests.about import Published, about_test
+from storage_tests.about import ClientsWording, Published, about_test
 from storage_tests.clients import ClientDone, Deed, ProcessDone
-from storage_tests.crowd import MOST, ClientsWording, Crowd, crowd, own_place
+from storage_tests.crowd import MOST, Crowd, Place, crowd
 from storage_tests.devices import Usage, synced, usage
+from storage_tests.owner import own_directories
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, Room, figured, noted, varied
-from storage_tests.stores import connect, place_of
+from storage_tests.stores import Failed, Refused, connect, place_of, remove_below
 from storage_tests.tally import Counted, latencies, merged
 
 TOGETHER, SPREAD = "together", "spread"
@@ -48,6 +50,27 @@ TROUBLES = (
     Figure(name="refused", title="refused", of=lambda run: float(run.refused), write=words.count),
     Figure(name="failed", title="failed", of=lambda run: float(run.failed), write=words.count),
 )
+
+
+@contextmanager
+def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) -> Iterator[Place]:
+    """Yield directories or a prefix of the run's own; remove them at the end, so that the next run finds the storage as
+    this one did.
+
+    Raises StorageFault, RunFailed."""
+    if arena.s3 is not None:
+        url = str(place_of(arena.s3).below(name.replace("/", "-")))
+        try:
+            yield Place(s3=url, seed=seed, io_bytes=io_bytes, counters=arena.counters)
+        finally:
+            try:
+                remove_below(place_of(url))
+            except (Refused, Failed) as error:
+                raise RunFailed(f"the data written below {url} cannot be removed: {error}") from error
+        return
+    with own_directories(arena.paths, name) as roots:
+        yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
+                    counters=arena.counters, elsewhere=arena.elsewhere)  # fmt: skip
 
 
 class ClientTest(Profile[S]):
@@ -272,7 +295,7 @@ class ClientSweep(ClientTest[SweepSettings]):
             people.do("forget", numbers, s.size)
         if deed == MIXED:
             numbers = range(s.objects, 2 * s.objects)
-        arena.tell(f"{load}: {deed}")
+        arena.show(f"{load}: {deed}")
         delays: list[float] = []
         if load.start == SPREAD:
             dice = random.Random(f"{s.seed}-{turn.repeat}-{load.clients}-{deed}")
@@ -335,16 +358,16 @@ def _sweep_plot(start: str, points: list[SweepPoint]) -> Plot:
 
 def _sentence(start: str, points: list[SweepPoint]) -> str:
     begun = "All clients start at once" if start.startswith(TOGETHER) else "Each client starts at a different time"
-    said = []
+    clauses = []
     for deed in MOVING:
         rates = [(phase.aggregate or 0.0, clients) for clients, phase in _phases(points, deed)] or [(0.0, 0)]
         (best, at), (last, most) = max(rates), rates[-1]
         if best:
-            said.append(
+            clauses.append(
                 f"{deed}: the most, {words.figure(best / _MB)} MB/s, with {words.many(at, 'client')};"
                 f" with {most} it is {words.percent(last / best)} of that"
             )
-    return f"{begun}. {'; '.join(said)}."
+    return f"{begun}. {'; '.join(clauses)}."
 
 
 def _falls(result: SweepResult) -> Section:
@@ -369,12 +392,12 @@ def _falls(result: SweepResult) -> Section:
         ),
         rows,
     )  # fmt: skip
-    said = note(
+    remark = note(
         "Loss of the mean client for each added client: a least-squares line through the points. The report's are "
         "of batch jobs over a 1 Gb/s link that did not necessarily overlap; once transfers were forced to overlap, "
         "connections ran out at 10 clients, and after a change of firmware the aggregate was almost constant."
     )
-    return Section(anchor="fall-off", title="Fall-off per added client", parts=(shown, said))
+    return Section(anchor="fall-off", title="Fall-off per added client", parts=(shown, remark))
 
 
 def _clients(result: SweepResult) -> Section:
@@ -633,16 +656,16 @@ class InsertDrift(ClientTest[InsertSettings]):
             )
             for done, used in inserted
         ]
-        said = _messages(done for done, _ in inserted)
+        messages = _messages(done for done, _ in inserted)
         if not any(group.done for group in seen):
-            raise RunFailed(f"no file could be inserted: {said[0] if said else 'no client gave a reason'}")
+            raise RunFailed(f"no file could be inserted: {messages[0] if messages else 'no client gave a reason'}")
         cpu = sum(done.cpu_s for done, _ in inserted)
         return InsertRun(
             **noted(turn, started, elapsed, cpu, people.processors),
             groups=tuple(seen),
             before=before,
             after=after,
-            said=said,
+            said=messages,
         )
 
     def _inserted(self, people: Crowd, shared: bool, arena: Arena) -> Any:
@@ -650,7 +673,7 @@ class InsertDrift(ClientTest[InsertSettings]):
         for first in range(0, s.files, s.group):
             numbers = range(first, min(first + s.group, s.files))
             yield people.do("write", numbers, s.size, shared_directory=shared, together=True)
-            arena.tell(f"{numbers.stop:,} of {s.files:,} files")
+            arena.show(f"{numbers.stop:,} of {s.files:,} files")
 
 
 _MOST_LINES = 6
@@ -664,10 +687,10 @@ def _groups(result: InsertResult) -> Section:
     rate = _insert_plot(result, "insert-rate", "files a second", "files/s", lambda group: group.files_per_s)
     slow = _insert_plot(result, "insert-latency", "p99 of a file, ms", "ms", lambda group: group.p99_us / 1000)
     refused = [point for point in result.points if any(run.refused or run.failed for run in point.repeats)]
-    said = [word for point in refused for run in point.repeats for word in run.said]
+    messages = [word for point in refused for run in point.repeats for word in run.said]
     parts: list[Plot | Tabled | Html] = [rate, slow]
     if refused:
-        parts.append(note(f"Some files were not accepted: {'; '.join(dict.fromkeys(said))}"))
+        parts.append(note(f"Some files were not accepted: {'; '.join(dict.fromkeys(messages))}"))
     return Section(anchor="groups", title=f"In groups of {words.count(_size(result))} files", parts=tuple(parts))
 
 
@@ -728,14 +751,14 @@ def _drift(result: InsertResult) -> Section:
         ),
     )
     shown = tabled("drift", columns, rows, mark=lambda row: row[3] is not None and row[3].found)
-    said = note(
+    remark = note(
         "Trend: Mann and Kendall's test with the line of Theil and Sen; change: Pettitt's test at the position "
         "that it finds; both corrected for the correlation of neighbouring groups (effective number of independent "
         f"ones) and judged together (Holm), at most 5 % false alarms; changes under {words.percent(RELEVANT)} are "
         f"not called drift. Groups that were not accepted completely are omitted; fewer than {LEAST} groups are "
         "not judged. Temporary changes (humps) are no drift."
     )
-    return Section(anchor="drift", title="Drift", parts=(shown, said))
+    return Section(anchor="drift", title="Drift", parts=(shown, remark))
 
 
 def _usage(result: InsertResult) -> Section:
@@ -747,11 +770,11 @@ def _usage(result: InsertResult) -> Section:
         Column("inodes_a_file", "inodes a file", lambda point: middle(point.repeats).inodes_a_file, words.figure,
                missing="not known"),
     )  # fmt: skip
-    said = note(
+    remark = note(
         "Space and inodes as the file system reports them (statvfs) before the run and after a sync, used by all "
         "programs; S3 endpoints and file systems without a number of inodes report none."
     )
-    return Section(anchor="usage", title="Space and inodes", parts=(tabled("usage", columns, result.points), said))
+    return Section(anchor="usage", title="Space and inodes", parts=(tabled("usage", columns, result.points), remark))
 
 
 InsertDrift.ABOUT = about_test(

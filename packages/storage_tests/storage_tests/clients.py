@@ -117,7 +117,7 @@ class Client:
         directory = directory_of(self.number, shared=order.shared_directory)
         self.tally.begin(order.start_ns)
         done = moved = refused = failed = 0
-        said: dict[type, str] = {}
+        messages: dict[type, str] = {}
         self._wait(order)
         began = time.monotonic_ns() - order.start_ns
         for number in numbers:
@@ -126,13 +126,13 @@ class Client:
                 done += 1
             except Refused as error:
                 refused += 1
-                said.setdefault(Refused, str(error))
+                messages.setdefault(Refused, str(error))
             except Failed as error:
                 failed += 1
-                said.setdefault(Failed, str(error))
+                messages.setdefault(Failed, str(error))
         ended = time.monotonic_ns() - order.start_ns
         return ClientDone(client=self.number, began_s=began / 1e9, ended_s=ended / 1e9, done=done, bytes=moved,
-                          refused=refused, failed=failed, said=tuple(said.values()))  # fmt: skip
+                          refused=refused, failed=failed, said=tuple(messages.values()))  # fmt: skip
 
     def _wait(self, order: Order) -> None:
         start = order.start_ns + (order.delays_ns[self.number] if order.delays_ns else 0)

@@ -242,11 +242,11 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     ) as study:
         plan = profile.plan(test.repeats, study.seed)
         with (
-            live_line(context.err) as tell,
+            live_line(context.err) as show,
             _page_during(context, profile, settings, test.serve_port if test.serve else None) as live,
         ):
             run = Running(
-                clock=context.clock, say=context.say, tell=tell, sessions=study.sessions, live=live,
+                clock=context.clock, say=context.say, show=show, sessions=study.sessions, live=live,
                 env=context.env if at_members else None, ways=ways, workers=workers,
             )  # fmt: skip
             shown = ProfileStudy(profile, settings, run)

@@ -10,22 +10,17 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from core.errors import RunFailed, UsageError
+from core.errors import UsageError
 from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.machine import processors
-from storage_tests.about import ProfileWording
 from storage_tests.clients import Deed, Order, ProcessDone, Spec, added
-from storage_tests.owner import own_directories
-from storage_tests.profile import Arena
-from storage_tests.stores import Failed, Refused, place_of, remove_below
 from storage_tests.tally import merged
 
 MOST = 1_000
@@ -74,7 +69,7 @@ class Crowd(ABC):
         start = time.monotonic_ns() + self._ahead_ns
         delays = tuple(round(delay * 1e9) for delay in delays_s)
         shares = self._shares(numbers) if together else [numbers] * len(self.clients)
-        said = self.obeyed(
+        results = self.obeyed(
             [
                 Order(deed=deed, first=share.start, last=share.stop, size=size, shared_directory=shared_directory,
                       shared_numbers=together, start_ns=start, delays_ns=delays)
@@ -82,10 +77,10 @@ class Crowd(ABC):
             ]
         )  # fmt: skip
         return ProcessDone(
-            clients=tuple(sorted((c for one in said for c in one.clients), key=lambda c: c.client)),
-            counted=merged(one for each in said for one in each.counted),
-            bytes_by_second=added(one.bytes_by_second for one in said),
-            cpu_s=sum(one.cpu_s for one in said),
+            clients=tuple(sorted((c for one in results for c in one.clients), key=lambda c: c.client)),
+            counted=merged(one for each in results for one in each.counted),
+            bytes_by_second=added(one.bytes_by_second for one in results),
+            cpu_s=sum(one.cpu_s for one in results),
         )
 
     def _shares(self, numbers: range) -> list[range]:
@@ -156,58 +151,3 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
         emulated=place.filer is not None,
         counters=None if place.counters is None else str(place.counters),
     )
-
-
-@contextmanager
-def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) -> Iterator[Place]:
-    """Yield directories or a prefix of the run's own; remove them at the end, so that the next run finds the storage as
-    this one did.
-
-    Raises StorageFault, RunFailed."""
-    if arena.s3 is not None:
-        url = str(place_of(arena.s3).below(name.replace("/", "-")))
-        try:
-            yield Place(s3=url, seed=seed, io_bytes=io_bytes, counters=arena.counters)
-        finally:
-            try:
-                remove_below(place_of(url))
-            except (Refused, Failed) as error:
-                raise RunFailed(f"the data written below {url} cannot be removed: {error}") from error
-        return
-    with own_directories(arena.paths, name) as roots:
-        yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
-                    counters=arena.counters, elsewhere=arena.elsewhere)  # fmt: skip
-
-
-_MOST = 3  # kinds of trouble in words
-
-
-class ClientsWording(ProfileWording):
-    """Reports on a test by clients, from `surroundings` as of every profile."""
-
-    def where(self) -> str:
-        """Return the kinds of storage, or the endpoint."""
-        return f"S3, {self.surroundings['s3']}" if self.surroundings["s3"] else super().where()
-
-    def remarks(self, result: Any) -> Sequence[str]:
-        """Return refusals, errors and drift, which the reader must not overlook."""
-        runs = [run for point in result.points for run in point.repeats]
-        out = list(self.limits(result.points))
-        for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):
-            if count := sum(getattr(run, what) for run in runs):
-                out.append(f"{count:,} {word}")
-        drifting = {
-            str(point.at)
-            for point in result.points
-            for run in point.repeats
-            for name in ("rate_drift", "latency_drift")
-            if (drift := getattr(run, name, None)) is not None and drift.found
-        }
-        if drifting:
-            out.append(f"DRIFT at {len(drifting)} of {len(result.points)} points")
-        return out
-
-    def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """Return warnings, with the messages of refusals and errors."""
-        said = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
-        return (*super().warnings(points), *(f"not everything was accepted: {word}" for word in list(said)[:_MOST]))

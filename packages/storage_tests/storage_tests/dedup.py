@@ -20,7 +20,7 @@ from pydantic import ByteSize, Field
 
 from core.errors import RunFailed, UsageError
 from core.services.process import tied
-from core.storage.whole import lies_in
+from core.storage.whole import is_within
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
 from experiments.report.plots import drawing, legend_right, new_figure, written
@@ -81,14 +81,14 @@ def _ratios(result: DedupResult) -> Section:
         Column("stated", "it states", lambda row: row[1].stated, ratio_text, missing=""),
     )
     shown = tabled("ratios", columns, _rows(result))
-    said = note(
+    remark = note(
         "4K, 8K, 128K: chunks that begin at multiples of their size in each file. CDC: content-defined chunks of "
         f"about {CDC_BYTES >> 10} KiB (FastCDC). Compressed: each different chunk by itself with zlib. These are "
         "computed from the data, without the space for the index of chunks. The storage: bytes written ÷ growth of "
         "the used space meanwhile, by all users; later reductions are not included."
     )
     return Section(
-        anchor="ratios", title="Expected ratios, and those of the storage", parts=(_plot(result), shown, said)
+        anchor="ratios", title="Expected ratios, and those of the storage", parts=(_plot(result), shown, remark)
     )
 
 
@@ -138,11 +138,11 @@ def _space(result: DedupResult) -> Section:
         Column("ratio", "at the end", lambda row: row[1].ratio, ratio_text, missing=ratio_text(None)),
     )  # fmt: skip
     shown = tabled("space", columns, _rows(result))
-    said = note(
+    remark = note(
         "Space is reported by the file system (statvfs) after a sync, or by the storage's own command; by the "
         "files' blocks: as stat reports, which includes holes and, on some file systems, compression."
     )
-    return Section(anchor="space", title="Space before and after", parts=(shown, said))
+    return Section(anchor="space", title="Space before and after", parts=(shown, remark))
 
 
 def _load(result: DedupResult) -> Section:
@@ -154,12 +154,12 @@ def _load(result: DedupResult) -> Section:
         Column("load1", "load (1 min)", lambda row: row[1].load1, words.figure),
     )
     shown = tabled("load", columns, _rows(result))
-    said = note(
+    remark = note(
         "Load of this host while writing. Report R5's loads (25 with random data, 10 with zeros) are those of the "
         "appliance, which cannot be observed from here; local storage uses the same CPU. Generating the data also "
         "takes CPU time: the null baseline shows the highest possible rate."
     )
-    return Section(anchor="load", title="Load and bandwidth", parts=(shown, said))
+    return Section(anchor="load", title="Load and bandwidth", parts=(shown, remark))
 
 
 NAME = "dedup"
@@ -248,11 +248,11 @@ class DedupWording(ProfileWording):
     def sentence(self, points: Sequence[DedupPoint]) -> str:
         """Report for each type the storage's ratio, and in brackets the possible one of content-defined chunks."""
         volumes = list(dict.fromkeys(point.at.volume for point in points))
-        said = []
+        clauses = []
         for volume in volumes:
             ratios = ", ".join(_ratios_text(point) for point in points if point.at.volume == volume)
-            said.append(ratios if len(volumes) == 1 else f"{volume}: {ratios}")
-        return f"reduced by the storage (by content-defined chunks): {'; '.join(said)}"
+            clauses.append(ratios if len(volumes) == 1 else f"{volume}: {ratios}")
+        return f"reduced by the storage (by content-defined chunks): {'; '.join(clauses)}"
 
     def warnings(self, points: Sequence[DedupPoint]) -> Sequence[str]:
         """Return the warnings of every profile, and one on data for which the storage reports no used space."""
@@ -272,8 +272,8 @@ def _ratios_text(point: DedupPoint) -> str:
 _SLOW = 20e6  # assumed bytes a second, for the predicted time
 _NULL_BYTES = 32 << 20
 _OF_FILE = 100_000  # bytes of a small file, in the discovery corpus
-_BESIDE = 1.02  # factor for directories and the ends of blocks
-_LEAST_BESIDE = (
+_OVERHEAD = 1.02  # factor for directories and the ends of blocks
+_LEAST_OVERHEAD = (
     8_000_000  # small backups: each incremental copy has a block for its table and one that changed at least
 )
 _NUMBER = re.compile(r"\d+")
@@ -339,7 +339,7 @@ class Dedup(Profile[DedupSettings]):
         if s.source and not Path(s.source).is_dir():
             raise UsageError(f"--set source={s.source}: not a directory")
         for path in self.targets.paths:
-            if s.source and lies_in(path, s.source):
+            if s.source and is_within(path, s.source):
                 raise UsageError(f"--set source={s.source} contains --path {path}: writers would read their own output")
         for command in (s.reduce, s.used):
             if command and shutil.which(program := _words(command)[0]) is None:
@@ -357,7 +357,9 @@ class Dedup(Profile[DedupSettings]):
         files = max(64, max(sizes.values()) // _OF_FILE)
         every = sum(sizes.values()) * max(1, len(self.targets.paths))
         return Room(
-            bytes=round(max(sizes.values()) * _BESIDE) + files * 512 + _LEAST_BESIDE, files=files, seconds=every / _SLOW
+            bytes=round(max(sizes.values()) * _OVERHEAD) + files * 512 + _LEAST_OVERHEAD,
+            files=files,
+            seconds=every / _SLOW,
         )
 
     def touched(self) -> int:
@@ -397,14 +399,14 @@ class Dedup(Profile[DedupSettings]):
             return
         corpus = arena.scratch / "corpus"
         shutil.rmtree(corpus, ignore_errors=True)  # of a run that was ended
-        arena.tell(f"generating a corpus of {self.settings.size:,} bytes on scratch")
+        arena.show(f"generating a corpus of {self.settings.size:,} bytes on scratch")
         yield corpus_made(corpus, int(self.settings.size), seed)
         shutil.rmtree(corpus)
 
     def _expected(self, data: Data, seed: int, source: Path | None, arena: Arena) -> tuple[Expected, ...]:
-        arena.tell(f"{data}: computing what deduplication can save")
+        arena.show(f"{data}: computing what deduplication can save")
         files = files_of(data, int(self.settings.size), seed, source)
-        return expected_of((file.pieces for file in files), lambda: arena.tell(""))
+        return expected_of((file.pieces for file in files), lambda: arena.show(""))
 
     def _written(
         self, turn: Turn, arena: Arena, data: Data, seed: int, source: Path | None, root: Path,
@@ -415,9 +417,9 @@ class Dedup(Profile[DedupSettings]):
                       source=None if source is None else str(source.absolute()), part=part, parts=s.writers,
                       io_bytes=int(s.block), fsync=s.fsync) for part in range(s.writers)]  # fmt: skip
         before = self._space(root)
-        arena.tell(f"writing {data}")
+        arena.show(f"writing {data}")
         started, busy = time.time(), host_seconds()
-        wrote = write_all(specs, lambda: arena.tell(""))
+        wrote = write_all(specs, lambda: arena.show(""))
         elapsed = (wrote.ended_ns - wrote.began_ns) / 1e9
         used, passed = (end - begin for begin, end in zip(busy, host_seconds(), strict=True))
         share, load1 = used / passed if passed > 0 else 0.0, os.getloadavg()[0]
@@ -439,16 +441,16 @@ class Dedup(Profile[DedupSettings]):
             synced(root)
             if not self.settings.used:
                 return usage_at_rest([root], self.settings.settle)
-        said = _run([*_words(self.settings.used)], root)
-        number = _NUMBER.search(said)
+        output = _run([*_words(self.settings.used)], root)
+        number = _NUMBER.search(output)
         if number is None:
-            raise RunFailed(f"{self.settings.used!r} prints no number of bytes: {said[-200:]!r}")
+            raise RunFailed(f"{self.settings.used!r} prints no number of bytes: {output[-200:]!r}")
         return int(number[0])
 
     def _reduced(self, root: Path, arena: Arena) -> float | None:
         if not self.settings.reduce:
             return None
-        arena.tell(f"{self.settings.reduce} {root}")
+        arena.show(f"{self.settings.reduce} {root}")
         began = time.monotonic()
         _run([*_words(self.settings.reduce), str(root)], root)
         return time.monotonic() - began

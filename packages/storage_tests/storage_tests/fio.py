@@ -80,7 +80,7 @@ def job_file(jobs: Sequence[Job], *, log: str) -> str:
 
 
 def _section(job: Job, log: str) -> list[str]:
-    said = {
+    options = {
         "rw": job.does,
         "filename": ":".join(job.files),
         "bs": str(job.block),
@@ -92,19 +92,19 @@ def _section(job: Job, log: str) -> list[str]:
         "write_bw_log": log,
     }
     if job.size is not None:
-        said["size"] = str(job.size)
+        options["size"] = str(job.size)
     if len(job.files) > 1 and job.size is not None:
-        said |= {"file_service_type": "random", "filesize": str(job.size // len(job.files))}
+        options |= {"file_service_type": "random", "filesize": str(job.size // len(job.files))}
     if job.read_percent is not None:
-        said["rwmixread"] = str(job.read_percent)
+        options["rwmixread"] = str(job.read_percent)
     if job.seconds is not None:
-        said |= {"time_based": "1", "runtime": str(job.seconds), "ramp_time": str(job.ramp_seconds)}
+        options |= {"time_based": "1", "runtime": str(job.seconds), "ramp_time": str(job.ramp_seconds)}
     if job.most_seconds is not None:
-        said["runtime"] = str(job.most_seconds)
+        options["runtime"] = str(job.most_seconds)
     if job.after:
-        said["stonewall"] = "1"
-    said |= dict(job.options)
-    return ["", f"[{job.name}]", *(f"{name}={value}" for name, value in said.items())]
+        options["stonewall"] = "1"
+    options |= dict(job.options)
+    return ["", f"[{job.name}]", *(f"{name}={value}" for name, value in options.items())]
 
 
 _EXACT_S = 0.1  # of a thread: from this time on, fio's whole milliseconds are exact enough
@@ -294,7 +294,7 @@ def fio(
     jobs: Sequence[Job],
     paths: Sequence[Path],
     scratch: Path,
-    tell: Callable[[str], None],
+    show: Callable[[str], None],
     *,
     expected_s: float | None = None,
 ) -> Ran:
@@ -311,11 +311,11 @@ def fio(
     text = job_file(jobs, log=_LOG)
     (own / _JOBS).write_text(text, encoding="utf-8")
     began = time.time()
-    _carried_out(own, tell, None if expected_s is None else expected_s + _GRACE_S)
+    _carried_out(own, show, None if expected_s is None else expected_s + _GRACE_S)
     return ran(_document(own), own, _LOG, text, began)
 
 
-def _carried_out(own: Path, tell: Callable[[str], None], most_s: float | None) -> None:
+def _carried_out(own: Path, show: Callable[[str], None], most_s: float | None) -> None:
     command = [PROGRAM, "--output-format=json+", f"--output={_OUTPUT}", "--eta=never", _JOBS]
     program = shutil.which(PROGRAM) or PROGRAM
     until = None if most_s is None else time.monotonic() + most_s
@@ -326,7 +326,7 @@ def _carried_out(own: Path, tell: Callable[[str], None], most_s: float | None) -
             while process.poll() is None:
                 if until is not None and time.monotonic() > until:
                     raise RunFailed(f"fio did not end in {most_s:,.0f} s")
-                tell("")
+                show("")
                 time.sleep(_LOOK_S)
         finally:
             if process.poll() is None:
@@ -362,14 +362,14 @@ def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
 
     Every byte is written: fio rewrites a file that is too small when the job begins, and omits an incomplete block."""
     each = block * math.gcd(size // block, max(1, _BLOCK // block))
-    arena.tell(f"writes {len(names):,} files of {size:,} bytes")
+    arena.show(f"writes {len(names):,} files of {size:,} bytes")
     jobs = [
         Job(name=f"file{number}", does="write", files=(name,), block=each, size=size,
             after=number % _AT_ONCE == 0 and number > 0,
             options=(("end_fsync", "1"), ("refill_buffers", "1"), ("randseed", str(number + 1))))
         for number, name in enumerate(names)
     ]  # fmt: skip
-    fio(jobs, arena.paths, arena.scratch, arena.tell)
+    fio(jobs, arena.paths, arena.scratch, arena.show)
     settled(arena)
 
 
@@ -515,7 +515,7 @@ class FioTest(Profile[S]):
     def observe(self, turn: Turn, arena: Arena) -> FioRun:
         """Run the jobs of a load. Raises RunFailed."""
         jobs, expected_s = self.jobs(turn.at, len(arena.paths)), self.expected_s(turn.at)
-        done = fio(jobs, arena.paths, arena.scratch, arena.tell, expected_s=expected_s)
+        done = fio(jobs, arena.paths, arena.scratch, arena.show, expected_s=expected_s)
         elapsed = elapsed_s(done.jobs)
         if not elapsed:
             raise RunFailed("fio did no I/O: the number of files or of seconds is too small")
@@ -560,5 +560,5 @@ def rate_by(
     return Section(anchor=f"by-{axis}", title=f"{figure.title} by {axis}", parts=(plot,))
 
 
-def as_sentence(said: str) -> str:
-    return f"{said[0].upper()}{said[1:]}."
+def as_sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

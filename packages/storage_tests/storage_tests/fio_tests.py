@@ -98,13 +98,13 @@ class BlockWording(ProfileWording):
     def sentence(self, points: Sequence[BlockPoint]) -> str:
         """Report the highest rate of all cases, the search's result and the drift of the long case."""
         most = max(points, key=lambda point: point.figures["iops"].median)
-        said = [f"{_rate(most)} at {most.at}"]
+        clauses = [f"{_rate(most)} at {most.at}"]
         if long := [point for point in points if point.at.case == _LONG]:
             drift = middle(long[0].repeats).drift
-            said.append(f"case {_LONG} {drift.text if drift else 'is too short to judge drift'}")
+            clauses.append(f"case {_LONG} {drift.text if drift else 'is too short to judge drift'}")
         if any(point.at.case == _SEARCHED for point in points):
-            said.append(bounded_text(points, settings_in(self)["most_ms"]))
-        return "; ".join(said)
+            clauses.append(bounded_text(points, settings_in(self)["most_ms"]))
+        return "; ".join(clauses)
 
     def warnings(self, points: Sequence[BlockPoint]) -> Sequence[str]:
         """Return the warnings of every profile, and one if fewer I/Os were outstanding than the points demand."""
@@ -287,9 +287,9 @@ def _long(point: BlockPoint) -> Section:
         figure, (axes,) = new_figure(height=3.0)
         draw_line(axes, samples, 0, "IOPS", length)
         over_time(axes, unit, "IOPS", start="the ramp-up's end")
-    said = run.drift.text if run.drift else f"fewer than {LEAST} samples: drift is not judged"
+    judgement = run.drift.text if run.drift else f"fewer than {LEAST} samples: drift is not judged"
     series = Series(name="long", header=("second", "iops"), rows=tuple(samples))
-    plot = Plot(name="long", figure=figure, sentence=as_sentence(said), series=series)
+    plot = Plot(name="long", figure=figure, sentence=as_sentence(judgement), series=series)
     return Section(anchor="long", title=title, parts=(plot, note("Report R2's curve is flat.")))
 
 
@@ -316,11 +316,11 @@ def _search(result: BlockResult, points: list[BlockPoint]) -> Section:
     rows = tuple[tuple[Cell, ...], ...](zip(loads, rates, means, strict=True))
     series = Series(name="search", header=("outstanding", "iops", "mean_ms"), rows=rows)
     sentence = f"{as_sentence(bounded_text(points, most_ms))} Dotted: bound and answer."
-    said = note(
+    remark = note(
         "The mean is that of all I/Os of all volumes together; fio's latency_target, in contrast, bounds a share "
         "of the I/Os of each thread."
     )
-    parts = (Plot(name="search", figure=figure, sentence=sentence, series=series), said)
+    parts = (Plot(name="search", figure=figure, sentence=sentence, series=series), remark)
     return Section(
         anchor="search", title=f"Case {_SEARCHED}: the highest load within a mean of {most_ms:g} ms", parts=parts
     )
@@ -411,10 +411,10 @@ class StreamWording(ProfileWording):
 
     def sentence(self, points: Sequence[StreamPoint]) -> str:
         """Report for each tier whether the backup fits its window."""
-        said = windows(points, settings_in(self))
-        if len(said) == 1:
-            return next(iter(said.values()))
-        return "; ".join(f"{where}: {clause}" for where, clause in said.items())
+        clauses = windows(points, settings_in(self))
+        if len(clauses) == 1:
+            return next(iter(clauses.values()))
+        return "; ".join(f"{where}: {clause}" for where, clause in clauses.items())
 
 
 def rate_needed(terabytes: float, hours: float) -> float:
@@ -456,8 +456,8 @@ def _more_streams(rates: Sequence[tuple[int, float]]) -> str:
         return "more streams were not tried"
     (fewer, before), (most, last) = rates[-2:]
     gain = last / before - 1 if before else 0.0
-    said = "do not help" if gain < 0.05 else "may help"
-    return f"more streams {said} ({most} instead of {fewer} gave {gain * 100:+.0f} %)"
+    effect = "do not help" if gain < 0.05 else "may help"
+    return f"more streams {effect} ({most} instead of {fewer} gave {gain * 100:+.0f} %)"
 
 
 class StreamSettings(ProfileSettings):
@@ -603,7 +603,7 @@ class Stream(FioTest[StreamSettings]):
 
     def _tarred(self, turn: Turn, arena: Arena, at: StreamLoad) -> FioRun:
         ran = tarred(
-            [arena.paths[p] / f"tree{number}" for p in _paths_of(at) for number in range(at.streams)], arena.tell
+            [arena.paths[p] / f"tree{number}" for p in _paths_of(at) for number in range(at.streams)], arena.show
         )
         cpu = sum(job.cpu for job in ran.jobs)
         return FioRun(**noted(turn, ran.began, elapsed_s(ran.jobs), cpu, processors()), fio=ran)
@@ -627,12 +627,12 @@ def _window(result: StreamResult) -> Parts:
         note(f"Not set: {word}") for word in dict.fromkeys(w for run in runs for one in run.tuned for w in one.refused)
     ]
     needed = rate_needed(settings["window_tb"], settings["window_hours"])
-    said = note(
+    remark = note(
         f"Needed: {words.figure(needed)} MB/s over the whole window. Rates are totals: bytes read by all streams "
         "over the time from the first start to the last end; the highest second, as a meter in a pipe shows it, is "
         "given for comparison only. Other work of a backup (its target, its index, small files) is not included."
     )
-    return [*parts, said]
+    return [*parts, remark]
 
 
 def _of_tier(tier: str, seconds: float, nbytes: float, shown: float) -> Published:
@@ -701,12 +701,12 @@ class CheckWording(ProfileWording):
 
     def sentence(self, points: Sequence[CheckPoint]) -> str:
         """Report the highest rates of each storage and shape."""
-        said = []
+        clauses = []
         for key in dict.fromkeys((point.at.storage, point.at.shape) for point in points):
             best = max((p for p in points if (p.at.storage, p.at.shape) == key), key=lambda p: p.figures["iops"].median)
             iops, mb = (words.count(best.figures[name].median) for name in ("iops", "mb_per_s"))
-            said.append(f"{key[0]}, {key[1]}: {iops} IOPS, {mb} MB/s")
-        return "; ".join([*said, f"storage figures over {words.percent(MARK)} of these are limited by this host"])
+            clauses.append(f"{key[0]}, {key[1]}: {iops} IOPS, {mb} MB/s")
+        return "; ".join([*clauses, f"storage figures over {words.percent(MARK)} of these are limited by this host"])
 
 
 class CheckSettings(ProfileSettings):
@@ -733,7 +733,7 @@ class SelfCheck(FioTest[CheckSettings]):
     settings_type = CheckSettings
     small: ClassVar[dict[str, Any]] = {"seconds": 1, "threads": (1,), "file_size": "8MiB"}
     takes_paths = False
-    no_pair = "this test measures null storage itself"
+    no_baseline = "this test measures null storage itself"
     axis = "threads"
 
     @property

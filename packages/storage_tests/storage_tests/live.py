@@ -43,13 +43,13 @@ class Live:
         self._devices = BlockSampler(paths)
         self._lock = threading.Lock()
         self._began = time.monotonic()
-        self._doing, self._said = "", list[str]()
+        self._doing, self._outcomes = "", list[str]()
         self._runs: list[dict[str, Any]] = []
         self._seconds: list[float] = []
         self._values: list[dict[str, float]] = []
         self._last = self._read()
 
-    def tell(self, line: str) -> None:
+    def show(self, line: str) -> None:
         """Set the line with the current activity."""
         with self._lock:
             self._doing = line
@@ -57,7 +57,7 @@ class Live:
     def say(self, line: str) -> None:
         """Add the outcome of a run."""
         with self._lock:
-            self._said = [*self._said, line][-_MOST_LINES:]
+            self._outcomes = [*self._outcomes, line][-_MOST_LINES:]
 
     def run(self, name: str) -> None:
         """Begin another run, or its null baseline."""
@@ -80,12 +80,12 @@ class Live:
         """Return everything so far as at most so many points, each the mean of its seconds."""
         with self._lock:
             seconds, values = list(self._seconds), list(self._values)
-            runs, doing, said = [dict(run) for run in self._runs], self._doing, list(self._said)
+            runs, doing, outcomes = [dict(run) for run in self._runs], self._doing, list(self._outcomes)
         together = -(-len(seconds) // _MOST_POINTS) or 1
         return {
             "profile": self.profile,
             "doing": doing,
-            "said": said,
+            "said": outcomes,
             "now_s": self._now(),
             "step_s": together * _EACH_S,
             "since": "start of the command",

@@ -99,12 +99,14 @@ class MatrixWording(ProfileWording):
             figure = point.figures.get(f"{op}_mb_per_s")
             return 0.0 if figure is None else figure.median
 
-        said = []
+        clauses = []
         for op in ("write", "read"):
             best = max(points, key=lambda point: rate(point, op))
             most = rate(best, op)
-            said.append(f"{op} at most {words.figure(most)} MB/s ({words.figure(most * 3.6)} GB/hour) with {best.at}")
-        return "; ".join([*said, caches_text(points)])
+            clauses.append(
+                f"{op} at most {words.figure(most)} MB/s ({words.figure(most * 3.6)} GB/hour) with {best.at}"
+            )
+        return "; ".join([*clauses, caches_text(points)])
 
 
 def caches_text(points: Sequence[MatrixPoint]) -> str:
@@ -290,19 +292,19 @@ def _heat(result: MatrixResult, op: str) -> Section:
                 {"mb_per_s": 1.0, "gb_per_hour": 3.6})  # fmt: skip
     runs = [[run.ops[op] for run in point.repeats if op in run.ops] for point in result.points]
     coarse, cut = sum(any(one.coarse for one in own) for own in runs), sum(any(one.cut for one in own) for own in runs)
-    said = []
+    remarks = []
     if coarse:
-        said.append(
+        remarks.append(
             f"At {coarse} of {words.many(len(runs), 'cell')} it took under {COARSE_S * 1000:.0f} ms: such a rate "
             "is rough, and some of several threads may have ended before others started."
         )
     if cut:
-        said.append(
+        remarks.append(
             f"At {words.many(cut, 'cell')} it moved less than whole files: it, or the write before it, was stopped "
             f"after {settings_in(result)['seconds']} s."
         )
     title = f"{op[0].upper()}{op[1:]}: MB/s, and GB/hour below"
-    return Section(anchor=f"heat-{op}", title=title, parts=(plot, *map(note, said)))
+    return Section(anchor=f"heat-{op}", title=title, parts=(plot, *map(note, remarks)))
 
 
 @section("caches", "Re-read ÷ read: answers from a cache")
@@ -311,12 +313,12 @@ def _caches(result: MatrixResult) -> Parts:
     plot = _map(
         "heat-cache-ratio", values, as_sentence(caches_text(result.points)), "{:.2g}".format, {"reread_per_read": 1.0}
     )
-    said = note(
+    remark = note(
         f"{_DROPPED[settings_in(result)['drop']]} Over {CACHED} ({CACHED_COARSE:g} if the first reading took under "
         f"{COARSE_S * 1000:.0f} ms) a cache is assumed to have answered the second reading. The rate of such a "
         "cell is that of the cache, not of the disks."
     )
-    return plot, said
+    return plot, remark
 
 
 def _map(

@@ -18,7 +18,7 @@ from core.document import Order, complaint
 from core.errors import UsageError
 from core.filer import load_filer
 from core.settings import Settings
-from core.storage.whole import lies_in
+from core.storage.whole import is_within
 from experiments.kinds import Plan, planned
 from experiments.report import words
 from experiments.result import schema
@@ -100,7 +100,7 @@ class Arena:
     scratch: Path  # local, not under test; removed with the rest
     s3: str | None = None
     null: bool = False  # on null storage
-    tell: Callable[[str], None] = field(default=lambda _line: None)  # the current activity, for the live line
+    show: Callable[[str], None] = field(default=lambda _line: None)  # the current activity, for the live line
     filer: Settings | None = None  # name the emulated filer that delays our own clients' calls
     counters: Path | None = None  # where clients count for the live view; None: there is none
     elsewhere: Elsewhere | None = None  # starts our own clients elsewhere instead of on this host
@@ -126,7 +126,7 @@ class Profile(ABC, Generic[S]):
     # Whether its calls go through the storage layer, so that an emulated filer delays them.
     emulates: ClassVar[bool] = False
     indirect: ClassVar[str] = "--set direct=false goes through the page cache"  # advice if O_DIRECT is refused
-    no_pair: str = "this storage test has no load for null storage"
+    no_baseline: str = "this storage test has no load for null storage"
 
     def __init__(self, settings: S, targets: Targets) -> None:
         self.settings, self.targets = settings, targets
@@ -190,7 +190,7 @@ def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: i
         other = " or --s3 URL" if profile.takes_s3 else ""
         raise UsageError(f"{profile.name} needs --path DIR{other}")
     for one, other_path in itertools.permutations(targets.paths, 2):
-        if lies_in(one, other_path):
+        if is_within(one, other_path):
             raise UsageError(f"--path {one}: two of the paths are the same directory, or one is inside the other")
 
 
@@ -277,8 +277,8 @@ def settings_of(kind: type[Profile[Any]], given: Sequence[str], *, small: bool) 
     try:
         return kind.settings_type.model_validate(values)
     except ValidationError as error:
-        setting, said = complaint(error)
-        raise UsageError(f"--set {setting or 'settings'}: {said}") from error
+        setting, problem = complaint(error)
+        raise UsageError(f"--set {setting or 'settings'}: {problem}") from error
 
 
 def command_only(kind: type[Profile[Any]]) -> set[str]:

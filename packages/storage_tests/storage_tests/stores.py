@@ -263,8 +263,8 @@ class _translated:
         from obstore.exceptions import BaseError
 
         if isinstance(error, (BaseError, OSError)):
-            said = _words(error)
-            raise (Refused if _REFUSED_WORDS.search(f"{error!r} {error}") else Failed)(said) from error
+            message = _words(error)
+            raise (Refused if _REFUSED_WORDS.search(f"{error!r} {error}") else Failed)(message) from error
 
 
 def names_below(place: Place) -> Iterator[list[str]]:

@@ -103,7 +103,7 @@ class Running:
 
     clock: Clock
     say: Callable[[str], None] = lambda _line: None
-    tell: Callable[[str], None] = lambda _line: None  # takes the current activity, for the live line
+    show: Callable[[str], None] = lambda _line: None  # takes the current activity, for the live line
     sessions: Sequence[float] = ()  # when commands worked on it, this one last
     live: Live | None = None
     env: Mapping[str, str] | None = None
@@ -119,13 +119,13 @@ class ProfileStudy(Workload):
         self.about = profile.ABOUT  # type: ignore[misc]  # of the profile, not of the class
         self.storage, self.clock = settings.storage, run.clock
         self.say = run.say if live is None else _both(run.say, live.say)
-        self._tell = run.tell if live is None else _both(run.tell, live.tell)
+        self._show = run.show if live is None else _both(run.show, live.show)
         self._profile, self._settings, self._live, self._run = profile, settings, live, run
         self._stack = contextlib.ExitStack()
         self._ceilings: dict[At, dict[str, Any]] = {}  # null baseline of each load
         self._null: tuple[Profile[Any], Arena] | None = None
         self._filer = load_filer(settings.filer) if profile.emulates else None
-        self._no_pair: str | None = None
+        self._no_baseline: str | None = None
         self._direct: list[Direct | None] = []
         self._system: System | None = None
 
@@ -149,7 +149,7 @@ class ProfileStudy(Workload):
         s3 = self._profile.targets.s3
         prefix = None if s3 is None else stack.enter_context(claimed_prefix(s3))
         filer = None if self._filer is None else self._settings
-        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell, filer=filer,
+        return Arena(paths=paths, scratch=scratch, s3=prefix, show=self._show, filer=filer,
                      counters=self._counters, elsewhere=self._elsewhere)  # fmt: skip
 
     @property
@@ -163,7 +163,7 @@ class ProfileStudy(Workload):
         return None if self._live is None else self._live.counters.path
 
     def _begins(self, what: str) -> None:
-        self._tell(what)
+        self._show(what)
         if self._live is not None:
             self._live.run(what)
 
@@ -201,7 +201,7 @@ class ProfileStudy(Workload):
             profile, arena = self._null
             run = self.about.run_of(profile.observe(turn, arena))
         except (RunFailed, StorageFault) as error:
-            self._no_pair = str(error)
+            self._no_baseline = str(error)
             return {}
         known = ((figure.name, figure.of(run)) for figure in self.about.figures)
         return {
@@ -214,14 +214,14 @@ class ProfileStudy(Workload):
         is none, StorageFault."""
         profile = self._profile.on_null()
         if profile is None:
-            raise RunFailed(self._profile.no_pair)
+            raise RunFailed(self._profile.no_baseline)
         scratch = self._stack.enter_context(place_of_own(self._settings.scratch / "profiles", "null"))
         paths, s3 = tuple[Path, ...](), None
         if profile.targets.s3 is None:
             paths = self._memory(profile)
         else:
             s3 = f"{self._stack.enter_context(null_endpoint())}/profile"
-        arena = Arena(paths=paths, scratch=scratch, s3=s3, null=True, tell=self._tell, counters=self._counters,
+        arena = Arena(paths=paths, scratch=scratch, s3=s3, null=True, show=self._show, counters=self._counters,
                       elsewhere=self._elsewhere)  # fmt: skip
         self._stack.enter_context(profile.prepared(arena))
         return profile, arena
@@ -269,7 +269,7 @@ class ProfileStudy(Workload):
             },
             "null_storage": {
                 "paired": profile.on_null() is not None,
-                "why_not": self._no_pair,
+                "why_not": self._no_baseline,
                 "place": str(MEMORY) if targets.s3 is None else NULL_ENDPOINT,
             },
             "sessions": list(self._run.sessions),

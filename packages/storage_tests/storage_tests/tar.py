@@ -52,7 +52,7 @@ def planted(tree: Path | None, size: int, places: Sequence[Path], arena: Arena) 
         from dataset_gen.profile import load_profile
 
         def progress(done: int, total: int) -> None:
-            arena.tell(f"generates {done:,} of {total:,} bytes")
+            arena.show(f"generates {done:,} of {total:,} bytes")
 
         scale = 1.01 * max(size, SMALLEST_RAW) / load_profile(_REFERENCE).raw_bytes
         generate_corpus(first, _REFERENCE, scale, _SEED, 1, progress)
@@ -60,7 +60,7 @@ def planted(tree: Path | None, size: int, places: Sequence[Path], arena: Arena) 
     else:
         others = list(places)
     for place in others:
-        arena.tell(f"copies {tree}")
+        arena.show(f"copies {tree}")
         place.mkdir(parents=True)
         # Not with shutil: a real tree may have FIFOs, which it would open.
         _run(["cp", "-dR", "--", f"{tree}/.", str(place)])
@@ -74,9 +74,9 @@ def _run(command: list[str]) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def _last(said: bytes) -> str:
+def _last(errors: bytes) -> str:
     """Return the last line of a program's errors; file names in it may be any bytes."""
-    return said.decode(errors="replace").strip().rpartition("\n")[2][:300]
+    return errors.decode(errors="replace").strip().rpartition("\n")[2][:300]
 
 
 class _Stream:
@@ -114,7 +114,7 @@ class _Stream:
         self.pipe.close()
 
 
-def tarred(trees: Sequence[Path], tell: Callable[[str], None]) -> Ran:
+def tarred(trees: Sequence[Path], show: Callable[[str], None]) -> Ran:
     """Run a tar of each tree at the same time, to pipes whose bytes are counted and discarded. Raises RunFailed.
 
     Not to /dev/null: GNU tar notices that and reads no file."""
@@ -138,6 +138,6 @@ def tarred(trees: Sequence[Path], tell: Callable[[str], None]) -> Ran:
                     ready.unregister(stream.pipe)
                     done[number] = stream.ended(f"stream{number}", since)
             if time.monotonic() > reported + _LOOK_S:
-                tell("")
+                show("")
                 reported = time.monotonic()
     return Ran(version=version, job_file="tar -cf - .", began=began, jobs=tuple(done[n] for n in range(len(trees))))

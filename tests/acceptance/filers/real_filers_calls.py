@@ -197,7 +197,7 @@ def there(storage: Real) -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
-def test_what_it_does_is_what_the_page_says(storage: Real, there: Path) -> None:
+def test_what_it_does_is_what_the_page_states(storage: Real, there: Path) -> None:
     does_not = set()
     for number, (what, asked) in enumerate(_ASKED.items()):
         own = there / str(number)

@@ -98,8 +98,8 @@ def test_a_source_is_not_copied_there_with_less_in_it(there: Bench, tmp_path: Pa
     refused = there.edbench("discover", str(tmp_path / "source"), "--databases", "2", "--source-copies", check=2)
     assert "already exists on the storage root" in refused.stderr
     assert list((there.storage / "corpora").iterdir()) == []
-    said = " ".join(there.ask("doctor", check=None).stdout.split())
-    assert "it ignores case" in said or "listed as name" in said
+    shown = " ".join(there.ask("doctor", check=None).stdout.split())
+    assert "it ignores case" in shown or "listed as name" in shown
 
 
 _MAIL = b"""From: anna@example.org

@@ -35,10 +35,10 @@ def _checked(bench: Bench, printed: str) -> Path:
 
 
 def test_a_killed_worker_costs_nothing(there: Bench) -> None:
-    told = there.home / "chaos.json"
+    reported = there.home / "chaos.json"
     asked = ("--faults", "worker-killed", "--kind", "two-pass", "--seed", _SEED, "--runs", "1")
-    there.chaos("--corpus", str(there.corpus), *asked, "--json", str(told))
-    (run,) = map(json.loads, told.read_text().splitlines())
+    there.chaos("--corpus", str(there.corpus), *asked, "--json", str(reported))
+    (run,) = map(json.loads, reported.read_text().splitlines())
     assert run["struck"]
     assert not run["faults"]
 
@@ -98,13 +98,24 @@ def test_an_experiment_there_is_a_package(storage: Real, there: Bench) -> None:
 
 
 def test_a_recorded_job_is_played_there(there: Bench) -> None:
-    target, told = there.storage.parent / "target", there.home / "played.json"
+    target, reported = there.storage.parent / "target", there.home / "played.json"
     target.mkdir()
     with there.attached():
         there.end(there.discover("--workers", "1", "--slots", "2", "--trace"))
         trace = there.result()["trace"]
-        asked = ("--path", str(target), "--clients", "1,2", "--pace", "max", "-o", "json", "--output-file", str(told))
+        asked = (
+            "--path",
+            str(target),
+            "--clients",
+            "1,2",
+            "--pace",
+            "max",
+            "-o",
+            "json",
+            "--output-file",
+            str(reported),
+        )
         _checked(there, there.edbench("trace", "replay", "--repeats", "1", trace["path"], *asked).stdout)
-    runs = [run for point in json.loads(told.read_text())["points"] for run in point["repeats"]]
+    runs = [run for point in json.loads(reported.read_text())["points"] for run in point["repeats"]]
     assert [(run["calls"], run["differences"]) for run in runs] == [(trace["calls"], {})] * 2
     assert list(target.iterdir()) == []

@@ -18,7 +18,7 @@ from core.operations import NullRecorder
 from core.storage.layer import Storage
 
 _FULL = "No space left on device; free space"
-_SAID = {
+_REPORTED = {
     "glusterfs": (
         _FULL,
         "Stale file handle; check that the filer is mounted and reachable, and that no part of it is full",
@@ -49,9 +49,9 @@ def test_full_in_the_middle(storage: Real, there: Bench, phase: str) -> None:
     process, held = there.discover_held(phase, 2, "--workers", "1", "--slots", "1")
     with storage.full():
         held.let_go()
-        suspended(there.end(process, 1), *_SAID.get(storage.name, (_FULL,)))
+        suspended(there.end(process, 1), *_REPORTED.get(storage.name, (_FULL,)))
         again = there.edbench("job", "resume", "last", "--workers", "1", check=1)
-        suspended(again.stderr + again.stdout, *_SAID.get(storage.name, (_FULL,)))
+        suspended(again.stderr + again.stdout, *_REPORTED.get(storage.name, (_FULL,)))
     with there.attached():
         there.edbench("job", "resume", "last", "--workers", "1")
         there.verify()
@@ -69,7 +69,7 @@ def test_one_of_two_disks_is_full_in_the_middle(storage: Real, there: Bench, pha
         out = there.end(process, check=None)
         if process.returncode:
             assert storage.name == "glusterfs"
-            suspended(out, *_SAID[storage.name])
+            suspended(out, *_REPORTED[storage.name])
     with there.attached():
         if process.returncode:
             there.edbench("job", "resume", "last", "--workers", "1")

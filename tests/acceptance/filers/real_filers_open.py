@@ -54,8 +54,8 @@ def test_a_file_that_another_client_takes_away_while_it_is_read(storage: Real, d
                 (theirs / "b").write_bytes(_NEW)
                 (theirs / "b").rename(theirs / "a")
             if _STATELESS:  # its server holds nothing open for us, and says ESTALE
-                until(lambda: _told(lambda: _last(file)) is ExceptionCode.VANISHED, "the server forgets it")
-            assert _told(lambda: _last(file)) in (_OLD[-4:], ExceptionCode.VANISHED)
+                until(lambda: _reported(lambda: _last(file)) is ExceptionCode.VANISHED, "the server forgets it")
+            assert _reported(lambda: _last(file)) in (_OLD[-4:], ExceptionCode.VANISHED)
         if how == "replaced":
             until(lambda: _new_one_read(layer, directory / "a"), "the new one is read")
 
@@ -80,7 +80,7 @@ def _layer(storage: Real) -> Storage:
 
 def _new_one_read(layer: Storage, path: Path) -> bool:
     """Until then the old one, or none: never some of each."""
-    read = _told(lambda: _whole(layer, path))
+    read = _reported(lambda: _whole(layer, path))
     assert read in (_OLD, _NEW, ExceptionCode.VANISHED)
     return read == _NEW
 
@@ -96,7 +96,7 @@ def _last(file: ReadFile) -> bytes:
     return file.pread(4, len(_OLD) - 4)
 
 
-def _told(read: Callable[[], bytes]) -> bytes | ExceptionCode:
+def _reported(read: Callable[[], bytes]) -> bytes | ExceptionCode:
     """The bytes, or what is said instead."""
     try:
         return read()
@@ -113,8 +113,8 @@ def test_delete_while_a_program_reads_a_file_of_the_job(storage: Real, there: Be
         )
         with held.open("rb"):
             for _ in range(2 if storage.name in _KEEPS else 0):
-                said = there.edbench("job", "delete", "last", check=1).stderr
-                assert "has a file in it open" in said
+                shown = there.edbench("job", "delete", "last", check=1).stderr
+                assert "has a file in it open" in shown
             if storage.name not in _KEEPS:
                 there.edbench("job", "delete", "last")
         if storage.name in _KEEPS:

@@ -37,8 +37,8 @@ class Order:
     corpus: Path
     faults: tuple[Fault, ...]
     kinds: tuple[Kind, ...]
-    faults_said: str  # as a person says which
-    kinds_said: str
+    fault_names: str  # as a person says which
+    kind_names: str
     numbers: range  # of the runs
     seed: int
 
@@ -94,7 +94,7 @@ class Campaign:
         usual = self._usual.get(kind.name) or self._undisturbed(testbed, kind)
         ended = self._run(testbed, kind, plan, usual)
         row = self._row(ended, time.monotonic() - began)
-        self._tell(plan, ended, row["took"])
+        self._report(plan, ended, row["took"])
         if not ended.survived:
             self._keep(testbed.site, number)
         return row
@@ -165,11 +165,11 @@ class Campaign:
         """The command that does one run again."""
         order = self._order
         return (
-            f"python tests/chaos --corpus {shlex.quote(str(order.corpus))} --faults {order.faults_said} --kind {order.kinds_said}"
+            f"python tests/chaos --corpus {shlex.quote(str(order.corpus))} --faults {order.fault_names} --kind {order.kind_names}"
             f" --seed {order.seed} --first {number} --runs 1"
         )
 
-    def _tell(self, plan: RunPlan, ended: Ended, took: float) -> None:
+    def _report(self, plan: RunPlan, ended: Ended, took: float) -> None:
         word = "survived" if ended.survived else "FAILED"
         struck = "" if ended.struck else " (no fault found its moment)"
         self._say(f"{plan.title}: {word}, {ended.lost:.1f} s lost, {took:.1f} s{struck}")
@@ -184,4 +184,4 @@ class Campaign:
         for part in (self._home / "site", *self._home.glob("*.img")):
             part.rename(kept / part.name)
         self._say(f"    kept: {kept}; again: {self.repeat(number)}")
-        site.start_anew()
+        site.restart()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sql.face import parse_queries
+from sql.interface import parse_queries
 from sql.session import Database
 
 _FILE = Path(__file__).with_name("chaos.sql")

@@ -50,8 +50,8 @@ def _asking(name: str, op: str, gate: str, real: Callable[..., Any], path_at: in
         if not os.path.exists(gate):
             return real(*arguments, **named)
         where, *rest = arguments[path_at:]
-        said = "create" if op == "open" and rest and rest[0] & os.O_CREAT else op
-        detail = f"{said} {os.fsdecode(where) if isinstance(where, bytes) else _path_of(where)}"
+        shown = "create" if op == "open" and rest and rest[0] & os.O_CREAT else op
+        detail = f"{shown} {os.fsdecode(where) if isinstance(where, bytes) else _path_of(where)}"
         if op == "close":
             real(*arguments, **named)
             hook.ask("storage", detail)

@@ -11,7 +11,7 @@ from controller.databases import JobHandle, Jobs
 from controller.jobs.create import resume_all
 from core.errors import DatabaseFault, RunFailed, UsageError
 from core.records import JobState
-from sql.face import QUERIES
+from sql.interface import QUERIES
 from sql.jobs import get_job
 
 POLL_SECONDS = 0.03

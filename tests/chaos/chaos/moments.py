@@ -115,11 +115,11 @@ class Moments:
                     continue  # it was killed, or is stopped
 
     def _answer(self, line: socket.socket) -> None:
-        said = line.recv(8192).decode(errors="surrogateescape")
-        if not said:
+        shown = line.recv(8192).decode(errors="surrogateescape")
+        if not shown:
             return
         pid, _, _ = _CREDENTIALS.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-        moment, _, detail = said.partition(" ")
+        moment, _, detail = shown.partition(" ")
         phase = "" if moment == "storage" else detail
         answer = b"go"
         for answerer in list(self._answerers):

@@ -40,7 +40,7 @@ def command(stage: Stage) -> None:
     try:
         status = _end(stage, process)
         if status != 0:
-            stage.resumes, stage.reason = 1, f"status {status}: {_said(home)}"
+            stage.resumes, stage.reason = 1, f"status {status}: {_output(home)}"
             stage.mend()
             _wait_until_gone(home)
             _go_on(stage, home, discover)
@@ -92,18 +92,18 @@ def _go_on(stage: Stage, home: Path, discover: Sequence[str]) -> None:
     """As a person does: `resume`; the command again if it was killed before it had a job, nothing if after its end."""
     words = ("job", "resume", "last")
     status = _end(stage, _start(stage, home, *words))
-    said = _said(home, lines=1) if status == _USAGE else ""
-    if _NO_JOB in said:
+    shown = _output(home, lines=1) if status == _USAGE else ""
+    if _NO_JOB in shown:
         _do(stage, home, *discover)
-    elif status and _OVER not in said:
+    elif status and _OVER not in shown:
         raise _failed(home, words, status)
 
 
 def _failed(home: Path, words: Sequence[str], status: int) -> RunFailed:
-    return RunFailed(f"`edbench {' '.join(words)}` ended with {status}: {_said(home)}")
+    return RunFailed(f"`edbench {' '.join(words)}` ended with {status}: {_output(home)}")
 
 
-def _said(home: Path, lines: int = 4) -> str:
+def _output(home: Path, lines: int = 4) -> str:
     output = (home / "said").read_text(errors="replace").splitlines()
     return " / ".join(line for line in output[-lines:] if line.strip())[:400]
 

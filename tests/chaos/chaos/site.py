@@ -150,7 +150,7 @@ class Site:
                 self._start_services()
             self._start_crew()
 
-    def start_anew(self) -> None:
+    def restart(self) -> None:
         """All of it: after a run that failed nothing is what it was."""
         self.close()
         self._start_services()
@@ -257,11 +257,11 @@ class Site:
 
 def _disks(settings: Settings, needs: frozenset[str]) -> dict[str, Disk]:
     """Their images lie beside what is mounted; they are sparse."""
-    beside = settings.scratch.parent
+    others = settings.scratch.parent
     if DISKS not in needs:
         return {}
     return {
-        "storage": Disk(beside / "storage.img", settings.storage, _STORAGE_BYTES),
-        "scratch": Disk(beside / "scratch.img", settings.scratch / "workers", _SCRATCH_BYTES),
-        "database": Disk(beside / "database.img", settings.scratch / "services" / "postgres", _DATABASE_BYTES),
+        "storage": Disk(others / "storage.img", settings.storage, _STORAGE_BYTES),
+        "scratch": Disk(others / "scratch.img", settings.scratch / "workers", _SCRATCH_BYTES),
+        "database": Disk(others / "database.img", settings.scratch / "services" / "postgres", _DATABASE_BYTES),
     }

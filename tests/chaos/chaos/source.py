@@ -67,13 +67,13 @@ def inside(container_path: Iterator[str] | tuple[str, ...], spoiled: list[str]) 
 
 def swap(path: Path, kind: str) -> None:
     """Put something else in its place, in one step."""
-    beside = path.with_name(path.name + ".swapped")
+    others = path.with_name(path.name + ".swapped")
     if kind == "directory":
         path.unlink()
         path.mkdir()
         return
     if kind == "link":
-        os.symlink("/etc/hostname", beside)
+        os.symlink("/etc/hostname", others)
     else:
-        beside.write_bytes(b"another file altogether\n" * 40)
-    os.replace(beside, path)
+        others.write_bytes(b"another file altogether\n" * 40)
+    os.replace(others, path)

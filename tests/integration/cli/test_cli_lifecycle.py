@@ -43,7 +43,7 @@ def test_a_job_is_paused_resumed_and_cancelled_for_good(
         "EDBENCH_STORAGE": str(tmp_path / "store"),
         "EDBENCH_SCRATCH": str(tmp_path / "scratch"),
     }
-    for command, status, said in (
+    for command, status, shown in (
         ("pause", OK, f"{job} paused"),
         ("pause", USAGE, "only a running job"),
         ("resume", OK, f"{job} running"),
@@ -52,7 +52,7 @@ def test_a_job_is_paused_resumed_and_cancelled_for_good(
         ("resume", USAGE, "cancelled"),
     ):
         assert main(["job", command, str(job)], env) == status, (command, capsys.readouterr())
-        assert re.search(said, "".join(capsys.readouterr())), command
+        assert re.search(shown, "".join(capsys.readouterr())), command
     actions = actions_of([find_job([database], str(job))])
     assert [action.action for action in actions] == ["created", "pause", "resume", "pause", "cancel"]
     assert {(action.who, action.broken) for action in actions} == {(operator(), False)}

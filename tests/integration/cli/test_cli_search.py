@@ -50,8 +50,8 @@ def test_duplicates_are_no_filter_before_they_were_looked_for(run: Run, capsys: 
 
 def test_a_filter_by_what_nothing_has_is_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """As in a search: a misspelt type would be an empty table. One that this job happens not to have is one."""
-    said = "no item has the media type 'text/plian'; did you mean text/plain?"
-    assert said in run(capsys, "items", "--type", "text/plian", status=USAGE)
+    shown = "no item has the media type 'text/plian'; did you mean text/plain?"
+    assert shown in run(capsys, "items", "--type", "text/plian", status=USAGE)
     assert "no item has the media type 'foo/bar'" in run(
         capsys, "items", "--type", "foo/bar", "-o", "jsonl", status=USAGE
     )
@@ -89,7 +89,7 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("search", '"open'), "not closed"),
         (("search", "NOT the"), "only excludes"),
@@ -110,10 +110,10 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
     ],
 )
 def test_what_makes_no_sense_is_one_line(
-    run: Run, arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    run: Run, arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = run(capsys, *arguments, status=USAGE)
-    assert said in line
+    assert message in line
     assert line.count("\n") == 1
 
 
@@ -122,15 +122,15 @@ def test_one_item_of_a_search(run: Run, capsys: pytest.CaptureFixture[str]) -> N
     and a tag of its own."""
     hit = json.loads(run(capsys, "search", "kind:attachment AND the", "-o", "json"))[0]
     begins = hit["item"][:13]
-    told = json.loads(run(capsys, "item", begins, "-o", "json"))
-    assert (told["item"]["id"], told["item"]["container_path"]) == (hit["item"], hit["container_path"])
-    family = [member["id"] for member in told["family"]["members"]]
+    reported = json.loads(run(capsys, "item", begins, "-o", "json"))
+    assert (reported["item"]["id"], reported["item"]["container_path"]) == (hit["item"], hit["container_path"])
+    family = [member["id"] for member in reported["family"]["members"]]
     assert family[0] == hit["family"]
     assert hit["item"] in family
-    assert told["duplicates"] is told["near_duplicates"] is told["thread"] is None
-    assert "edbench review dedupe" in told["unknown"]["duplicates"]
+    assert reported["duplicates"] is reported["near_duplicates"] is reported["thread"] is None
+    assert "edbench review dedupe" in reported["unknown"]["duplicates"]
     text = run(capsys, "item", begins, "--text-only")
-    assert told["item"]["characters"] in (len(text), len(text) - 1)
+    assert reported["item"]["characters"] in (len(text), len(text) - 1)
     assert "the" in text.lower()
     assert "1 items found, tag mine added to 1 of them" in run(capsys, "tag", "mine", "--item", begins)
     assert [each["item"] for each in json.loads(run(capsys, "search", "tag:mine", "-o", "json"))] == [hit["item"]]

@@ -43,7 +43,7 @@ def program(text: str) -> Callable[[str, int], Sequence[str]]:
     return lambda name, slots: (sys.executable, "-c", text, name)
 
 
-def said(scratch: Path, name: str) -> dict[str, object] | None:
+def first_line(scratch: Path, name: str) -> dict[str, object] | None:
     """What the stand-in of that name printed first."""
     log = scratch / "logs" / f"{name}.log"
     lines = log.read_text().splitlines() if log.exists() else []
@@ -99,15 +99,15 @@ def test_starts_scales_and_stops(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch of test"
     with make(tmp_path, STAYING) as cluster:
         assert set(cluster.pids()) == {"queue-manager", "w1", "w2"}
-        until(lambda: all(said(scratch, name) for name in cluster.pids()))
-        first = said(scratch, "w1")
+        until(lambda: all(first_line(scratch, name) for name in cluster.pids()))
+        first = first_line(scratch, "w1")
         settings = Settings(scratch=scratch, storage=tmp_path / "storage")
         assert first["env"] == settings.environment() | WORKERS_OWN
         cluster.scale(3)
         until(lambda: set(cluster.pids()) == {"queue-manager", "w1", "w2", "w3"})
         cluster.scale(1)
         until(lambda: set(cluster.pids()) == {"queue-manager", "w1"})
-        children = [int(str((said(scratch, name) or {})["child"])) for name in ("queue-manager", "w1", "w2")]
+        children = [int(str((first_line(scratch, name) or {})["child"])) for name in ("queue-manager", "w1", "w2")]
         pids = [*cluster.pids().values(), *children]
         cluster.check()
     assert cluster.pids() == {}
@@ -141,7 +141,7 @@ def test_process_that_will_not_stay_up(tmp_path: Path) -> None:
 def test_deaf_process_is_killed_after_the_grace(tmp_path: Path) -> None:
     cluster = make(tmp_path, DEAF, workers=1)
     cluster.start()
-    until(lambda: said(tmp_path / "scratch of test", "w1") is not None)
+    until(lambda: first_line(tmp_path / "scratch of test", "w1") is not None)
     pids = list(cluster.pids().values())
     start = time.monotonic()
     cluster.stop(0.5)

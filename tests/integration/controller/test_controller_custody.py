@@ -22,7 +22,7 @@ from controller.search.named import save_search
 from core.records import JobOptions, Phase
 from readers.parsers import ParserSet
 from sql.deletion import begin, delete_rows
-from sql.face import QUERIES
+from sql.interface import QUERIES
 from sql.jobs import get_job
 from sql.requeue import requeue
 from sql.session import Database
@@ -58,10 +58,10 @@ def _faults(records: Sequence[dict[str, Any] | str], noted: Sequence[str] = ()) 
 
 
 def _faults_of(lines: Sequence[dict[str, Any] | str], noted: Sequence[str] = ()) -> list[str]:
-    told: list[str] = []
+    reported: list[str] = []
     written = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) + "\n" for one in lines]
-    assert check_list(written, noted, told.append).faults == len(told)
-    return told
+    assert check_list(written, noted, reported.append).faults == len(reported)
+    return reported
 
 
 def test_the_rule_as_documented_gives_every_hash(exported: list[dict[str, Any]]) -> None:
@@ -131,7 +131,7 @@ def test_a_list_that_ends_early_is_reported(exported: list[dict[str, Any]]) -> N
     assert "actions before it" in _faults_of(whole[1:])[-1]
 
 
-def test_the_command_tells_what_was_forged(
+def test_the_command_reports_what_was_forged(
     exported: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "custody.jsonl"
@@ -173,7 +173,7 @@ def _handle(bench: TaskBench) -> JobHandle:
         return JobHandle(bench.database, get_job(conn, bench.job))
 
 
-def _told(bench: TaskBench) -> dict[str, dict[str, Any]]:
+def _recorded(bench: TaskBench) -> dict[str, dict[str, Any]]:
     return {line["path"][-1]: line for line in items_of([_handle(bench)])}
 
 
@@ -190,7 +190,7 @@ def _by(line: dict[str, Any]) -> tuple[Any, ...]:
     return line["phase"], line["worker"], line["parser"], line["parser_version"], line["version"]
 
 
-def test_each_task_of_an_item_tells_its_own_worker(task_bench: TaskBench) -> None:
+def test_each_task_of_an_item_reports_its_own_worker(task_bench: TaskBench) -> None:
     """A job that another version goes on with: who took the items out is one, who read them another, and a container was
     opened by the first alone. Nothing depends on what is installed here."""
     _corpus(task_bench)
@@ -199,14 +199,14 @@ def test_each_task_of_an_item_tells_its_own_worker(task_bench: TaskBench) -> Non
     assert task_bench.advance() is Phase.EXPAND
     task_bench.drain(old)
     _end(task_bench, new)
-    told = _told(task_bench)
-    assert {name: _by(line) for name, line in told.items()} == {
+    reported = _recorded(task_bench)
+    assert {name: _by(line) for name, line in reported.items()} == {
         "a.txt": ("index", "w-2.0", "words", "wordy 2.0.1", "2.0"),
         "one.txt": ("index", "w-2.0", "words", "wordy 2.0.1", "2.0"),
         "two.txt": ("index", "w-2.0", "words", "wordy 2.0.1", "2.0"),
         "b.zip": ("index", "w-2.0", "unzip", "edbench 1.0", "2.0"),
     }
-    for line in told.values():
+    for line in reported.values():
         (first,) = line["earlier"]
         assert (first["phase"], first["worker"], first["version"]) == ("expand", "w-1.0", "1.0")
         assert (first["parsers"], line["parsers"]) == (str(_parsers("1.0").id), str(_parsers("2.0").id))
@@ -229,10 +229,10 @@ def test_two_versions_side_by_side(task_bench: TaskBench) -> None:
             task_bench.handle(task, slot)
             done[str(task)] = slot.worker
         task_bench.advance()
-    told = _told(task_bench)
-    assert len(told) == 6
-    assert {line["worker"] for line in told.values()} == {"w-1.0", "w-2.0"}
-    for line in told.values():
+    reported = _recorded(task_bench)
+    assert len(reported) == 6
+    assert {line["worker"] for line in reported.values()} == {"w-1.0", "w-2.0"}
+    for line in reported.values():
         for one in (line, *line["earlier"]):
             assert done[one["task"]] == one["worker"] == f"w-{one['version']}"
             assert one["parser_version"] == f"wordy {one['version']}.1"
@@ -254,13 +254,13 @@ def test_of_two_claims_the_one_that_ended_is_reported(
         task_bench.handle(task, lost)
     assert task_bench.value("SELECT parsers FROM task WHERE id = %(t)s", t=task) == _parsers("1.0").id
     _end(task_bench, kept)
-    told = _told(task_bench)
-    assert {_by(line)[1:] for name, line in told.items() if name != "b.zip"} == {
+    reported = _recorded(task_bench)
+    assert {_by(line)[1:] for name, line in reported.items() if name != "b.zip"} == {
         ("w-2.0", "words", "wordy 2.0.1", "2.0")
     }
-    assert {len(line["earlier"]) for line in told.values()} == {0 if single_pass else 1}
+    assert {len(line["earlier"]) for line in reported.values()} == {0 if single_pass else 1}
     if single_pass:
-        assert told["b.zip"]["parser"] == "unzip"
+        assert reported["b.zip"]["parser"] == "unzip"
     lost.shards.close()
 
 
@@ -275,15 +275,17 @@ def test_what_is_processed_again_is_reported_by_who_did_it(task_bench: TaskBench
         assert requeue(conn, task_bench.job, task_bench.options) == 1
         request_resume(conn, task_bench.job)
     _end(task_bench, new)
-    told = _told(task_bench)
-    assert {name: [line["version"], *(one["version"] for one in line["earlier"])] for name, line in told.items()} == {
+    reported = _recorded(task_bench)
+    assert {
+        name: [line["version"], *(one["version"] for one in line["earlier"])] for name, line in reported.items()
+    } == {
         "a.txt": ["1.0", "1.0"],
         "b.zip": ["2.0", "2.0"],
         "one.txt": ["2.0", "2.0"],
     }
 
 
-def test_tasks_that_were_joined_tell_parsers_and_no_task(task_bench: TaskBench) -> None:
+def test_tasks_that_were_joined_report_parsers_and_no_task(task_bench: TaskBench) -> None:
     task_bench.options = JobOptions(batch_files=1, index_tasks=1)
     for number in range(6):
         (task_bench.source / f"{number}.txt").write_bytes(b"words %d" % number)
@@ -302,9 +304,9 @@ def test_tasks_that_were_joined_tell_parsers_and_no_task(task_bench: TaskBench) 
     assert task_bench.advance() is Phase.INDEX
     assert task_bench.value("SELECT count(*) FROM task WHERE state = 'pending'") == 2
     _end(task_bench, last)
-    told = _told(task_bench)
-    assert len(by) == len(told) == 6
-    for line in told.values():
+    reported = _recorded(task_bench)
+    assert len(by) == len(reported) == 6
+    for line in reported.values():
         (first,) = line["earlier"]
         assert (line["worker"], line["version"]) == ("w-3.0", "3.0")
         assert f"w-{first['version']}" == by[line["item"]]
@@ -312,7 +314,7 @@ def test_tasks_that_were_joined_tell_parsers_and_no_task(task_bench: TaskBench) 
         assert first["parser_version"] == f"wordy {first['version']}.1"
 
 
-def test_parts_of_a_task_tell_who_made_it(task_bench: TaskBench) -> None:
+def test_parts_of_a_task_report_who_made_it(task_bench: TaskBench) -> None:
     for number in range(64):
         (task_bench.source / f"{number}.txt").write_bytes(b"words %d" % number)
     task_bench.create()
@@ -329,9 +331,9 @@ def test_parts_of_a_task_tell_who_made_it(task_bench: TaskBench) -> None:
     assert task_bench.value("SELECT count(*) FROM task WHERE phase = 'index'") > 1
     assert task_bench.value("SELECT count(*) FROM task WHERE phase = 'expand'") == 1
     made = dict(map(tuple, task_bench.rows("SELECT id::text, phase FROM task WHERE phase = 'expand'")))
-    told = _told(task_bench)
-    assert len(told) == 64
-    assert all([made.get(one["task"]) for one in line["earlier"]] == ["expand"] for line in told.values())
+    reported = _recorded(task_bench)
+    assert len(reported) == 64
+    assert all([made.get(one["task"]) for one in line["earlier"]] == ["expand"] for line in reported.values())
 
 
 def test_text_of_ocr_has_both_before_it(task_bench: TaskBench) -> None:
@@ -340,7 +342,7 @@ def test_text_of_ocr_has_both_before_it(task_bench: TaskBench) -> None:
     token = uuid.uuid4()
     later = _parsers("2.0")
     with task_bench.database.transaction() as conn:
-        conn.execute("INSERT INTO parser_set (id, told) VALUES (%(i)s, %(t)s)", {"i": later.id, "t": later.text})
+        conn.execute("INSERT INTO parser_set (id, contents) VALUES (%(i)s, %(t)s)", {"i": later.id, "t": later.text})
         conn.execute(
             "INSERT INTO task (job, phase, state, weight, payload, token, origin, origin_token, parsers, worker, finished_at)"
             " SELECT job, 'ocr', 'done', 1, '{}', %(token)s, id, token, %(parsers)s, 'w-2.0', clock_timestamp()"
@@ -351,7 +353,7 @@ def test_text_of_ocr_has_both_before_it(task_bench: TaskBench) -> None:
             "UPDATE item_index SET owner = %(token)s WHERE item = (SELECT id FROM item WHERE display LIKE '%%a.txt')",
             {"token": token.hex},
         )
-    line = _told(task_bench)["a.txt"]
+    line = _recorded(task_bench)["a.txt"]
     assert _by(line) == ("ocr", "w-2.0", "words", "wordy 2.0.1", "2.0")
     assert [_by(one)[0::4] for one in line["earlier"]] == [("expand", "1.0"), ("index", "1.0")]
 
@@ -376,7 +378,9 @@ def test_a_set_is_noted_once_in_each_database(task_bench: TaskBench) -> None:
     _corpus(task_bench)
     task_bench.context.noted.clear()
     _end(task_bench, task_bench.context)
-    assert {line["parsers"] for line in _told(task_bench).values()} == {str(own_set().id)}, "without a sandbox: its own"
+    assert {line["parsers"] for line in _recorded(task_bench).values()} == {str(own_set().id)}, (
+        "without a sandbox: its own"
+    )
     with task_bench.database.transaction(durable=True) as conn:
         begin(conn, task_bench.job)
     delete_rows(task_bench.database, task_bench.job)

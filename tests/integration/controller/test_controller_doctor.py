@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from servers import superuser_url
 
 from controller import doctor as checks
 from controller.doctor import (
@@ -21,7 +22,6 @@ from controller.doctor import (
 )
 from core.clock import SystemClock
 from core.mounts import MountEntry, mount_of
-from core.services import superuser_url
 from core.settings import DatabaseAddress, Settings
 
 CLOCK = SystemClock()
@@ -93,7 +93,7 @@ def test_storage_that_cannot_be_written() -> None:
     assert any("cannot write" in f.what and "EDBENCH_SCRATCH" in f.fix for f in bads(findings))
 
 
-def test_same_file_system_is_said(tmp_path: Path) -> None:
+def test_same_file_system_is_reported(tmp_path: Path) -> None:
     """Storage and scratch side by side is a warning: their I/O would be measured together."""
     assert apart(tmp_path / "a", tmp_path / "b").level is Level.WARN
 

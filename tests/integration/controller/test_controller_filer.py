@@ -72,7 +72,7 @@ def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> 
     assert not arbiter.exists()
 
 
-def test_without_a_filer_nothing_is_said(finished: Any) -> None:
+def test_without_a_filer_nothing_is_reported(finished: Any) -> None:
     with watched_filer(finished.settings) as watch:
         assert watch.figures() == {}
     assert filer_choice(finished.settings.filer).label == ""

@@ -241,13 +241,13 @@ def test_waiting_ends_when_the_workers_do(handle: JobHandle) -> None:
 
 def test_a_lost_database_is_waited_for_a_while(handle: JobHandle) -> None:
     gone = Database("db1", "postgresql+psycopg2://nobody@127.0.0.1:1/db1")
-    said: list[str] = []
+    shown: list[str] = []
     clock = FastClock()
     begin = clock.seconds
     with pytest.raises(DatabaseFault):
-        list(wait_all([JobHandle(gone, handle.job)], clock, check=lambda: None, say=said.append))
+        list(wait_all([JobHandle(gone, handle.job)], clock, check=lambda: None, say=shown.append))
     assert LOST_SECONDS <= clock.seconds - begin <= LOST_SECONDS + 2
-    assert len(said) == 1
+    assert len(shown) == 1
 
 
 def test_counts_of_a_fresh_job(handle: JobHandle) -> None:

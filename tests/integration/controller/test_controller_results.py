@@ -47,7 +47,7 @@ def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> 
     assert not any("cache state unknown" in label for label in result["labels"])
 
 
-def test_a_small_job_says_that_it_is_cached(finished: Any, handle: JobHandle) -> None:
+def test_a_small_job_states_that_it_is_cached(finished: Any, handle: JobHandle) -> None:
     """What fits into memory three times is no storage result: the result and the list of jobs have the same labels, and what
     to do about them."""
     result = job_result(handle, finished.settings)

@@ -98,17 +98,17 @@ def test_a_custodian_that_there_is_not_is_refused(copy: Any) -> None:
 def test_a_name_in_a_query_that_nothing_has_is_refused(copy: Any) -> None:
     """Excluded it would exclude nothing, and in a hit report it would be a row of zeros. A type that a job happens not to have is none."""
     opened, names = partial(opened_index, settings=copy.settings), custodians_of([copy.handle])
-    for query, said in (
+    for query, shown in (
         (f'the NOT custodian_is:"{names[0].swapcase()}"', f"the custodians are .*{names[0]}"),
         ("custodian_is:an*", "no custodian 'an\\*'"),
         ('the NOT type_is:"text/plian"', "no item has the media type 'text/plian'; did you mean text/plain?"),
         ("the NOT load_confidentiality:attorney", "no item has the field 'load_confidentiality' of a load file"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=shown):
             found(copy, query)
-        with pytest.raises(UsageError, match=f"line 2: .*{said}"):
+        with pytest.raises(UsageError, match=f"line 2: .*{shown}"):
             hit_report([copy.handle], opened, listed(["the", query], "list"))
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=shown):
             tag_found([copy.handle], opened, "odd", query)
     assert found(copy, f'custodian_is:"{names[0]}"')
     there = {row[0] for row in copy.run("SELECT DISTINCT media_type FROM item")}
@@ -254,7 +254,7 @@ def test_what_is_done_to_the_list_of_actions_shows(copy: Any) -> None:
             conn.execute(attack, {"job": copy.handle.id, "n": last - 1})
             rows = CUSTODY.list_actions(conn, job=copy.handle.id)
             conn.raw.rollback()
-        found = [n for n, r in enumerate(rows) if bytes(r.chain) != bytes(r.told)]
+        found = [n for n, r in enumerate(rows) if bytes(r.chain) != bytes(r.expected)]
         assert found == broken, attack
     with acting("ann@host"):
         requeue_exceptions(alone(copy.handle), storage_root=copy.settings.storage)
@@ -266,10 +266,10 @@ def test_what_is_done_to_the_list_of_actions_shows(copy: Any) -> None:
 def test_every_item_is_reported_as_it_was_read(copy: Any) -> None:
     """With the hash that the database has, and the tasks that had it, of one that is indexed with the parsers that its worker's
     sandboxes told: here the worker had what this process has."""
-    told = {line["item"]: line for line in items_of([copy.handle])}
+    reported = {line["item"]: line for line in items_of([copy.handle])}
     rows = copy.run("SELECT id, sha256, container FROM item WHERE job = %(job)s", job=copy.handle.id)
     assert {(str(item), None if sha is None else bytes(sha).hex()) for item, sha, _ in rows} == {
-        (line["item"], line["sha256"]) for line in told.values()
+        (line["item"], line["sha256"]) for line in reported.values()
     }
     own = json.loads(own_set().text)
     (parsers,) = parser_records([copy.handle])
@@ -278,10 +278,10 @@ def test_every_item_is_reported_as_it_was_read(copy: Any) -> None:
     assert ident == str(ParserSet.of(parsers).id)
     assert parsers["libraries"] == own["libraries"]
     tasks = {str(task) for (task,) in copy.run("SELECT id FROM task WHERE job = %(job)s", job=copy.handle.id)}
-    indexed = [line for line in told.values() if line["text_state"] == "ok"]
+    indexed = [line for line in reported.values() if line["text_state"] == "ok"]
     assert indexed
     assert all(line["task"] in tasks and line["worker"] for line in indexed)
-    for line in told.values():
+    for line in reported.values():
         assert (line["parser"], line["parser_version"]) == parser_of(own, line["media_type"])
         assert (line["parsers"], line["version"]) == (ident, own["edbench"])
         assert [one["phase"] for one in line["earlier"]] in (["expand"], ["walk"])

@@ -240,14 +240,14 @@ def test_a_quiet_run_has_none(conn: Connection, handle: JobHandle) -> None:
 
 
 @pytest.mark.parametrize(("state", "reason", "label"), [("paused", None, PAUSED), ("suspended", "EIO", SUSPENDED)])
-def test_a_job_that_stood_still_says_for_how_long(
+def test_a_job_that_stood_still_states_for_how_long(
     conn: Connection, handle: JobHandle, state: str, reason: str | None, label: str
 ) -> None:
     assert elapsed_note(conn, handle.id) == ""
     conn.execute(_STOPPED, {"job": handle.id, "state": state, "reason": reason})
-    (said,) = disturbances(conn, handle.id)
-    assert said.startswith(f"{label} for 30 s")
-    assert ("EIO" in said) == (state == "suspended")
+    (shown,) = disturbances(conn, handle.id)
+    assert shown.startswith(f"{label} for 30 s")
+    assert ("EIO" in shown) == (state == "suspended")
     noted = "with 30 s of suspension" if state == "suspended" else "less 30 s of pauses"
     assert elapsed_note(conn, handle.id) == noted
 
@@ -263,9 +263,9 @@ def test_an_outage_of_the_database_is_on_the_label(
             "INSERT INTO outage (ended_at, seconds)"
             f" SELECT first_claim_at + interval '{ended}' + interval '{later}', {seconds} FROM job"
         )
-    said = [line for line in disturbances(conn, handle.id) if line.startswith(DATABASE_AWAY)]
-    assert len(said) == label
-    assert all("for 3.1 s" in line for line in said)
+    shown = [line for line in disturbances(conn, handle.id) if line.startswith(DATABASE_AWAY)]
+    assert len(shown) == label
+    assert all("for 3.1 s" in line for line in shown)
 
 
 def test_other_workers_than_at_the_beginning(conn: Connection, handle: JobHandle) -> None:
@@ -280,13 +280,13 @@ def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) 
     UPDATE worker SET stopped_at = j.finished_at - interval '1 ms' FROM job j WHERE j.id = %(job)s
     """
     conn.execute(early, {"job": handle.id})
-    (said,) = disturbances(conn, handle.id)
+    (shown,) = disturbances(conn, handle.id)
     (name,) = conn.execute("SELECT DISTINCT worker FROM task WHERE job = %(job)s", {"job": handle.id}).scalars()
-    assert f"{name} (0.0 s before it) left before its end" in said
+    assert f"{name} (0.0 s before it) left before its end" in shown
     conn.execute("UPDATE job SET first_claim_at = finished_at - interval '1 min'")
     conn.execute("UPDATE worker SET stopped_at = NULL, seen_at = j.finished_at - interval '12 s' FROM job j")
-    (said,) = disturbances(conn, handle.id)
-    assert f"{name} (not seen for 12.0 s) left before its end" in said
+    (shown,) = disturbances(conn, handle.id)
+    assert f"{name} (not seen for 12.0 s) left before its end" in shown
 
 
 def test_workers_that_left_a_job_that_stands_still(conn: Connection, handle: JobHandle) -> None:

@@ -154,7 +154,7 @@ def test_a_term_that_is_found_elsewhere_is_wrong(copy: Any, tmp_path: Path) -> N
     assert found.of("term not found") == 1
 
 
-def test_a_text_may_be_wrong_only_where_it_says_so(copy: Any, tmp_path: Path) -> None:
+def test_a_text_may_be_wrong_only_where_it_reports_it(copy: Any, tmp_path: Path) -> None:
     """Words may be missing in a state that is not `ok` and that the manifest allows; no other state is taken."""
     table = m.read_manifest(manifest_of(copy))
     planted = table[m.TERMS].to_pylist()
@@ -166,7 +166,7 @@ def test_a_text_may_be_wrong_only_where_it_says_so(copy: Any, tmp_path: Path) ->
         at = m.SCHEMA.get_field_index(name)
         table = table.set_column(at, m.SCHEMA.field(at), pa.array(values, pa.list_(pa.string())))
     pq.write_table(table, tmp_path / "manifest.parquet")
-    told = []
+    reported = []
     for state in ("ok", "guessed", "partial"):
         copy.run(
             "UPDATE item_text SET state = %(state)s"
@@ -175,8 +175,8 @@ def test_a_text_may_be_wrong_only_where_it_says_so(copy: Any, tmp_path: Path) ->
             path=path,
         )
         found = verified(copy, tmp_path / "manifest.parquet")
-        told.append({count.what: count.items for count in found.counts})
-    assert told == [{"term not found": 1}, {}, {"term not found": 1, "wrong text state": 1}]
+        reported.append({count.what: count.items for count in found.counts})
+    assert reported == [{"term not found": 1}, {}, {"term not found": 1, "wrong text state": 1}]
 
 
 def test_without_a_manifest_internal_has_to_be_asked_for(copy: Any, tmp_path: Path) -> None:

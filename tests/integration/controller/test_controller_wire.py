@@ -249,7 +249,9 @@ def test_prometheus_is_asked_for_the_jobs_time(discovered: JobHandle, prometheus
     assert rows[1] == (15, "arr · clock +10 s", {"n": 5, "rate a": 1.0, "rate b": 1.0})
 
 
-def test_what_prometheus_refuses_is_said_in_its_words(discovered: JobHandle, prometheus: str, tmp_path: Path) -> None:
+def test_what_prometheus_refuses_is_reported_in_its_words(
+    discovered: JobHandle, prometheus: str, tmp_path: Path
+) -> None:
     table = f'[prometheus]\nurl = "{prometheus}"\n[[column]]\nquery = "sum("\n'
     (tmp_path / "m.toml").write_text(table)
     with pytest.raises(UsageError, match="400 parse error"):

@@ -62,7 +62,7 @@ class Command:
             start_new_session=True,
         )
         assert self.process.stdout is not None
-        self.said: dict[str, str] = json.loads(self.process.stdout.readline())
+        self.announced: dict[str, str] = json.loads(self.process.stdout.readline())
 
     def finish(self) -> None:
         """Let it end in good order."""
@@ -115,11 +115,11 @@ def test_first_starts_others_attach_last_stops(scratch: Path) -> None:
     whichever came first; a later command finds the data."""
     first = Command(scratch)
     second = Command(scratch)
-    assert first.said == second.said
+    assert first.announced == second.announced
     processes = everything(running(scratch))
-    query(first.said["database"], KEEP)
+    query(first.announced["database"], KEEP)
     first.finish()
-    assert query(second.said["database"], "SELECT n FROM kept") == [(42,)]
+    assert query(second.announced["database"], "SELECT n FROM kept") == [(42,)]
     second.finish()
     assert running_services(scratch) is None
     until(lambda: none_left(processes))  # the keeper's lock is free a moment before its end
@@ -151,8 +151,8 @@ def test_the_broker_comes_with_the_first_who_needs_one(scratch: Path) -> None:
         with embedded_services(Settings(scratch=scratch), slots=1) as working:
             assert working.databases == reading.databases
             assert redis.Redis.from_url(str(working.broker)).ping()
-        with embedded_services(Settings(scratch=scratch), slots=1, broker=False) as beside:
-            assert beside.broker == working.broker
+        with embedded_services(Settings(scratch=scratch), slots=1, broker=False) as others:
+            assert others.broker == working.broker
         broker = running(scratch).broker.pid
         os.kill(broker, signal.SIGKILL)
         until(lambda: running(scratch).broker.pid not in (0, broker))
@@ -175,7 +175,7 @@ def test_nothing_is_left_when_the_command_is_ended(scratch: Path, signum: signal
 def test_keeper_killed_takes_everything_along(scratch: Path) -> None:
     """The next command has the data, also right after it."""
     command = Command(scratch)
-    query(command.said["database"], KEEP)
+    query(command.announced["database"], KEEP)
     processes = everything(running(scratch))
     keeper = psutil.Process(running(scratch).keeper)
     keeper.kill()

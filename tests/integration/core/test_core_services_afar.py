@@ -11,7 +11,7 @@ import redis
 
 from core.errors import UsageError
 from core.roles import CONTROLLER, QUEUE_MANAGER, WORKER
-from core.services import embedded_services, from_afar
+from core.services import embedded_services, for_other_hosts
 from core.settings import Settings
 
 ADDRESS = "127.0.0.2"
@@ -22,7 +22,7 @@ def test_from_other_hosts_the_workers_come_and_no_other_process(tmp_path: Path) 
     Whoever attaches and wants another address is told."""
     settings = Settings(scratch=tmp_path)
     with embedded_services(settings, slots=1, listen=ADDRESS) as here:
-        there = from_afar(here)
+        there = for_other_hosts(here)
         url = there.databases[0].url.replace("+psycopg2", "")
         assert f"@{ADDRESS}:" in url
         with contextlib.closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:

@@ -10,10 +10,11 @@ from typing import Any
 import psycopg2
 import pytest
 import redis
+from servers import superuser_url
 
 from core.celery_app import make_app, queue_name
 from core.roles import CONTROLLER, QUEUE_MANAGER, ROLES, WORKER, Login, login_name
-from core.services import broker_keeper_url, superuser_url
+from core.services import broker_keeper_url
 from core.services.place import Home
 from core.settings import Settings
 from monitoring.broker import stream_of
@@ -255,10 +256,10 @@ def test_nobody_gets_in_without_a_name_and_password(services: Settings) -> None:
 
 def test_no_role_gets_the_keepers_passwords(services: Settings) -> None:
     home = Home(services.scratch)
-    told = home.address_file.read_text()
+    reported = home.address_file.read_text()
     superuser = re.search(r":([^:@]+)@", superuser_url(services.scratch))
     keeper = re.search(r":([^:@]+)@", broker_keeper_url(services.scratch))
     assert superuser
     assert keeper
     for secret in (superuser[1], keeper[1]):
-        assert secret not in told
+        assert secret not in reported

@@ -120,9 +120,9 @@ def test_ordinary_user_then_root_then_the_user_again(ordinary: pwd.struct_passwd
 def test_scratch_of_another_user(ordinary: pwd.struct_passwd, open_dir: Path) -> None:
     scratch = open_dir / "of root"
     scratch.mkdir()
-    said = run_as(ordinary, scratch)
-    assert said.startswith("UsageError scratch ")
-    assert "EDBENCH_SCRATCH" in said
+    shown = run_as(ordinary, scratch)
+    assert shown.startswith("UsageError scratch ")
+    assert "EDBENCH_SCRATCH" in shown
 
 
 def test_a_root_without_its_rights_is_reported_at_once(open_dir: Path) -> None:

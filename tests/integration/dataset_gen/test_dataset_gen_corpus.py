@@ -213,8 +213,8 @@ def _lengthen(corpus: Path) -> None:
 
 
 def _describe(corpus: Path) -> None:
-    said = json.loads((corpus / "dataset.json").read_text())
-    (corpus / "dataset.json").write_text(json.dumps({**said, "items": said["items"] + 1}))
+    shown = json.loads((corpus / "dataset.json").read_text())
+    (corpus / "dataset.json").write_text(json.dumps({**shown, "items": shown["items"] + 1}))
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -236,19 +236,19 @@ def test_a_whole_corpus(whole: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert found.read == found.description["raw_bytes"]
 
 
-@pytest.mark.parametrize("said", CHANGES)
-def test_changes_are_named(said: str, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    CHANGES[said](corpus)
+@pytest.mark.parametrize("message", CHANGES)
+def test_changes_are_named(message: str, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    CHANGES[message](corpus)
     assert main(["corpus", "check", str(corpus), "--processes", "1"], {}) == 1
-    assert said in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 def test_another_corpus_under_the_same_name(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = ("tiny", 1, 1.0, 1)
     monkeypatch.setitem(check.PUBLISHED, key, "00" * 32)
     assert [d.where for d in check_corpus(whole, 1, _silent).differences] == ["hash"]
-    said = json.loads((whole / "dataset.json").read_text())
-    monkeypatch.setitem(check.PUBLISHED, key, said["hash"])
+    shown = json.loads((whole / "dataset.json").read_text())
+    monkeypatch.setitem(check.PUBLISHED, key, shown["hash"])
     assert check_corpus(whole, 1, _silent).published
 
 
@@ -258,19 +258,19 @@ def test_no_corpus(tmp_path: Path) -> None:
 
 
 def test_another_seed_gives_other_bytes_and_the_same_system_files(whole: Path, tmp_path: Path) -> None:
-    said = generate_corpus(tmp_path / "c", _profile(whole), 1.0, 2, 1, _silent)
-    assert not {said["hash"], said["content_hash"]} & {_described(whole)["hash"], _described(whole)["content_hash"]}
-    assert said["system_files"] > 0
+    shown = generate_corpus(tmp_path / "c", _profile(whole), 1.0, 2, 1, _silent)
+    assert not {shown["hash"], shown["content_hash"]} & {_described(whole)["hash"], _described(whole)["content_hash"]}
+    assert shown["system_files"] > 0
     assert (tmp_path / "c" / "system-files.csv").read_bytes() == (whole / "system-files.csv").read_bytes()
 
 
-def test_generate_writes_a_corpus_and_says_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_generate_writes_a_corpus_and_states_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = tmp_path / "a corpus"
     generate = ["corpus", "generate", str(directory), "--scale", "0.00005", "--seed", "3", "--processes", "2"]
     assert main(generate, {}) == 0
-    said = capsys.readouterr().out
-    assert "items per raw GB" in said
-    assert "hash " in said
+    shown = capsys.readouterr().out
+    assert "items per raw GB" in shown
+    assert "hash " in shown
     assert sorted(f.name for f in directory.iterdir()) == CORPUS_FILES
 
 
@@ -286,11 +286,11 @@ def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:
     written = directory / ".edbench-generate" / "data"
     until(lambda: any(names for _, _, names in os.walk(written)), "something is written")
     command.send_signal(signal.SIGTERM)
-    _, said = command.communicate(timeout=COMMAND_SECONDS)
+    _, shown = command.communicate(timeout=COMMAND_SECONDS)
     assert command.returncode == 130
-    assert "Traceback" not in said
-    assert said.strip().splitlines()[-1].startswith("edbench: interrupted: ")
-    assert "run the same command to continue" in said.strip().splitlines()[-1]
+    assert "Traceback" not in shown
+    assert shown.strip().splitlines()[-1].startswith("edbench: interrupted: ")
+    assert "run the same command to continue" in shown.strip().splitlines()[-1]
     assert [f.name for f in directory.iterdir()] == [".edbench-generate"]
 
 

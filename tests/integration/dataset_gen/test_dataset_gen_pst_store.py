@@ -47,7 +47,7 @@ def letter(number: int, thread: int, forwarded: Letter | None = None) -> Letter:
     )
 
 
-def test_other_readers_find_what_the_truth_says(built: Made, tmp_path: Path) -> None:
+def test_other_readers_find_what_the_truth_states(built: Made, tmp_path: Path) -> None:
     path = tmp_path / "store.pst"
     path.write_bytes(built.data)
     strict = list(Strict(io.BytesIO(built.data)).messages())

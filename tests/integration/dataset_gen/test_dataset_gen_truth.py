@@ -214,11 +214,11 @@ def test_terms_are_planted_in_every_format_and_depth(corpus: Corpus) -> None:
 
 
 def test_description_adds_up(corpus: Corpus) -> None:
-    said = corpus.description
-    assert said["items"] == len(corpus.rows)
-    assert said["raw_bytes"] == sum(r[m.BYTES] for r in corpus.rows if r[m.DEPTH] == 0)
-    assert said["discovered_bytes"] == sum(r[m.BYTES] for r in corpus.rows)
-    assert said["raw_bytes"] == pytest.approx(45e9 * 0.0005, rel=0.15)
+    shown = corpus.description
+    assert shown["items"] == len(corpus.rows)
+    assert shown["raw_bytes"] == sum(r[m.BYTES] for r in corpus.rows if r[m.DEPTH] == 0)
+    assert shown["discovered_bytes"] == sum(r[m.BYTES] for r in corpus.rows)
+    assert shown["raw_bytes"] == pytest.approx(45e9 * 0.0005, rel=0.15)
 
 
 def test_names_and_times(corpus: Corpus) -> None:

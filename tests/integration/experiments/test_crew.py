@@ -21,6 +21,7 @@ import redis
 from installation import until
 from memory_traces import write_trace
 from replay_traces import reading_trace
+from servers import superuser_url
 
 from controller.databases import open_databases, refuse_experiment
 from controller.jobs.create import create_discovery
@@ -33,7 +34,7 @@ from core.errors import SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.roles import PROVISIONER, QUEUE_MANAGER, WORKER, Login
-from core.services import embedded_services, superuser_url
+from core.services import embedded_services
 from core.services.place import Home
 from core.services.provisioner import make, remove, servers_of
 from core.settings import Settings
@@ -348,7 +349,7 @@ def test_null_storage_is_memory_that_every_member_sees(system: Settings, crew: C
     assert list((common / "null").iterdir()) == []
 
 
-def test_too_few_workers_are_said_with_the_command_that_starts_more(system: Settings, crew: Crew) -> None:
+def test_too_few_workers_are_reported_with_the_command_that_starts_more(system: Settings, crew: Crew) -> None:
     until(lambda: not crew.present(), "members of other tests have left")
     with pytest.raises(UsageError, match=r"3 workers are required, but 0 are connected: .*`edbench scale 3`"):
         admission(crew, system).await_workers(3, 0.0)

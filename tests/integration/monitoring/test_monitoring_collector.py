@@ -20,14 +20,13 @@ import redis
 from installation import PATIENCE, until
 from made_records import delta
 from ports import own_ports
-from servers import OWNER
+from servers import OWNER, superuser_url
 from statements import add_row
 
 from controller.observe.metrics import read_backlog
 from core.errors import DatabaseFault, SourceFileError
 from core.operations import Op
 from core.records import JobOptions, Phase
-from core.services import superuser_url
 from core.services.binaries import valkey_server
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -274,7 +273,7 @@ def _name(database: Database) -> str:
     return "/" + database.url.rpartition("/")[2].partition("?")[0] + "?"
 
 
-def test_the_oldest_frame_says_how_far_the_collector_is_behind(broker_url: str) -> None:
+def test_the_oldest_frame_states_how_far_the_collector_is_behind(broker_url: str) -> None:
     """Nothing waits: 0 and no age. Else all are counted, and the first one's age is by the broker's clock."""
     client = connect(broker_url)
     try:

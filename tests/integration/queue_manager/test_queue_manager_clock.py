@@ -40,9 +40,9 @@ class _Rig:
         self.looks += 1
         self.deadlines.look(self.looks * 10.0)
 
-    def step(self, by: float, *, told: bool = True) -> None:
+    def step(self, by: float, *, announced: bool = True) -> None:
         """As if the clock had been stepped: what was noted lies elsewhere on it now."""
-        self.by += by if told else 0.0
+        self.by += by if announced else 0.0
         self.run("UPDATE task SET lease = lease - %(b)s, deadline = deadline - %(b)s", by)
         self.run("UPDATE job SET first_claim_at = first_claim_at - %(b)s, stopped_at = stopped_at - %(b)s", by)
         self.run("UPDATE job_phase SET started_at = started_at - %(b)s, finished_at = finished_at - %(b)s", by)
@@ -104,7 +104,7 @@ def test_a_step_back_that_was_not_seen_freezes_nothing(rig: _Rig, create_job: Ca
     within its term."""
     job = create_job(1)
     rig.claim(job)
-    rig.step(-HOUR, told=False)
+    rig.step(-HOUR, announced=False)
     rig.look()
     assert all(0 < left <= 30 for _, left in rig.terms())
     rig.run("UPDATE task SET lease = clock_timestamp() - %(b)s", 1.0)
@@ -154,7 +154,7 @@ def test_no_time_is_negative_when_the_step_is_not_seen(
     with rig.database.transaction() as conn:
         ledger.finish(conn, claimed, TaskResult())
         states.request_pause(conn, job)
-    rig.step(by, told=False)
+    rig.step(by, announced=False)
     with rig.database.transaction() as conn:
         states.request_resume(conn, job)
         states.request_cancel(conn, job)

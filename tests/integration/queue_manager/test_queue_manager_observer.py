@@ -148,7 +148,7 @@ def test_what_has_much_to_count_is_done_less_often(
     assert looks[-1] == now[0] - takes
 
 
-def test_a_look_tells_how_many_rows_it_counted(database: Database, create_job: Callable[..., uuid.UUID]) -> None:
+def test_a_look_reports_how_many_rows_it_counted(database: Database, create_job: Callable[..., uuid.UUID]) -> None:
     job = create_job(7)
     observer = Observer(database, DatabaseNumbers())
     with database.transaction() as conn:

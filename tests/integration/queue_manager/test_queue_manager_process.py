@@ -39,7 +39,7 @@ class _Process:
         with log.open("w") as output:
             self.popen = subprocess.Popen([sys.executable, "-m", "queue_manager"], cwd=ROOT, env=env, stderr=output)
 
-    def said(self) -> str:
+    def output(self) -> str:
         return self._log.read_text()
 
     def kill(self) -> None:
@@ -69,8 +69,8 @@ def start(services: Settings, database: Database, broker_url: str, tmp_path: Pat
 
 def _stop(process: _Process) -> str:
     process.popen.send_signal(signal.SIGTERM)
-    assert process.popen.wait(PATIENCE) == 0, process.said()
-    return process.said()
+    assert process.popen.wait(PATIENCE) == 0, process.output()
+    return process.output()
 
 
 def test_it_runs_a_job_survives_database_and_broker_and_leaves_cleanly(
@@ -110,9 +110,9 @@ def test_it_runs_a_job_survives_database_and_broker_and_leaves_cleanly(
         every = conn.execute("SELECT id FROM task").scalars().all()
     assert len(done) > 6  # those of walk, and finalise's
     assert done == set(every)
-    said = _stop(process)
-    assert "Traceback" not in said
-    assert said.count("retrying until it answers") <= 1
+    output = _stop(process)
+    assert "Traceback" not in output
+    assert output.count("retrying until it answers") <= 1
 
 
 def test_a_second_one_waits_and_takes_over(
@@ -126,7 +126,7 @@ def test_a_second_one_waits_and_takes_over(
     until(lambda: sent.extend(mailbox.take()) or len(sent) >= 2)
     second = start()
 
-    until(lambda: WAITING in second.said())
+    until(lambda: WAITING in second.output())
     first.kill()
     until(lambda: sent.extend(mailbox.take()) or len(sent) >= 4)  # it cannot know that the first two arrived
     _stop(second)

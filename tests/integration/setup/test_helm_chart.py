@@ -153,7 +153,7 @@ def test_the_broker_and_the_databases_start_as_in_compose() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ([], "set storage.existingClaim, storage.hostPath, or storage.claim.size"),
         (["storage.hostPath=/a", "storage.existingClaim=b"], "set one of storage.existingClaim and storage.hostPath"),
@@ -161,7 +161,7 @@ def test_the_broker_and_the_databases_start_as_in_compose() -> None:
         (["storage.hostPath=/a", "secrets.token=short"], "secrets.token must have at least 16 characters"),
     ],
 )
-def test_missing_settings_are_named(settings: list[str], said: str) -> None:
+def test_missing_settings_are_named(settings: list[str], message: str) -> None:
     done = helm("template", "run", str(CHART), *options(settings))
     assert done.returncode != 0
-    assert said in done.stderr
+    assert message in done.stderr

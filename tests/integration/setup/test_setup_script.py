@@ -108,17 +108,17 @@ def test_what_changed_is_compiled_once(clone: Path, tools: Path) -> None:
     """After a pull the environment is up to date and the bytecode is not: processes that may not write it would compile
     the product at every start."""
     made(clone, 'echo "$2" >compiled\n')
-    source, said = clone / "source.py", clone / "compiled"
+    source, shown = clone / "source.py", clone / "compiled"
     source.write_text("")
     os.utime(source, (500, 500))
     assert setup(clone, tools).returncode == 0
-    assert not said.exists()
+    assert not shown.exists()
     os.utime(source, (2_000, 2_000))
     assert setup(clone, tools).returncode == 0
-    assert "compileall" in said.read_text()
-    said.unlink()
+    assert "compileall" in shown.read_text()
+    shown.unlink()
     assert setup(clone, tools).returncode == 0
-    assert not said.exists()
+    assert not shown.exists()
 
 
 @pytest.mark.parametrize(

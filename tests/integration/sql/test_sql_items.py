@@ -11,14 +11,14 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
-from sql_faces import FACES, STATEMENTS
+from sql_interfaces import INTERFACES, STATEMENTS
 
 from core.records import ExceptionLevel, Shard
 from readers.errors import ExceptionCode
 from readers.records import Kind
 from sql.browse import SEARCH
-from sql.face import Query, columns_of, parameters
 from sql.findings import IndexOwner, Item, ItemException, TaskResult
+from sql.interface import Query, columns_of, parameters
 from sql.items import ITEMS
 from sql.runs import RUNS
 from sql.session import Database
@@ -173,13 +173,13 @@ def _expected(returned: Any) -> list[tuple[str | int, Any]]:
     return [(0, _known(kind))]
 
 
-@pytest.mark.parametrize("name", FACES)
+@pytest.mark.parametrize("name", INTERFACES)
 def test_rows_have_the_columns_of_their_statements(name: str, database: Database) -> None:
     """Every statement is run; in the order of declaration, since some work on tables that others make."""
     with database.transaction() as conn:
         types = dict(map(tuple, conn.execute("SELECT oid, typname FROM pg_type")))
-        for statement in parameters(FACES[name]):
-            hints = get_type_hints(getattr(FACES[name], statement))
+        for statement in parameters(INTERFACES[name]):
+            hints = get_type_hints(getattr(INTERFACES[name], statement))
             given = _samples({key: hint for key, hint in hints.items() if key not in ("conn", "return")})
             found = STATEMENTS[statement].run(conn, **given)
             if hints["return"] is NoneType or not found.returns_rows:

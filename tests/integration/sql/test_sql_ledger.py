@@ -25,8 +25,8 @@ from readers.errors import ExceptionCode
 from readers.records import TextState
 from sql import bulk, jobs, ledger, states
 from sql.connection import Plans
-from sql.face import QUERIES
 from sql.findings import ContainerCount, IndexOwner, ItemException, ItemText, TaskResult
+from sql.interface import QUERIES
 from sql.ledger import LEDGER, Death
 from sql.requeue import ROOTS_AT_ONCE, requeue, requeued_files
 from sql.session import Database

@@ -24,8 +24,8 @@ from core.errors import TaskLost
 from core.records import PHASES, ClaimedTask, JobState, NewTask, Phase
 from readers.errors import ExceptionCode
 from sql import bulk, deletion, jobs, ledger, states
-from sql.face import QUERIES
 from sql.findings import ContainerCount, TaskResult
+from sql.interface import QUERIES
 from sql.ledger import LEDGER, Death
 
 
@@ -343,8 +343,8 @@ class LedgerMachine(RuleBasedStateMachine):
                 self._suspended()
             self._committed(durable=True)
 
-    @rule(data=st.data(), item=st.integers(0, 1), told=st.integers(1, 2))
-    def die(self, data: st.DataObject, item: int, told: int) -> None:
+    @rule(data=st.data(), item=st.integers(0, 1), reported=st.integers(1, 2))
+    def die(self, data: st.DataObject, item: int, reported: int) -> None:
         """A slot dies over an item; its supervisor reports that and gives the task back."""
         claimed = self._held(data)
         if claimed is None:
@@ -352,7 +352,7 @@ class LedgerMachine(RuleBasedStateMachine):
         m = self.model
         self.claims.remove(claimed)
         pair, victim = (claimed.id, claimed.token), uuid.UUID(int=item + 1)
-        for _ in range(told):
+        for _ in range(reported):
             death = Death(task=claimed.id, item=victim, cause=ExceptionCode.KILLED_PARSER, detail="signal 6")
             self._do(ledger.record_death, self.job, claimed.phase, claimed.token, death, "w1")
         m.deaths.setdefault(pair, victim)
@@ -372,7 +372,7 @@ class LedgerMachine(RuleBasedStateMachine):
     # What must always hold
 
     @invariant()
-    def ledger_is_as_the_model_says(self) -> None:
+    def ledger_is_as_the_model(self) -> None:
         m = self.model
         with self.hands.database.transaction() as conn:
             tasks = conn.execute(

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import psycopg2
 import pytest
-from servers import OWNER, as_role
+from servers import OWNER, as_role, superuser_url
 
 from core.errors import DatabaseFault, UsageError
 from core.roles import QUEUE_MANAGER, WORKER
-from core.services import superuser_url
 from core.settings import Settings
 from sql.migrate import GRANTS, REVISION, VERSION_TABLE, migrate
 from sql.models import metadata
@@ -101,7 +100,7 @@ _PRIVILEGES = (
 )
 
 
-def test_every_table_says_who_may_use_it() -> None:
+def test_every_table_states_who_may_use_it() -> None:
     """Promise: a new table is granted to nobody by oversight, nor refused to a part that needs it: it is named here."""
     assert set(GRANTS) == {*metadata.tables, VERSION_TABLE}
 

@@ -15,11 +15,11 @@ import psutil
 import psycopg2
 import pytest
 from installation import PATIENCE, until
-from sql_faces import STATEMENTS
+from sql_interfaces import STATEMENTS
 
 from core.errors import DatabaseFault, UsageError
 from sql.connection import Connection, Plans
-from sql.face import Query
+from sql.interface import Query
 from sql.session import Database
 
 
@@ -161,7 +161,7 @@ def test_a_notification_ends_the_wait(database: Database) -> None:
         assert not held.wait(0.0)
 
 
-def test_a_held_connection_that_died_says_so(database: Database) -> None:
+def test_a_held_connection_that_died_reports_it(database: Database) -> None:
     """Promise: who lost its lock cannot write on: every use of the dead connection is a transient fault."""
     with database.listen() as held:
         with held.transaction() as conn:

@@ -28,8 +28,7 @@ from core.settings import DatabaseAddress, Settings
 from sql.session import Database
 from web.__main__ import page
 from web.api import measure
-from web.background import BackgroundTasks
-from web.measuring import Measurement, Measurements
+from web.background import BackgroundTasks, Measurement, Measurements
 
 API = "/api/v1"
 PROFILE = {"profile": "self-check", "small": True}

@@ -46,7 +46,7 @@ def truth(finished: Any) -> list[dict[str, Any]]:
     return pyarrow.parquet.read_table(finished.corpus / "manifest.parquet").to_pylist()
 
 
-def test_the_server_says_how_it_is(site: Any) -> None:
+def test_the_server_states_how_it_is(site: Any) -> None:
     health = _get(site, f"{API}/health")
     assert (health["status"], set(health["databases"].values())) == ("ok", {"ok"})
     anonymous = TestClient(site.app, base_url="http://127.0.0.1").get(f"{API}/health")
@@ -150,8 +150,8 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
             "no custodian 'nobody'"
             in _get(site, f"{site.job}/{path}", 422, custodian="nobody", **asked)["errors"]["custodian"]
         )
-        told = _get(site, f"{site.job}/{path}", 422, costudian="nobody", **asked)["errors"]
-        assert "unknown parameter; known are" in told["costudian"]
+        reported = _get(site, f"{site.job}/{path}", 422, costudian="nobody", **asked)["errors"]
+        assert "unknown parameter; known are" in reported["costudian"]
     custodian = counts["custodians"][0]["name"]
     assert {hit["custodian"] for hit in _get(site, f"{site.job}/search", q="the", custodian=custodian)["hits"]} == {
         custodian
@@ -268,7 +268,7 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
 
 
 @pytest.mark.parametrize(
-    ("order", "field", "said"),
+    ("order", "field", "message"),
     [
         ({"ocr_languages": "eng"}, "ocr_languages", "requires --ocr"),
         ({"ocr": True, "ocr_languages": "../eng"}, "ocr_languages", "write eng or eng+deu"),
@@ -278,7 +278,7 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
     ],
 )
 def test_ocr_that_cannot_be_done_is_refused_at_its_field(
-    make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: dict[str, object], field: str, said: str
+    make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: dict[str, object], field: str, message: str
 ) -> None:
     program = tmp_path / ("tesseract" if "ocr_languages" in order else "another")
     program.write_text('#!/bin/sh\ncase $1 in --version) echo tesseract 5.3.0;; *) echo "x (1):"; echo eng;; esac\n')
@@ -288,10 +288,10 @@ def test_ocr_that_cannot_be_done_is_refused_at_its_field(
     corpus = _get(site, f"{API}/corpora")["corpora"][0]["id"]
     refused = site.client.post(f"{API}/jobs", json={"corpus": corpus, **order})
     assert refused.status_code == 422
-    assert said in refused.json()["errors"][field]
+    assert message in refused.json()["errors"][field]
 
 
-def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: Any) -> None:
+def test_a_sources_error_stands_at_the_source_whatever_its_name_states(make_site: Any) -> None:
     site = make_site(embedded=True)
     roots = _get(site, f"{API}/corpora")["roots"]
     for gone in ("filer", "--shard", "--ocr-languages"):
@@ -301,7 +301,7 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
 
 
 @pytest.mark.parametrize(
-    ("order", "field", "said"),
+    ("order", "field", "message"),
     [
         ({"out": "relative"}, "out", "absolute"),
         ({"out": "/etc/production"}, "out", "EDBENCH_PRODUCTIONS"),
@@ -327,7 +327,7 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
     ],
 )
 def test_a_production_that_makes_no_sense_is_refused_at_its_field(
-    make_site: Any, order: dict[str, object], field: str, said: str
+    make_site: Any, order: dict[str, object], field: str, message: str
 ) -> None:
     """Before anything is written; what would lie outside the places of productions among it."""
     site = make_site(embedded=True)
@@ -338,7 +338,7 @@ def test_a_production_that_makes_no_sense_is_refused_at_its_field(
     assert refused.status_code == 422, refused.text
     ((name, text),) = refused.json()["errors"].items()
     assert name.partition(".")[0] == field
-    assert said in text
+    assert message in text
     assert not list(Path(root).glob("production/*"))
 
 
@@ -453,7 +453,7 @@ def test_every_link_of_every_page_leads_somewhere(site: Any, base: str) -> None:
     assert len(found) > 30
 
 
-def test_pages_say_what_the_api_says(site: Any, base: str) -> None:
+def test_pages_say_what_the_api_states(site: Any, base: str) -> None:
     job = site.client.get(site.job).json()
     listed = site.page("/")
     assert f"{job['items']:,}" in listed
@@ -522,7 +522,7 @@ def test_a_facet_leads_to_the_items_that_it_counts(site: Any, base: str, familie
             site.copy.run("UPDATE custodian SET display = %(name)s WHERE number = %(number)s", name=name, number=number)
 
 
-def test_a_query_that_cannot_be_read_is_said_at_the_field(site: Any, base: str) -> None:
+def test_a_query_that_cannot_be_read_is_reported_at_the_field(site: Any, base: str) -> None:
     text = site.page(f"{base}/search?q=nosuchfield:x", 422)
     assert 'aria-invalid="true"' in text
     assert "nosuchfield" in text

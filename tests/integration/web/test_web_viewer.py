@@ -83,9 +83,9 @@ def test_words_of_a_search_are_marked_where_they_stand(site: Any, items: list[di
 
 def test_what_data_say_is_never_markup(site: Any, base: str, items: list[dict[str, Any]]) -> None:
     item = next(each for each in items if each["media_type"] == "message/rfc822" and each["characters"])
-    told = {"id": item["id"], "attack": ATTACK, "metadata": json.dumps({"subject": ATTACK, "from": [ATTACK]})}
-    site.copy.run("UPDATE item SET container_path = ARRAY[%(attack)s] WHERE id = %(id)s", **told)
-    site.copy.run("UPDATE item_text SET metadata = %(metadata)s::jsonb WHERE item = %(id)s", **told)
+    reported = {"id": item["id"], "attack": ATTACK, "metadata": json.dumps({"subject": ATTACK, "from": [ATTACK]})}
+    site.copy.run("UPDATE item SET container_path = ARRAY[%(attack)s] WHERE id = %(id)s", **reported)
+    site.copy.run("UPDATE item_text SET metadata = %(metadata)s::jsonb WHERE item = %(id)s", **reported)
     order = {"tag": "hot", "items": [item["id"]]}
     assert site.client.post(f"{site.job}/tags", json=order).json() == {
         "tag": "hot",
@@ -129,12 +129,14 @@ def test_items_are_tagged_with_their_families_and_it_is_written_down(site: Any, 
 
 
 @pytest.mark.parametrize(
-    ("field", "said"), [("type", "no item has the media type"), ("custodian", "there is no custodian")]
+    ("field", "message"), [("type", "no item has the media type"), ("custodian", "there is no custodian")]
 )
-def test_a_filter_that_nothing_passes_is_reported_beside_its_field(site: Any, base: str, field: str, said: str) -> None:
+def test_a_filter_that_nothing_passes_is_reported_beside_its_field(
+    site: Any, base: str, field: str, message: str
+) -> None:
     page = site.client.get(f"{base}/items?{field}=nobody")
     assert page.status_code == 422
-    assert re.search(rf'name="{field}" value="nobody"[^>]* aria-invalid="true".*?role="alert">{said}', page.text)
+    assert re.search(rf'name="{field}" value="nobody"[^>]* aria-invalid="true".*?role="alert">{message}', page.text)
 
 
 def test_a_job_is_verified_and_its_custody_reported(site: Any, base: str) -> None:
@@ -148,9 +150,9 @@ def test_a_job_is_verified_and_its_custody_reported(site: Any, base: str) -> Non
     sets = [line["parsers"] for line in lines if line["record"] == "parsers"]
     assert {line["parsers"] for line in lines if line["record"] == "item"} == set(sets)
     alone = site.client.get(f"{site.job}/custody.jsonl?actions=true").text
-    *told, end = [json.loads(line) for line in alone.splitlines()]
-    assert {line["record"] for line in told} == {"action"}
-    assert end == {"record": "end", "actions": len(told), "items": 0}
+    *reported, end = [json.loads(line) for line in alone.splitlines()]
+    assert {line["record"] for line in reported} == {"action"}
+    assert end == {"record": "end", "actions": len(reported), "items": 0}
     assert lines[-1] == end | {"items": found["outcome"]["items"]}
     assert "created" in site.page(f"{base}/custody")
 

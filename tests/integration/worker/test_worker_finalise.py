@@ -229,7 +229,7 @@ def _fill(source: Path) -> None:
 
 
 @pytest.mark.parametrize("single_pass", [False, True])
-def test_a_loose_file_has_what_its_record_says(task_bench: TaskBench, single_pass: bool) -> None:
+def test_a_loose_file_has_what_its_record_states(task_bench: TaskBench, single_pass: bool) -> None:
     bench = task_bench
     bench.options = JobOptions(load_file=True, single_pass=single_pass)
     _fill(bench.source)
@@ -245,12 +245,12 @@ def test_a_loose_file_has_what_its_record_says(task_bench: TaskBench, single_pas
         ("A7.txt", "A7.txt"), ("inside.txt", "A1.eml"), ("inside.txt", "inside.txt"), ("later.txt", "later.txt"),
         ("torn.txt", "torn.txt"),
     ]  # fmt: skip
-    told = {row.name: row.metadata for row in rows}
-    assert (told["A1.eml"]["subject"], told["A1.eml"]["load_subject"]) == ("own", "told")
-    third = told["A3.txt"]
+    reported = {row.name: row.metadata for row in rows}
+    assert (reported["A1.eml"]["subject"], reported["A1.eml"]["load_subject"]) == ("own", "told")
+    third = reported["A3.txt"]
     assert (third["subject"], third["date"], third["from"]) == ("told", "2001-02-03T04:05:06Z", "x" * 1_000)
     assert third["load_from"] == "x" * 2_000
-    assert ("date" in told["A4"], told["A4"]["load_date"]) == (False, "3/2/01")
+    assert ("date" in reported["A4"], reported["A4"]["load_date"]) == (False, "3/2/01")
     assert {path: codes for path, codes in bench.codes().items() if path.startswith("ann/")} == {
         "ann/A2.zip": ["hash_differs"],
         "ann/A4": ["no_native", "zero_bytes"],

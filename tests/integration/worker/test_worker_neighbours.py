@@ -41,9 +41,9 @@ def test_a_worker_on_another_host_does_not_start(
     refuse_strange_host(settings)
     _joined(database, "far away", "another boot")
     assert main(["--name", "w9"], settings.environment()) == 2
-    said = capsys.readouterr().err
-    assert "EDBENCH_FILER is titan: the workers of db1 run on several hosts" in said
-    assert "far away" in said
+    shown = capsys.readouterr().err
+    assert "EDBENCH_FILER is titan: the workers of db1 run on several hosts" in shown
+    assert "far away" in shown
     refuse_strange_host(Settings(databases=settings.databases))
 
 
@@ -65,9 +65,9 @@ def test_a_worker_with_another_storage_than_the_controller_does_not_start(
     with database.transaction() as conn:
         WORKERS.note_storage(conn, path=str(storage), storage=replace(ours, token="another"))
     assert main(["--name", "w9"], settings.environment()) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert f"EDBENCH_STORAGE {storage} is not the same storage here as on the controller" in said
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert f"EDBENCH_STORAGE {storage} is not the same storage here as on the controller" in shown
     (storage / TOKEN).unlink()
     assert main(["--name", "w9"], settings.environment()) == 1
     assert "not the storage that the system was started on" in capsys.readouterr().err
@@ -95,9 +95,9 @@ def test_a_worker_on_a_database_without_the_schema_of_this_version_does_not_star
         databases=(DatabaseAddress(name="db1", url=database.url),), broker="redis://:pw@h", scratch=tmp_path
     )
     assert main(["--name", "w9"], settings.environment()) == status
-    said = capfd.readouterr().err
-    assert said.startswith(f"database db1 {line}")
-    assert said.count("\n") == 1
+    shown = capfd.readouterr().err
+    assert shown.startswith(f"database db1 {line}")
+    assert shown.count("\n") == 1
 
 
 def test_a_database_that_is_away_keeps_no_worker_from_starting(caplog: pytest.LogCaptureFixture) -> None:

@@ -76,7 +76,7 @@ def undisturbed(task_bench: TaskBench, request: pytest.FixtureRequest, monkeypat
     return _outcome(task_bench)
 
 
-def _told(bench: TaskBench) -> int:
+def _reported(bench: TaskBench) -> int:
     """Items that Prometheus was told of."""
     words = summed([bench.context.tally])
     return sum(words[at] for at in KINDS.values())
@@ -119,11 +119,11 @@ def test_portions_change_nothing_of_the_result(
     """Promise: items, exceptions, counts, texts, owners and tasks are those of a job without portions."""
     monkeypatch.setattr(portions, "ROWS", ROWS)
     cut = _Cut(monkeypatch, every=-1)
-    told = _told(task_bench)
+    reported = _reported(task_bench)
     _again(task_bench)
     assert task_bench.run() == "completed_with_exceptions"
     assert cut.written > 5
-    assert _told(task_bench) == told + task_bench.value("SELECT count(*) FROM item")
+    assert _reported(task_bench) == reported + task_bench.value("SELECT count(*) FROM item")
     assert _outcome(task_bench) == undisturbed
 
 

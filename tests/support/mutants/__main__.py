@@ -64,8 +64,8 @@ def read(
     for line in inspect_paths(
         [str(place / "in")], options, processes=asked.processes, memory_mb=asked.memory_mb, plugins=plugins
     ):
-        told = json.loads(line) if isinstance(line, bytes) else line
-        lines[told["container_path"][0].partition("/")[0]].append(told)
+        reported = json.loads(line) if isinstance(line, bytes) else line
+        lines[reported["container_path"][0].partition("/")[0]].append(reported)
     found: Findings = defaultdict(list)
     for number, own in lines.items():
         found[number] += _judged(own)

@@ -58,7 +58,7 @@ READERS = {
 }
 
 
-def said(media_type: str, data: bytes) -> str:
+def text_of(media_type: str, data: bytes) -> str:
     """Text enough to find planted terms in it; "" where the bytes say it themselves."""
     if media_type.startswith("application/vnd.oasis."):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

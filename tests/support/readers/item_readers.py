@@ -156,7 +156,7 @@ def children_of(media_type: str, data: bytes) -> Iterator[Found]:
 
 def text_of(media_type: str, data: bytes) -> str:
     """Text enough to find planted terms in it."""
-    if (found := document_children.said(media_type, data)) and media_type != "application/pdf":
+    if (found := document_children.text_of(media_type, data)) and media_type != "application/pdf":
         return found
     if media_type.startswith(OOXML):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -39,12 +39,12 @@ def in_tnef(data: bytes) -> Iterator[Named]:
     for attachment in TNEF(data, do_checksum=True).attachments:
         inside = getattr(attachment, "embed", None)
         if inside is None:
-            yield _said(attachment.mapi_attrs, 0x3707).encode(), bytes(attachment.data)
+            yield _text_of(attachment.mapi_attrs, 0x3707).encode(), bytes(attachment.data)
         else:
-            yield message_name(_said(inside.mapiprops, 0x0037)).encode(), None
+            yield message_name(_text_of(inside.mapiprops, 0x0037)).encode(), None
 
 
-def _said(properties: Iterable[Any], number: int) -> str:
+def _text_of(properties: Iterable[Any], number: int) -> str:
     """A Unicode property."""
     value = next((each.data for each in properties if each.name == number), "")
     return (value.decode("utf-16-le") if isinstance(value, bytes) else str(value)).rstrip("\0")

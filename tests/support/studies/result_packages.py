@@ -26,9 +26,8 @@ from experiments.result.schema import At
 from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads.discovery import ABOUT
-from experiments.workloads.discovery.observed import JobTables, Observed, OnNull, RecordTable
+from experiments.workloads.discovery.observed import JobTables, Observed, OnNull, RecordTable, Samples
 from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.sampler import Samples
 
 Forgery = Callable[[Path], None]
 START = 1_700_000_000.0

@@ -139,11 +139,11 @@ def watch(link: str, site: str, hold: Hold, browser: Browser) -> Watched:
     def over() -> bool:
         nonlocal held
         state = page.locator("#state").inner_text()
-        said = chart.get_attribute("aria-label") if chart.count() else None
+        shown = chart.get_attribute("aria-label") if chart.count() else None
         if state not in seen.states:
             seen.states.append(state)
-        if said and said not in seen.calls:
-            seen.calls.append(said)
+        if shown and shown not in seen.calls:
+            seen.calls.append(shown)
         if held and seen.states and seen.calls:  # what comes now is seen to come
             hold.let_go()
             held = False

@@ -112,10 +112,10 @@ def _discovered(corpus: Path, place: Path) -> None:
         with database.transaction() as conn:
             handle = JobHandle(database, get_job(conn, job))
         workers = processes(attached, 1, _SLOTS, os.environ)
-        said: list[str] = []
-        (outcome,) = run_all_to_rest([handle], attached, workers, clock, lambda snapshot, at: None, said.append)
+        shown: list[str] = []
+        (outcome,) = run_all_to_rest([handle], attached, workers, clock, lambda snapshot, at: None, shown.append)
         database.dispose()
-    assert outcome.state is JobState.COMPLETED_WITH_EXCEPTIONS, (outcome, said)
+    assert outcome.state is JobState.COMPLETED_WITH_EXCEPTIONS, (outcome, shown)
     assert outcome.calls_complete
     (place / "job").write_text(str(job))
 

@@ -25,7 +25,7 @@ import worker.crowd
 import worker.supervisor
 from controller.cluster import embedded
 from core.program import begin
-from experiments.workloads.discovery import sampler as serving
+from experiments.workloads.discovery import site as serving
 from worker import app
 from worker.processes import die_with_parent
 from worker.sandbox import main as fork_server_main

@@ -195,8 +195,8 @@ class Bench:
             commands.forked_crews(),
             processes(settings, 1, slots, os.environ | self.env),
         ):
-            told = settings.for_role(CONTROLLER).environment()
-            theirs = {name: told[name] for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")}
+            reported = settings.for_role(CONTROLLER).environment()
+            theirs = {name: reported[name] for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")}
             self.env |= theirs
             try:
                 yield

@@ -19,9 +19,9 @@ MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 
 def pytest_configure(config: pytest.Config) -> None:
     """A directory of this run's own, which its first process makes and removes; xdist's others are told it."""
-    told: dict[str, Any] | None = getattr(config, "workerinput", None)
-    if told is not None:
-        config.stash[_SHARED] = Path(told[_HANDED])
+    reported: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if reported is not None:
+        config.stash[_SHARED] = Path(reported[_HANDED])
         return
     directory = Path(tempfile.mkdtemp(prefix="edbench-tests-"))
     directory.chmod(0o711)

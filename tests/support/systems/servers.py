@@ -5,15 +5,27 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg2
 
 from core.roles import CONTROLLER, Login, login_name
-from core.services import superuser_url
+from core.services import running_services
+from core.services.address import SUPERUSER
+from core.services.place import Home, postgres_place
 from core.settings import Settings
 from sql.session import Database
 
 OWNER = login_name(CONTROLLER)  # of databases that tests make
+
+
+def superuser_url(scratch: Path, server: str = "db1", database: str = "postgres") -> str:
+    """The URL (psycopg2) of a database on the server of database `server`."""
+    running = running_services(scratch)
+    assert running is not None
+    at = running.server_of(server)
+    password = (postgres_place(Home(scratch), at.name) / "password").read_text(encoding="ascii").strip()
+    return f"postgresql://{SUPERUSER}:{password}@/{database}?host={quote(at.socket_dir, safe='')}&port={at.port}"
 
 
 def as_superuser(settings: Settings, *statements: str, server: str = "db1") -> None:

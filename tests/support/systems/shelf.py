@@ -51,11 +51,11 @@ class Shelf:
         return self._add(parent, number, name.encode(), custodian, (*parent.container_path, name), holds, given)
 
     def message(
-        self, parent: Item, ordinal: int, name: str, says: str, holds: str | None = None, **changes: Any
+        self, parent: Item, ordinal: int, name: str, shows: str, holds: str | None = None, **changes: Any
     ) -> Item:
         """A message of a store: `says` stands for its fields, `holds` for its bytes."""
-        given = {"kind": Kind.MESSAGE, "media_type": "message/rfc822", "content_hash": digest(says), "family": None}
-        return self.child(parent, ordinal, name, says if holds is None else holds, **(given | changes))
+        given = {"kind": Kind.MESSAGE, "media_type": "message/rfc822", "content_hash": digest(shows), "family": None}
+        return self.child(parent, ordinal, name, shows if holds is None else holds, **(given | changes))
 
     def _add(
         self, parent: Item | None, ordinal: bytes, name: bytes, custodian: str, path: tuple[str, ...],

@@ -94,14 +94,14 @@ def test_numbers_are_terms_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [("a/b.DOC", "doc"), ("x.htm", "html"), ("pdf", "other"), ("a.pdf/b", "other"), ("b.docm", "other")],
 )
-def test_a_files_format_is_its_names_ending(name: str, told: str) -> None:
-    assert format_of(name) == told
+def test_a_files_format_is_its_names_ending(name: str, reported: str) -> None:
+    assert format_of(name) == reported
 
 
-def test_a_shortfall_says_so_or_is_silent() -> None:
+def test_a_shortfall_reports_it_or_is_silent() -> None:
     ours = {
         "a.doc": Extract(terms={"one", "more"}, children=1),
         "b.doc": Extract(terms={"one"}, codes={"corrupt"}),
@@ -117,7 +117,7 @@ def test_a_shortfall_says_so_or_is_silent() -> None:
     assert (found["pdf"].share, found["pdf"].less) == (1.0, [])
 
 
-def test_the_goal_says_by_which_share_it_is_met() -> None:
+def test_the_goal_states_by_which_share_it_is_met() -> None:
     mine, peer = Extract(terms={"one"}, children=1), Extract(terms={"one", "two"}, children=1)
     assert rows({"a.pdf": mine}, {"a.pdf": mine})["pdf"].met == "met"
     assert rows({"a.pdf": mine}, {"a.pdf": Extract(terms={"one", "unknown"})})["pdf"].met == "met as compared"
@@ -154,8 +154,8 @@ def test_a_file_that_tika_misread_is_named_and_its_terms_do_not_count() -> None:
     ],
 )
 def test_what_is_no_loss(term: str, lost: bool) -> None:
-    said = "In November\nDecember value\tunit, Samuel Cleveland: Three\n lines\n\nof, \u6771\u4eac\u30bf\u30ef\u30fc"
-    mine = our_extracts([{"container_path": ["a"], "text": said, "metadata": {}, "media_type": "text/plain"}])["a"]
+    shown = "In November\nDecember value\tunit, Samuel Cleveland: Three\n lines\n\nof, \u6771\u4eac\u30bf\u30ef\u30fc"
+    mine = our_extracts([{"container_path": ["a"], "text": shown, "metadata": {}, "media_type": "text/plain"}])["a"]
     peer = peer_extract([{}, {"X-TIKA:embedded_resource_path": "/_12.xls"}])
     assert bool(losses({term}, mine, peer)) is lost
 
@@ -181,7 +181,7 @@ def test_what_tika_does_not_decode_is_no_loss(shown: str | tuple[str, ...], endi
     assert losses(peer.terms, Extract(), peer) == {"word", "more", "zzzz"}
 
 
-def test_a_text_cut_at_the_limit_says_so() -> None:
+def test_a_text_cut_at_the_limit_reports_it() -> None:
     line = {
         "container_path": ["a"],
         "text": "x",
@@ -218,7 +218,7 @@ def test_no_rate_without_files_after_the_warm_up() -> None:
     assert files_per_second([1, 2], 2) == 0.0
 
 
-def test_without_java_the_comparison_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java_the_comparison_states_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TikaAbsent, match="no java"):
         find_tika(tmp_path)
@@ -251,7 +251,7 @@ def test_another_jar_than_the_pinned_one_is_not_kept(tmp_path: Path, monkeypatch
     assert (tmp_path / "cache" / "tika.jar").read_bytes() == b"not the jar"
 
 
-def test_without_a_network_the_comparison_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network_the_comparison_states_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "URL", (tmp_path / "gone").as_uri())
     with pytest.raises(TikaAbsent, match="cannot be downloaded"):
         engines._download(tmp_path / "tika.jar")

@@ -38,5 +38,5 @@ with spent_below() as taken:
     subprocess.run([sys.executable, "-S", "-c", {leave!r}], check=True)
 print(taken[0].processor_s)
 """
-    told = subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True)
-    assert float(told.stdout) >= 0.2
+    reported = subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True)
+    assert float(reported.stdout) >= 0.2

@@ -304,7 +304,7 @@ def test_without_a_command_the_help_is_shown_and_the_version_when_it_is_asked_fo
 
 
 @pytest.mark.parametrize(
-    ("argv", "says"),
+    ("argv", "shows"),
     [
         (["nonsense"], "No such command"),
         (["bench", "nonsense"], "No such command"),
@@ -328,12 +328,14 @@ def test_without_a_command_the_help_is_shown_and_the_version_when_it_is_asked_fo
         (["worker", "--broker", "redis://10.0.0.1:65536"], "redis://10.0.0.1:6379"),
     ],
 )
-def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_errors_are_one_line_and_status_2(
+    argv: list[str], shows: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(argv, {}) == USAGE
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.startswith("edbench: ")
-    assert says in shown.err
+    assert shows in shown.err
     assert shown.err.count("\n") == 1
 
 
@@ -351,9 +353,9 @@ def test_no_password_of_a_url_is_repeated(
     argv: list[str], env: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(argv, env) == USAGE
-    said = capsys.readouterr().err
-    assert "cret" not in said
-    assert "…@h" in said
+    shown = capsys.readouterr().err
+    assert "cret" not in shown
+    assert "…@h" in shown
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from core.settings import parse_bytes
 from experiments.orders import DEFAULT_REPEATS
 
 _KINDS = {"int", "float"}
-_MOST_SAID = 300
+_MOST_SHOWN = 300
 
 
 @functools.cache
@@ -72,8 +72,8 @@ def test_every_number_that_makes_no_sense_is_refused_in_one_line() -> None:
                 command.make_context(words[-1], [argument])
             except (EdbenchError, TyperException) as error:
                 line, status = _meaning(error)
-                if status != USAGE or option.opts[0] not in line or "\n" in line or len(line) > _MOST_SAID:
-                    taken.append((" ".join(words), argument, line[:_MOST_SAID]))
+                if status != USAGE or option.opts[0] not in line or "\n" in line or len(line) > _MOST_SHOWN:
+                    taken.append((" ".join(words), argument, line[:_MOST_SHOWN]))
             else:
                 taken.append((" ".join(words), argument, "was taken"))
     assert taken == []
@@ -109,7 +109,7 @@ def test_sizes_are_held_to_what_can_be_counted(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         # Also a source of directories: a filer that is not mounted leaves such a one, and its job would be complete at once.
         ((), "contains no file"),
@@ -121,14 +121,14 @@ def test_sizes_are_held_to_what_can_be_counted(text: str) -> None:
     ],
 )
 def test_they_are_refused_before_anything_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
 ) -> None:
     """Promise: exit status 2 and one line that says what to do; no services are started."""
     (tmp_path / "source" / "ann" / "mail").mkdir(parents=True)
     env = {"EDBENCH_SCRATCH": str(tmp_path / "scratch"), "EDBENCH_STORAGE": str(tmp_path / "storage")}
     assert main(["discover", str(tmp_path / "source"), *options], env) == USAGE
     error = capsys.readouterr().err
-    assert (said in error, len(error.strip().splitlines())) == (True, 1), error
+    assert (message in error, len(error.strip().splitlines())) == (True, 1), error
     assert not (tmp_path / "scratch").exists()
 
 

@@ -65,7 +65,7 @@ def test_a_plan_is_printed_and_written(result: Path, tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (
             ["--hours", "1"],
@@ -76,13 +76,13 @@ def test_a_plan_is_printed_and_written(result: Path, tmp_path: Path, capsys: pyt
     ],
 )
 def test_what_cannot_be_done_is_one_line(
-    arguments: list[str], said: str, result: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, result: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     usual = ["--filer-cache", "32GB", "--client-memory", "128GB", "--from", str(result)]
     assert main(["bench", "plan", *usual, *arguments], {}) == USAGE
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
-    assert said in lines[0]
+    assert message in lines[0]
 
 
 def test_a_cache_that_was_not_declared_is_asked_for(result: Path, capsys: pytest.CaptureFixture[str]) -> None:

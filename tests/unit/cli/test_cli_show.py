@@ -78,7 +78,7 @@ def test_a_name_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().out.count(name) == 2
 
 
-def test_a_label_says_what_to_do_about_it() -> None:
+def test_a_label_states_what_to_do_about_it() -> None:
     text = shown(figures(labels=["CACHED: not a storage result", "GENERATOR-LIMITED", "latencies are closed-loop"]))
     todo = [line for line in text.splitlines() if line.startswith("what to do")]
     assert ["CACHED" in todo[0], "GENERATOR-LIMITED" in todo[1], len(todo)] == [True, True, 2]
@@ -223,7 +223,7 @@ def fifo(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_silent_storage_is_said_and_waited_for(fifo: Path) -> None:
+def test_a_silent_storage_is_reported_and_waited_for(fifo: Path) -> None:
     command = _command(fifo)
     with fifo.open("w"):  # whoever looks is answered
         out, err = command.communicate(timeout=300)

@@ -85,7 +85,7 @@ def _beyond(info: FieldInfo) -> Iterator[str]:
                 yield from map(str, values(getattr(one, bound)))
 
 
-def _told(words: tuple[str, ...], *options: str) -> list[str]:
+def _reported(words: tuple[str, ...], *options: str) -> list[str]:
     return [*words, *NEEDED[words], *options]
 
 
@@ -96,7 +96,7 @@ def test_every_command_that_is_made_from_an_order_is_attacked() -> None:
 
 @pytest.mark.parametrize("words", NEEDED, ids=" ".join)
 def test_what_a_command_does_by_default_is_allowed(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(_told(words), STOP) == USAGE
+    assert main(_reported(words), STOP) == USAGE
     assert "EDBENCH_SLOTS" in capsys.readouterr().err
 
 
@@ -107,12 +107,12 @@ def test_what_is_out_of_bounds_is_refused_by_its_option(
     attacks = [(f"--{name.replace('_', '-')}", value) for name, info in _made()[words] for value in _beyond(info)]
     for option, value in attacks:
         what = f"{option}={value[:40]!r}"
-        assert main(_told(words, f"{option}={value}"), STOP) == USAGE, what
-        said = capsys.readouterr().err
-        assert option in said, (what, said)
-        assert "EDBENCH_SLOTS" not in said, (what, said)
-        assert len(said.splitlines()) == 1, (what, said)
-        assert len(said) < 500, what
+        assert main(_reported(words, f"{option}={value}"), STOP) == USAGE, what
+        shown = capsys.readouterr().err
+        assert option in shown, (what, shown)
+        assert "EDBENCH_SLOTS" not in shown, (what, shown)
+        assert len(shown.splitlines()) == 1, (what, shown)
+        assert len(shown) < 500, what
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_what_is_out_of_bounds_is_refused_by_its_option(
         (("bench", "knee"), "--hosts-wait", "inf"),
     ],
 )
-def test_what_no_bound_says_is_refused_too(
+def test_what_no_bound_states_is_refused_too(
     words: tuple[str, ...], option: str, value: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(_told(words, f"{option}={value}"), STOP) == USAGE
-    said = capsys.readouterr().err
-    assert option in said
-    assert "EDBENCH_SLOTS" not in said
+    assert main(_reported(words, f"{option}={value}"), STOP) == USAGE
+    shown = capsys.readouterr().err
+    assert option in shown
+    assert "EDBENCH_SLOTS" not in shown
 
 
 def _even(value: int) -> int:
@@ -150,7 +150,7 @@ class Bounded(Order):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "said"),
+    ("option", "value", "message"),
     [
         ("above", "0", "greater than 0"),
         ("below", "10", "less than 10"),
@@ -160,7 +160,7 @@ class Bounded(Order):
         ("evens", "3", "take an even number"),
     ],
 )
-def test_whatever_a_model_checks_is_checked(option: str, value: str, said: str) -> None:
+def test_whatever_a_model_checks_is_checked(option: str, value: str, message: str) -> None:
     heard: list[Bounded] = []
 
     def command(*, order: Bounded) -> None:
@@ -169,7 +169,7 @@ def test_whatever_a_model_checks_is_checked(option: str, value: str, said: str) 
 
     app = typer.Typer()
     app.command()(taking(command, {"Bounded": Bounded}, {}))
-    with pytest.raises(UsageError, match=rf"^--{option}: .*{said}") as refused:
+    with pytest.raises(UsageError, match=rf"^--{option}: .*{message}") as refused:
         get_command(app)(args=[f"--{option}={value}"], standalone_mode=False)
     assert refused.value.field == option
     get_command(app)(args=["--above=0.5", "--steps=8"], standalone_mode=False)

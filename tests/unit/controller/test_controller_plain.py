@@ -106,8 +106,15 @@ def _action(action: str, details: dict[str, Any], before: str | None) -> dict[st
     hashed = "\n".join((_SECONDS, "ann@host", action, json.dumps(details)))
     start = _JOB.bytes if before is None else bytes.fromhex(before)
     chain = hashlib.sha256(start + hashed.encode()).hexdigest()
-    told = {"record": "action", "job": str(_JOB), "at": _AT, "who": "ann@host", "action": action, "details": details}
-    return told | {"chain": chain, "hashed": hashed, "broken": False}
+    reported = {
+        "record": "action",
+        "job": str(_JOB),
+        "at": _AT,
+        "who": "ann@host",
+        "action": action,
+        "details": details,
+    }
+    return reported | {"chain": chain, "hashed": hashed, "broken": False}
 
 
 def _chained(*actions: str) -> list[dict[str, Any]]:
@@ -122,9 +129,9 @@ def _faults(*lists: Iterable[dict[str, Any]], noted: Iterable[str] = ()) -> list
     lines: list[str] = []
     for actions in map(list, lists):
         lines += map(json.dumps, [*actions, {"record": "end", "actions": len(actions), "items": 0}])
-    told: list[str] = []
-    assert check_list(lines, noted, told.append).faults == len(told)
-    return told
+    reported: list[str] = []
+    assert check_list(lines, noted, reported.append).faults == len(reported)
+    return reported
 
 
 def test_nothing_stands_before_the_creation_of_a_job() -> None:
@@ -149,10 +156,10 @@ def test_lists_of_one_job_may_stand_behind_each_other() -> None:
     assert len(faults) == 2
     assert "an earlier list of the same job has another action in this position" in faults[0]
     assert _faults(true[:1], other) == []
-    told: list[str] = []
+    reported: list[str] = []
     lines = [*map(json.dumps, true), json.dumps({"record": "end", "actions": 3, "items": 0}), json.dumps(true[0])]
-    done = check_list([*lines, json.dumps({"record": "end", "actions": 1, "items": 0})], [], told.append)
-    assert (told, done.last) == ([], {str(_JOB): true[-1]["chain"]})
+    done = check_list([*lines, json.dumps({"record": "end", "actions": 1, "items": 0})], [], reported.append)
+    assert (reported, done.last) == ([], {str(_JOB): true[-1]["chain"]})
 
 
 def test_the_environment_names_no_person(monkeypatch: pytest.MonkeyPatch) -> None:

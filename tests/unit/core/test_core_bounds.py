@@ -33,7 +33,7 @@ def test_a_bound_has_a_name_a_sign_and_a_limit_in_the_unit_of_the_name(text: str
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "shows"),
     [
         ("p99.raed>20ms", "there is no figure p99.raed; use gb_per_hour_discovered, gb_per_hour_raw, elapsed_s"),
         ("p99.read>20", "add the unit: us, ms, s, min, h"),
@@ -50,11 +50,11 @@ def test_a_bound_has_a_name_a_sign_and_a_limit_in_the_unit_of_the_name(text: str
         ("a" * 5_000, "write NAME>VALUE"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_in_one_line(text: str, says: str) -> None:
+def test_what_cannot_be_meant_is_refused_in_one_line(text: str, shows: str) -> None:
     """Promise: a wrong name or unit is refused, and the line lists the right ones."""
     with pytest.raises(UsageError) as refused:
         parse_bounds([text], NAMES)
-    assert says in str(refused.value)
+    assert shows in str(refused.value)
     assert "\n" not in str(refused.value)
     assert refused.value.field == "fail_if"
 

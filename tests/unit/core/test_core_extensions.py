@@ -11,7 +11,7 @@ from core import extensions
 
 
 @pytest.fixture(autouse=True)
-def _read_anew() -> None:
+def _read_again() -> None:
     extensions._registered.cache_clear()
 
 

@@ -77,7 +77,7 @@ def _assumptions(model: FilerModel) -> str:
     return " ".join((emulated(model) or {})["assumptions"])
 
 
-def test_a_call_is_as_many_filer_ops_as_the_protocol_says(tmp_path: Path, path: Path) -> None:
+def test_a_call_is_as_many_filer_ops_as_the_protocol_states(tmp_path: Path, path: Path) -> None:
     with Arbiter(path, _model(tmp_path)) as arbiter:
         assert arbiter.book(Op.OPEN, 0, 0) == 3 * MS
         assert arbiter.book(Op.SCAN, 0, 10 * MS, argument=40) == 10 * MS + 2 * MS + 20 * MS // 10
@@ -134,13 +134,13 @@ def test_ours_say_how_they_are_known() -> None:
     """NFS was measured; nobody knows R1's protocol, and that is said in the disclosure with what is assumed instead."""
     origins = {name: load_protocol(name).origin.split()[0].rstrip(":") for name in protocol_names()}
     assert origins == {"r1": "assumed", "cifs": "assumed", "nfs-v3": "measured", "nfs-v4.2": "measured"}
-    told = _assumptions(_loaded("titan"))
-    assert "assumed: R1 names no protocol" in told
-    assert "client cache: none" in told
+    reported = _assumptions(_loaded("titan"))
+    assert "assumed: R1 names no protocol" in reported
+    assert "client cache: none" in reported
     assert "measured: a Linux NFSv3 client" in _assumptions(_loaded("nas-1g"))
 
 
-def test_a_filer_of_calls_says_so(tmp_path: Path) -> None:
+def test_a_filer_of_calls_reports_it(tmp_path: Path) -> None:
     assert "every call counts as one filer op" in _assumptions(_loaded(tmp_path / "calls.toml", MINIMAL))
 
 
@@ -151,8 +151,11 @@ def test_what_the_server_counted_is_next_to_it_and_is_reported(tmp_path: Path) -
     )
     model = _loaded(tmp_path / "compounds.toml", alike)
     assert model.server_ops_per_call is not None
-    told = f"{model.filer_ops_per_call:.3g} for a call", f"{model.server_ops_per_call:.3g} as the server counts them"
-    assert all(one in _assumptions(model) for one in told)
+    reported = (
+        f"{model.filer_ops_per_call:.3g} for a call",
+        f"{model.server_ops_per_call:.3g} as the server counts them",
+    )
+    assert all(one in _assumptions(model) for one in reported)
     page = " ".join((Path(__file__).parents[3] / "docs/filer.md").read_text().split())
     assert f"{model.server_ops_per_call:.2f} a call with `nfs-v4.2`, of {model.filer_ops_per_call:.2f} requests" in page
     plain = _model(tmp_path)
@@ -162,7 +165,7 @@ def test_what_the_server_counted_is_next_to_it_and_is_reported(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
+    ("old", "new", "shows"),
     [
         ("3.0", "-3.0", "call.open.LOOKUP is -3"),
         ("3.0", "inf", "call.open.LOOKUP is inf"),
@@ -179,12 +182,12 @@ def test_what_the_server_counted_is_next_to_it_and_is_reported(tmp_path: Path) -
         ('name = "small"', "", "name"),
     ],
 )
-def test_impossible_expansions_are_refused_in_one_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+def test_impossible_expansions_are_refused_in_one_line(tmp_path: Path, old: str, new: str, shows: str) -> None:
     file = tmp_path / "small.toml"
     file.write_text(_PROTOCOL.replace(old, new))
     with pytest.raises(UsageError) as caught:
         load_protocol("small.toml", tmp_path)
-    assert says in str(caught.value)
+    assert shows in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -193,7 +196,7 @@ def test_a_protocol_that_is_not_there_is_reported_with_those_that_are() -> None:
         load_protocol("smb9")
 
 
-def test_storage_tells_the_filer_what_a_call_found(tmp_path: Path, path: Path) -> None:
+def test_storage_reports_to_the_filer_what_a_call_found(tmp_path: Path, path: Path) -> None:
     from core.storage.layer import Storage
 
     class Now:
@@ -339,7 +342,7 @@ def test_more_directories_than_are_known(took: Took) -> None:
     assert took(Op.CREATE, b"/large/50") == 20_000 + 50 * 6_000
 
 
-def test_it_is_another_filer_and_says_so(tmp_path: Path) -> None:
+def test_it_is_another_filer_and_reports_it(tmp_path: Path) -> None:
     texts = (_DIRECTORIES.format(entry=entry) for entry in (1.0, 2.0, 0.0))
     slow, slower, none = (_loaded(tmp_path / "filer.toml", text) for text in texts)
     assert len({slow.digest, slower.digest, none.digest}) == 3
@@ -427,7 +430,7 @@ def test_the_scale_factor_divides_the_ceilings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "shows"),
     [
         (MINIMAL + "servers = 0\n", "servers"),
         (MINIMAL + "servers = true\n", "servers"),
@@ -461,11 +464,11 @@ def test_the_scale_factor_divides_the_ceilings(tmp_path: Path) -> None:
         ("#" * 70_000, "more than 65536 bytes"),
     ],
 )
-def test_impossible_numbers_are_refused_in_one_line(tmp_path: Path, text: str | bytes, says: str) -> None:
+def test_impossible_numbers_are_refused_in_one_line(tmp_path: Path, text: str | bytes, shows: str) -> None:
     (tmp_path / "filer.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(UsageError) as caught:
         load_filer(str(tmp_path / "filer.toml"))
-    assert says in str(caught.value)
+    assert shows in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -131,7 +131,7 @@ def test_calls_by_size_are_those_of_that_size_and_the_whole_is_all_of_them(calls
     assert found.percentiles((50, 99)) == whole.percentiles((50, 99))
 
 
-def test_what_was_stored_before_there_were_sizes_tells_nothing_of_them() -> None:
+def test_what_was_stored_before_there_were_sizes_reports_nothing_of_them() -> None:
     before = Histogram.decode(bytes.fromhex("5001500a"))  # 1 call in bucket 80, 10 in bucket 160
     assert (before.counts, before.by_size()) == ({80: 1, 160: 10}, {})
     before.record(5_000, 100)

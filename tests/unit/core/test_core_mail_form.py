@@ -382,10 +382,10 @@ def test_a_bad_file_is_refused_in_one_line_that_shows_no_password(tmp_path: Path
     file.write_bytes(data)
     with pytest.raises(UsageError, match=why) as caught:
         read_bank(file)
-    said = str(caught.value)
-    assert said.startswith("--passwords ")
-    assert "\n" not in said
-    assert "good" not in said
+    shown = str(caught.value)
+    assert shown.startswith("--passwords ")
+    assert "\n" not in shown
+    assert "good" not in shown
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

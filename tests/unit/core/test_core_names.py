@@ -279,7 +279,7 @@ def test_zones_are_available_without_the_systems(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("europe/berlin", "did you mean Europe/Berlin?"),
         ("Europe/Belin", "did you mean Europe/Berlin?"),
@@ -289,10 +289,10 @@ def test_zones_are_available_without_the_systems(monkeypatch: pytest.MonkeyPatch
         ("Europe", "there is no zone 'Europe'"),
     ],
 )
-def test_a_zone_that_is_none_is_refused_in_one_line(name: str, said: str) -> None:
+def test_a_zone_that_is_none_is_refused_in_one_line(name: str, message: str) -> None:
     with pytest.raises(UsageError) as refused:
         checked_zone(name)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert "\n" not in str(refused.value)
     assert refused.value.field == "time_zone"
 

@@ -49,7 +49,7 @@ def test_each_part_gets_its_own_and_nothing_changes_afterwards(tmp_path: Path) -
         assert hashlib.sha256(login.password.encode()).hexdigest() in again["broker/users.acl"]
 
 
-def test_a_role_comes_with_what_its_file_says(tmp_path: Path) -> None:
+def test_a_role_comes_with_what_its_file_states(tmp_path: Path) -> None:
     make_secrets(tmp_path, Given())
     env = {
         "EDBENCH_DATABASES": "db1=postgresql+psycopg2://db1:5432/edbench",
@@ -64,7 +64,7 @@ def test_a_role_comes_with_what_its_file_says(tmp_path: Path) -> None:
     assert isinstance(controllers, Settings)
 
 
-def test_what_the_environment_says_is_taken(tmp_path: Path) -> None:
+def test_what_the_environment_states_is_taken(tmp_path: Path) -> None:
     """The superuser's password of databases that are there already, once; the page's token whenever it is set."""
     make_secrets(tmp_path, read_given({"EDBENCH_DB_PASSWORD": "p" * 16, "EDBENCH_TOKEN": "t" * 16, "EDBENCH_UID": ""}))
     assert files(tmp_path)["database/password"].strip() == "p" * 16
@@ -192,11 +192,13 @@ def test_a_directory_that_cannot_be_written_to_ends_with_the_command_to_type(
 
 def _refused(env: dict[str, str], storage: Path, capsys: pytest.CaptureFixture[str]) -> int:
     status = main(env)
-    said = capsys.readouterr().err
-    return 0 if status == 1 and said.count("\n") == 1 and f"chown {os.getuid()}:{os.getgid()} {storage}" in said else 1
+    shown = capsys.readouterr().err
+    return (
+        0 if status == 1 and shown.count("\n") == 1 and f"chown {os.getuid()}:{os.getgid()} {storage}" in shown else 1
+    )
 
 
 def test_storage_that_can_be_used_is_named(tmp_path: Path) -> None:
-    said = check(tmp_path, {"EDBENCH_SHARED": str(tmp_path), "EDBENCH_SHARED_TYPE": "none"})
-    assert said.startswith(f"{tmp_path}: ")
-    assert " from " in said
+    shown = check(tmp_path, {"EDBENCH_SHARED": str(tmp_path), "EDBENCH_SHARED_TYPE": "none"})
+    assert shown.startswith(f"{tmp_path}: ")
+    assert " from " in shown

@@ -29,7 +29,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_what_a_process_says_is_not_for_everybody(tmp_path: Path) -> None:
+def test_what_a_process_states_is_not_for_everybody(tmp_path: Path) -> None:
     """0640, also of a log that an earlier version left behind."""
     old = tmp_path / "old.log"
     old.touch(0o666)

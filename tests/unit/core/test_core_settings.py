@@ -149,10 +149,10 @@ def test_each_role_gets_its_own_way_in_and_no_other() -> None:
     given = Settings(databases=(DatabaseAddress(name="a", url=URL),), broker="redis://:pw@h/0", handed=handed)
     for role in ROLES:
         environment = given.for_role(role).environment()
-        said = " ".join(environment.values())
-        assert [f"pw-of-{other}" in said for other in ROLES] == [other == role for other in ROLES]
-        assert ":p@" not in said
-        assert ":pw@" not in said
+        shown = " ".join(environment.values())
+        assert [f"pw-of-{other}" in shown for other in ROLES] == [other == role for other in ROLES]
+        assert ":p@" not in shown
+        assert ":pw@" not in shown
         own = read_settings(environment)
         assert own.databases[0].url == f"postgresql+psycopg2://edbench_{role}:pw-of-{role}@h/db"
         assert own.broker == f"redis://edbench_{role}:pw-of-{role}@h/0"

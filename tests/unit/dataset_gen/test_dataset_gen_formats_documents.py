@@ -293,12 +293,12 @@ def paragraphs(language: str) -> list[str]:
 
 def document(*pieces: tuple[str, bool]) -> tuple[bytes, list[str]]:
     """A document of pieces (language, whether in UTF-16), and its paragraphs."""
-    text, said = doc.Text(), []
+    text, shown = doc.Text(), []
     for language, wide in pieces:
-        said += paragraphs(language)
+        shown += paragraphs(language)
         text.add(paragraphs(language), wide=wide)
     main, table = doc.streams(text)
-    return cfb.write(cfb.Storage(streams={"WordDocument": main, "1Table": table})), said
+    return cfb.write(cfb.Storage(streams={"WordDocument": main, "1Table": table})), shown
 
 
 @pytest.mark.parametrize(
@@ -306,11 +306,11 @@ def document(*pieces: tuple[str, bool]) -> tuple[bytes, list[str]]:
     [[("en", False)], [("en", True)], [("ru", True)], [("de", False), ("ru", True)], [("ru", True), ("de", False)]],
 )
 def test_antiword_reads_every_word(tmp_path: Path, pieces: list[tuple[str, bool]]) -> None:
-    data, said = document(*pieces)
+    data, shown = document(*pieces)
     (tmp_path / "x.doc").write_bytes(data)
     found = text_by("antiword", tmp_path / "x.doc")
-    assert words(" ".join(said)) <= words(found)
-    assert len(found) == pytest.approx(sum(map(len, said)), rel=0.05)
+    assert words(" ".join(shown)) <= words(found)
+    assert len(found) == pytest.approx(sum(map(len, shown)), rel=0.05)
 
 
 @pytest.mark.parametrize("size", [600, 60_000, 700_000])
@@ -342,11 +342,11 @@ def test_catppt_reads_presentations(workshop: Workshop, tmp_path: Path, language
 def test_properties(workshop: Workshop, fmt: str, build: Callable[[Order], Made]) -> None:
     made = build(order(workshop, fmt, 50_000))
     with olefile.OleFileIO(io.BytesIO(made.data)) as file:
-        said = file.get_metadata()
-    assert said.title
-    assert said.author.startswith(b"Author ")
-    assert 2003 <= said.create_time.year <= 2010
-    assert said.last_saved_time >= said.create_time
+        shown = file.get_metadata()
+    assert shown.title
+    assert shown.author.startswith(b"Author ")
+    assert 2003 <= shown.create_time.year <= 2010
+    assert shown.last_saved_time >= shown.create_time
 
 
 @pytest.mark.parametrize(("fmt", "build"), [("doc", doc.build), ("ppt", ppt.build)])

@@ -169,7 +169,7 @@ def test_the_hash_of_a_name_is_the_one_microsoft_gives() -> None:
     assert 0x1000 + (0xFF504E89 ^ (3 << 1 | 1)) % 0x1F == 0x100F
 
 
-def test_an_item_says_what_it_is() -> None:
+def test_an_item_states_what_it_is() -> None:
     details = Details(message_class="IPM.Appointment", properties={0x00170003: 2})
     data = write_item(message_of(SAMPLE, details))
     found = oxmsg.Message.load(io.BytesIO(data))

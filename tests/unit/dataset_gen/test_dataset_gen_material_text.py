@@ -296,7 +296,7 @@ def test_what_is_declared_is_known_by_that_name(charset: str) -> None:
     assert written.decode(by_label(_label(charset)) or "ascii", "replace") == written.decode(charset)
 
 
-def test_what_nothing_tells_may_be_guessed_and_nothing_else() -> None:
+def test_only_what_nothing_declares_may_be_guessed() -> None:
     assert states("cp1252", Manner.TXT) == ("ok", "guessed")
     for charset, manner in (("cp1252", Manner.EML_DECLARED), ("utf-16-le", Manner.TXT), ("hz", Manner.CSV)):
         assert states(charset, manner) == ("ok",)

@@ -28,9 +28,9 @@ def test_shipped_profiles(name: str) -> None:
     profile = load_profile(name)
     assert profile.name == name
     assert profile.about
-    said = outline(profile, 0.001)
-    assert said["raw_bytes"] == profile.raw_bytes // 1000
-    assert sum(share["share"] for share in said["shares"].values()) == pytest.approx(1.0)
+    shown = outline(profile, 0.001)
+    assert shown["raw_bytes"] == profile.raw_bytes // 1000
+    assert sum(share["share"] for share in shown["shares"].values()) == pytest.approx(1.0)
 
 
 def test_the_profiles_that_are_asked_for() -> None:
@@ -41,19 +41,21 @@ def test_the_profiles_that_are_asked_for() -> None:
 
 def test_the_reference_is_that_of_the_report() -> None:
     """45 GB of nine custodians with 4 to 6 GB each, a million items, three million pages, 75 GB discovered."""
-    said = outline(load_profile("reference"), 1.0)
-    assert said["raw_bytes"] == 45_000_000_000
-    assert [4e9 <= c["raw_bytes"] <= 6e9 for c in said["custodians"]] == [True] * 9
-    assert said["items"] == pytest.approx(1_000_000, rel=0.01)
-    assert said["pages"] > 3_000_000
-    assert said["discovered_bytes"] == pytest.approx(75e9, rel=0.01)
+    shown = outline(load_profile("reference"), 1.0)
+    assert shown["raw_bytes"] == 45_000_000_000
+    assert [4e9 <= c["raw_bytes"] <= 6e9 for c in shown["custodians"]] == [True] * 9
+    assert shown["items"] == pytest.approx(1_000_000, rel=0.01)
+    assert shown["pages"] > 3_000_000
+    assert shown["discovered_bytes"] == pytest.approx(75e9, rel=0.01)
 
 
 def test_one_mail_store_of_several_gb() -> None:
     """The custodian with one PST has three GB of mail at scale 1.0 (2.5 GB as a PST, without base64)."""
-    said = outline(load_profile("reference"), 1.0)
-    assert [c["mail_bytes"] > 3e9 for c in said["custodians"] if c["mail"] == "pst"] == [True, False]
-    assert said["shares"]["mail"]["raw_bytes"] == pytest.approx(sum(c["mail_bytes"] for c in said["custodians"]), abs=9)
+    shown = outline(load_profile("reference"), 1.0)
+    assert [c["mail_bytes"] > 3e9 for c in shown["custodians"] if c["mail"] == "pst"] == [True, False]
+    assert shown["shares"]["mail"]["raw_bytes"] == pytest.approx(
+        sum(c["mail_bytes"] for c in shown["custodians"]), abs=9
+    )
 
 
 def test_a_custodian_may_have_a_share_of_mail_of_his_own() -> None:
@@ -80,9 +82,9 @@ def test_a_profile_that_is_based_on_another() -> None:
 
 def test_the_corpus_of_r1_has_no_deep_archive() -> None:
     """One would be a tenth of a run at 1/500; everything else is the reference profile's."""
-    said, reference = (outline(load_profile(name), 0.002) for name in ("r1", "reference"))
+    shown, reference = (outline(load_profile(name), 0.002) for name in ("r1", "reference"))
     assert "deep_nesting" in reference["faults"]
-    assert set(said["faults"]) == set(reference["faults"]) - {"deep_nesting"}
+    assert set(shown["faults"]) == set(reference["faults"]) - {"deep_nesting"}
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:

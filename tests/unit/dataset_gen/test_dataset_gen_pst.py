@@ -172,7 +172,7 @@ def test_many_messages(tmp_path: Path, count: int, name: str) -> None:
     assert strict.layout.page(strict.layout.bbt_root[1], BBT)[491] == (2 if count else 0)
 
 
-def test_a_folder_of_thousands_has_a_heap_that_tells_its_fill_levels_twice() -> None:
+def test_a_folder_of_thousands_has_a_heap_that_reports_its_fill_levels_twice() -> None:
     items: list[Item] = [(INBOX, MailForm(subject="x" * 1700)) for _ in range(1200)]
     strict = Strict(io.BytesIO(stored(items)))
     (inbox,) = [nid for nid, own in strict.folders().items() if own[0x3001001F] == "Inbox"]
@@ -232,7 +232,7 @@ def test_named_properties_and_other_classes(tmp_path: Path) -> None:
     assert (seen.folders, seen.subject) == (("Calendar",), "Lunch")
 
 
-def test_the_store_says_what_it_is() -> None:
+def test_the_store_states_what_it_is() -> None:
     file = io.BytesIO()
     key = bytes(range(16))
     PstWriter(file, display_name="Mail of Änne", key=key, password="Geheim").finish()

@@ -94,11 +94,11 @@ def test_every_run_has_the_counters_of_the_array(listing: ModuleType, tree: Path
     ]
     assert check(directory).differences == ()
     late = dataclasses.replace(array, offset_s=-7_200.0)
-    listed, said = listing.Listing(tree, tmp_path, SystemClock()), list[str]()
-    listed.say = said.append
+    listed, shown = listing.Listing(tree, tmp_path, SystemClock()), list[str]()
+    listed.say = shown.append
     result, _ = conduct(listed, plan, array=late)
     assert {run.array for point in result.points for run in point.repeats} == {()}
-    assert sum("no counters of the array for this run: no value is within" in line for line in said) == 4
+    assert sum("no counters of the array for this run: no value is within" in line for line in shown) == 4
 
 
 def test_a_null_baseline_is_run_again_when_a_member_is_lost(

@@ -385,7 +385,7 @@ def test_what_two_kernels_counted_agrees_with_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("statvers=1.1", "statvers=7", "statvers is 1.0 or 1.1, not '7'"),
         ("\txprt:\ttcp 832", "\txprt:\tpigeon 832", "'pigeon' is not a transport"),
@@ -395,12 +395,12 @@ def test_what_two_kernels_counted_agrees_with_itself() -> None:
         ("\tper-op statistics\n", "", "has no per-op statistics: cut short?"),
     ],
 )
-def test_every_kind_of_damage_has_its_words(old: str, new: str, said: str) -> None:
+def test_every_kind_of_damage_has_its_words(old: str, new: str, message: str) -> None:
     text = (RECORDINGS / "procfs-v4.0.mountstats").read_text()
     assert old in text
     stats = parse_mountstats(text.replace(old, new).encode())
     assert stats.mounts == ()
-    assert said in str(stats.problems[0])
+    assert message in str(stats.problems[0])
 
 
 @given(st.sampled_from(FILES), st.data())

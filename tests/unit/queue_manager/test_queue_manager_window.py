@@ -182,8 +182,8 @@ def test_a_database_without_work_takes_nothing_from_the_others() -> None:
 
 def test_a_queue_manager_brings_what_it_manages_with() -> None:
     code = "import sys, queue_manager.main; print(*sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    packages = {name.partition(".")[0] for name in said.stdout.split()}
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {name.partition(".")[0] for name in shown.stdout.split()}
     assert packages >= {"psycopg2", "kombu", "redis"}
     assert not packages & {
         "prometheus_client",

@@ -52,7 +52,7 @@ def test_every_schema_is_current(schemas: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("workload", ["discovery", "replay"])
-def test_results_are_as_their_schema_says(schemas: ModuleType, workload: str) -> None:
+def test_results_are_as_their_schema_states(schemas: ModuleType, workload: str) -> None:
     result: Result = report_results.result()
     if workload == "replay":
         results = pytest.importorskip("replay_results")

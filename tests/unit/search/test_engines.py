@@ -178,7 +178,7 @@ def test_words_of_scripts_without_blanks_are_found(engine: str, tmp_path: Path, 
     assert "\x02" in hit.snippet
 
 
-def test_a_hit_says_whose_it_is(reader: IndexReader) -> None:
+def test_a_hit_states_whose_it_is(reader: IndexReader) -> None:
     (hit,) = reader.search("quarterly", 5)
     assert (hit.item, hit.owner, hit.fields["subject"]) == (uuid.UUID(int=1), "1:1", "Quarterly results")
     assert hit.snippet.startswith("The wording")  # no match in the body: its beginning

@@ -210,7 +210,7 @@ def test_a_shard_that_is_published_again_while_it_is_opened(
     module, name = {"tantivy": (os, "listdir"), "whoosh": (whoosh_engine, "_reader")}[engine]
     real, swaps = getattr(module, name), [place]
 
-    def published_anew() -> None:
+    def published_again() -> None:
         for file in swaps.pop().iterdir():
             file.unlink()
         for file in (tmp_path / other.location.decode()).iterdir():
@@ -219,7 +219,7 @@ def test_a_shard_that_is_published_again_while_it_is_opened(
     def meanwhile(*args: object) -> object:
         found = real(*args) if engine == "tantivy" else None
         if swaps:
-            published_anew()
+            published_again()
         return real(*args) if found is None else found
 
     monkeypatch.setattr(module, name, meanwhile)

@@ -20,7 +20,7 @@ from search.words import like, placed, wild
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ('budget "third quarter', "character 8, '\"third quarter': this quote is not closed"),
         ("a AND (b OR c", "character 7, '(b OR c': this bracket is not closed"),
@@ -103,11 +103,11 @@ from search.words import like, placed, wild
         (" ".join(["a"] * (MOST_WORDS + 1)), "more than 20,000 words"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(query: str, said: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(query: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(query)
     line = str(caught.value)
-    assert said in line
+    assert message in line
     assert "\n" not in line
     assert len(line) < 600
 

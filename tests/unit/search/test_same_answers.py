@@ -148,7 +148,9 @@ def test_engines_shards_and_a_naive_reading_agree(
         IndexDocument(item=uuid.UUID(int=n << 64 | n), owner="1:1", body=body, subject=subject)
         for n, (body, subject) in enumerate(texts)
     ]
-    told = {d.item: {"body": _words(d.body), "subject": _words(d.subject), "title": {}, "name": {}} for d in documents}
+    reported = {
+        d.item: {"body": _words(d.body), "subject": _words(d.subject), "title": {}, "name": {}} for d in documents
+    }
     with TemporaryDirectory() as home:
         for engine in INDEX_ENGINES:
             places = enumerate(Path(home, engine, str(number)) for number in range(shards))
@@ -156,7 +158,7 @@ def test_engines_shards_and_a_naive_reading_agree(
             for query in asked:
                 node = parse(query.text)
                 found = [item for reader in readers for item in uuids(reader.found(node).items)]
-                expected = {item for item, words in told.items() if query.holds(words)}
+                expected = {item for item, words in reported.items() if query.holds(words)}
                 assert sorted(found) == sorted(expected), (engine, query.text)
                 assert sum(reader.count(query.text) for reader in readers) == len(expected)
                 hits = {hit.item for reader in readers for hit in reader.search(node, 100, snippets=False)}

@@ -93,7 +93,7 @@ def test_drawn_tasks_come_to_the_whole_data_set(plan: Plan) -> None:
     assert _demand(many) == pytest.approx(7 * _demand(one))
     tasks = [task for job in many for _, some in job.phases for task in some]
     assert len(tasks) < 7 * sum(len(some) for job in one for _, some in job.phases)
-    assert sum(task.stands_for for task in tasks) == 7 * sum(len(some) for job in one for _, some in job.phases)
+    assert sum(task.represents for task in tasks) == 7 * sum(len(some) for job in one for _, some in job.phases)
 
 
 def _demand(jobs: list[JobLoad]) -> np.ndarray:
@@ -231,6 +231,6 @@ def test_a_miss_is_explained_by_the_series(name: str) -> None:
     series = {key: [1.0] * 20 for key in ("filer_ops", "fsa", "fsb", "database_io", "read_ms", "write_ms", "queued")}
     row = Row(elapsed_s=1200.0, discovery_end_s=300.0, gb_before=1.0, gb_after=2.0, series=series)
     fact = Fact(id=name, use="predict", required=False, stated="", value=None, held=False)
-    said = reason(fact, {"A": row, "B": row, "C": row})
-    assert any(sign.isdigit() for sign in said)
-    assert "limited by" not in said
+    shown = reason(fact, {"A": row, "B": row, "C": row})
+    assert any(sign.isdigit() for sign in shown)
+    assert "limited by" not in shown

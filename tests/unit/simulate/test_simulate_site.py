@@ -28,7 +28,7 @@ def test_the_site_of_report_r1_is_as_stated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
+    ("old", "new", "shows"),
     [
         ("cores = 16", "cores = 0", "cores is 0"),
         ("cores = 16", "cores = 1.5", "whole number"),
@@ -39,9 +39,9 @@ def test_the_site_of_report_r1_is_as_stated() -> None:
         ("[filer.fsa]", "[filer.fsa", "TOML"),
     ],
 )
-def test_a_wrong_site_is_refused(old: str, new: str, says: str) -> None:
+def test_a_wrong_site_is_refused(old: str, new: str, shows: str) -> None:
     """Promise: the key, the value, and what to do, in one line."""
-    with pytest.raises(UsageError, match=says) as refused:
+    with pytest.raises(UsageError, match=shows) as refused:
         read_site(R1.replace(old, new, 1), "mine.toml")
     assert "\n" not in str(refused.value)
 

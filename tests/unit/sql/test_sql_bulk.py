@@ -15,12 +15,12 @@ import psycopg2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sql_faces import FACES, STATEMENTS
+from sql_interfaces import INTERFACES, STATEMENTS
 
 from sql.bulk import merge_counts, storable, storable_metadata
-from sql.face import QUERIES, face, parameters, parse_queries
 from sql.findings import ContainerCount
 from sql.held import fault_of
+from sql.interface import QUERIES, implemented, parameters, parse_queries
 
 _ANY_TEXT = st.text(st.characters(codec=None), max_size=20)  # lone surrogates and NUL included
 _JSON = st.recursive(
@@ -79,12 +79,12 @@ def wanted(statement: str) -> set[str]:
     return set(re.findall(r"%\((\w+)\)s", STATEMENTS[statement].sql))
 
 
-@pytest.mark.parametrize("name", FACES)
+@pytest.mark.parametrize("name", INTERFACES)
 def test_a_face_gives_each_statement_what_it_asks_for(name: str) -> None:
-    given = parameters(FACES[name])
+    given = parameters(INTERFACES[name])
     assert given == {statement: wanted(statement) for statement in given}
     for statement in given:
-        assert "return" in get_type_hints(getattr(FACES[name], statement))
+        assert "return" in get_type_hints(getattr(INTERFACES[name], statement))
 
 
 def test_a_statement_that_there_is_not_is_an_error_at_import() -> None:
@@ -92,7 +92,7 @@ def test_a_statement_that_there_is_not_is_an_error_at_import() -> None:
         def no_such_statement(self, conn: object) -> None: ...
 
     with pytest.raises(KeyError, match="no_such_statement"):
-        face(Face)
+        implemented(Face)
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
@@ -137,7 +137,7 @@ class _Coded(psycopg2.OperationalError):
 
 
 @pytest.mark.parametrize(
-    ("error", "transient", "says"),
+    ("error", "transient", "shows"),
     [
         (_Coded("53100", "a\nb"), False, "disk is full"),
         (_Coded("53200", "a\nb"), False, "out of memory"),
@@ -153,12 +153,12 @@ class _Coded(psycopg2.OperationalError):
         (_Coded(None, 'FATAL:  database "x" does not exist'), True, "no database of this name"),
     ],
 )
-def test_states_that_are_faults(error: Exception, transient: bool, says: str) -> None:
+def test_states_that_are_faults(error: Exception, transient: bool, shows: str) -> None:
     """Promise: each broken-system state becomes one line that says what to do, and whether a retry may help. While connecting there is
     no state, only libpq's text."""
     fault = fault_of("db1", error)
     assert fault.transient is transient
-    assert says in str(fault)
+    assert shows in str(fault)
     assert "db1" in str(fault)
     assert "\n" not in str(fault)
 
@@ -169,7 +169,7 @@ def test_the_statements_own_errors_are_no_faults() -> None:
     assert fault_of("db1", _Coded("42601", "syntax error")) is None
 
 
-def test_a_lost_connection_is_a_fault_whatever_the_error_says() -> None:
+def test_a_lost_connection_is_a_fault_whatever_the_error_states() -> None:
     """Promise: psycopg2's odd errors on a dying connection count as a lost connection, also where it does not call it closed yet."""
     for fault in (
         fault_of("db1", psycopg2.DatabaseError("server closed the connection unexpectedly")),

@@ -284,7 +284,7 @@ def test_nothing_is_where_nothing_was_found(story: Story) -> None:
         assert story.found(path) == (MISSING, False)
 
 
-def test_somebody_may_look_where_no_call_tells(story: Story) -> None:
+def test_a_path_without_evidence_is_unclear_until_it_is_known(story: Story) -> None:
     story.call(Op.STAT, b"/s/d")
     story.call(Op.STAT, b"/s/f", argument=1)
     story.call(Op.SCAN, b"/s/e")

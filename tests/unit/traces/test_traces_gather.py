@@ -154,7 +154,7 @@ def test_a_part_that_cannot_be_read_is_no_trace(recordings: Recordings) -> None:
     assert not (recordings.home / "t").exists()
 
 
-def test_a_stream_says_when_it_had_no_task(recordings: Recordings) -> None:
+def test_a_stream_states_when_it_had_no_task(recordings: Recordings) -> None:
     row = recordings.row
     for slot in range(3):
         recordings.part("w1", slot, "a", 1000, (1, [row(Op.OPEN, 0, "a")]))

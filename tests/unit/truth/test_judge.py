@@ -6,20 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from judge import judged, row, said_of
+from judge import judged, outcome_of, row
 from loads import Calls, Heard, Profile, Replay, ScaleUp, found
 from situations import SITUATIONS, Ceiling, Situation
 from testbeds import Memory
 
 LINK = Situation(
     name="link", truth="a link of 8 MB/s", testbed=Memory(), load=Replay(Calls("read", each=1)), limit="link",
-    says=("EMULATED FILER",), ceiling=Ceiling(figure="bytes/s", value=8e6),
+    labels=("EMULATED FILER",), ceiling=Ceiling(figure="bytes/s", value=8e6),
 )  # fmt: skip
 SHARED = Situation(
-    name="share", truth="a slow mount", testbed=Memory(), load=ScaleUp(), limit="storage", says=("CACHED",), share=0.6
+    name="share", truth="a slow mount", testbed=Memory(), load=ScaleUp(), limit="storage", labels=("CACHED",), share=0.6
 )
 FULL = Situation(
-    name="full", truth="a disk fills", testbed=Memory(), load=ScaleUp(), limit="space", says=("SUSPENDED",), never=()
+    name="full", truth="a disk fills", testbed=Memory(), load=ScaleUp(), limit="space", labels=("SUSPENDED",), never=()
 )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def suspended(reason: str) -> Heard:
 
 
 @pytest.mark.parametrize(
-    ("situation", "said", "why"),
+    ("situation", "outcome", "why"),
     [
         (LINK, replayed(), "EMULATED FILER is missing"),
         (LINK, replayed(EMULATED, LIMITED), "GENERATOR-LIMITED is false"),
@@ -84,8 +84,8 @@ def suspended(reason: str) -> Heard:
         (FULL, Heard(status=0, errors="", document={"state": "completed", "labels": []}), "SUSPENDED is missing"),
     ],
 )
-def test_what_is_not_is_called_wrong(situation: Situation, said: Heard, why: str) -> None:
-    verdict = judged(situation, said)
+def test_what_is_not_is_called_wrong(situation: Situation, outcome: Heard, why: str) -> None:
+    verdict = judged(situation, outcome)
     assert why in verdict.wrong
     assert row(verdict)[-1].startswith("NO: ")
 
@@ -104,7 +104,7 @@ def profiled(labels: tuple[str, ...], verdict: str, **run: object) -> Heard:
 
 
 @pytest.mark.parametrize(
-    ("situation", "said", "why"),
+    ("situation", "outcome", "why"),
     [
         (DRIFTS, profiled((EMULATED, "CACHED"), f"{INSERTED}; DRIFT at 1 of 1 points", files_per_s=400), None),
         (DRIFTS, profiled((EMULATED, "CACHED"), INSERTED, files_per_s=400), "DRIFT is missing"),
@@ -126,22 +126,22 @@ def profiled(labels: tuple[str, ...], verdict: str, **run: object) -> Heard:
     ],
 )
 def test_profiles_are_judged_by_drift_refusals_figures_and_words(
-    situation: Situation, said: Heard, why: str | None
+    situation: Situation, outcome: Heard, why: str | None
 ) -> None:
-    wrong = judged(situation, said).wrong
+    wrong = judged(situation, outcome).wrong
     assert (wrong == ()) if why is None else (why in wrong)
 
 
 def test_a_refusal_is_one_for_want_of_room_only() -> None:
-    assert said_of(Heard(status=2, errors="there is no room for 42 MB", document={})).labels == ("REFUSED",)
-    assert said_of(Heard(status=2, errors="no such option", document={})).labels == ("exit 2: no such option",)
+    assert outcome_of(Heard(status=2, errors="there is no room for 42 MB", document={})).labels == ("REFUSED",)
+    assert outcome_of(Heard(status=2, errors="no such option", document={})).labels == ("exit 2: no such option",)
 
 
 def test_no_situation_may_call_storage_the_generator() -> None:
     assert len({situation.name for situation in SITUATIONS}) == len(SITUATIONS) >= 20
     for situation in SITUATIONS:
         if situation.limit == "generator":
-            assert "GENERATOR-LIMITED" in situation.says
+            assert "GENERATOR-LIMITED" in situation.labels
         elif situation.limit not in (None, "space"):
             assert "GENERATOR-LIMITED" in situation.never
 
@@ -155,22 +155,22 @@ def test_a_job_that_was_predicted_is_reported_in_seconds_with_the_load() -> None
         "busy": (0.22, 0.33, 0.31),
         "calls_waited_s": (2.0, 0.5),
     }
-    said = heard("replay", (EMULATED,), "", {"figures": {}, "repeats": [run]}, "job")
-    verdict = judged(job, said)
+    shown = heard("replay", (EMULATED,), "", {"figures": {}, "repeats": [run]}, "job")
+    verdict = judged(job, shown)
     assert verdict.wrong == ()
     assert row(verdict)[5] == "1.075"
     assert "replay 43.0 s, job 40.0 s, recorded 21.0 s" in row(verdict)[2]
     assert "waited 2.0 s and 0.5 s for a processor; processors busy 22%, 33%, 31%" in row(verdict)[2]
     run["elapsed_s"] = 45.0
-    assert judged(job, said).wrong[0].startswith("the ceiling is 1 x the job's elapsed, not 1.125")
+    assert judged(job, shown).wrong[0].startswith("the ceiling is 1 x the job's elapsed, not 1.125")
 
 
 @pytest.mark.parametrize(("theirs", "wrong"), [(2.03, False), (2.05, True), (1.95, True)])
 def test_every_way_to_cut_is_held_against_the_independent_chunker(theirs: float, wrong: bool) -> None:
     expected = [{"cut": "4K", "bytes": 100, "different_bytes": 50}, {"cut": "CDC", "bytes": 100, "different_bytes": 25}]
     one = next(situation for situation in SITUATIONS if situation.name == "dedup-chunks")
-    said = profiled(("CACHED",), "", expected=expected, independent={"4K": theirs, "CDC": 4.01})
-    assert bool(judged(one, said).wrong) == wrong
+    shown = profiled(("CACHED",), "", expected=expected, independent={"4K": theirs, "CDC": 4.01})
+    assert bool(judged(one, shown).wrong) == wrong
 
 
 def searched(outstanding: int, iops: float, mean_us: float) -> dict[str, Any]:

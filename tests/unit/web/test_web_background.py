@@ -23,10 +23,10 @@ from sql.session import Database
 from web.api import looking, named
 from web.api.models.items import TagOrder
 from web.api.models.jobs import VerifyOrder
-from web.background import Activities, BackgroundTask, BackgroundTasks
+from web.background import Activities, BackgroundTask, BackgroundTasks, Measurement, Measurements
 from web.context import WebContext
 from web.errors import FieldErrors
-from web.measuring import Measurement, Measurements, command, kinds
+from web.measuring import command, kinds
 from web.results import chosen_lists, list_hash_lists
 from web.runs import CommandRunner
 from web.token import Door
@@ -60,7 +60,7 @@ def test_there_is_one_at_a_time_in_the_name_of_who_asked() -> None:
     background_tasks.refuse()
 
 
-def test_what_failed_says_why_and_the_next_one_can_begin() -> None:
+def test_what_failed_states_why_and_the_next_one_can_begin() -> None:
     background_tasks = BackgroundTasks()
 
     def fails() -> None:

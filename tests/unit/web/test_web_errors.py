@@ -93,8 +93,8 @@ def test_what_fails_in_the_middle_sends_nothing() -> None:
 def test_a_name_is_no_formula(raw: bool, wanted: str) -> None:
     """Whatever a collection calls its files; `raw` leaves it as it is."""
     row = dict.fromkeys(EXCEPTION_FIELDS) | {"container_path": ["=cmd|'/c calc'!A0", "b"]}
-    told = dict(zip(EXCEPTION_FIELDS, csv_cells(row, EXCEPTION_FIELDS, raw=raw), strict=True))
-    assert told["container_path"] == wanted
+    reported = dict(zip(EXCEPTION_FIELDS, csv_cells(row, EXCEPTION_FIELDS, raw=raw), strict=True))
+    assert reported["container_path"] == wanted
 
 
 def test_databases_are_asked_at_most_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:

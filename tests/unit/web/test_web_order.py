@@ -52,7 +52,7 @@ class Form(HTMLParser):
     def __init__(self, model: type[NewJob]) -> None:
         super().__init__()
         self.inputs: dict[str, dict[str, str | None]] = {}
-        self.said: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
         self._field = ""
         self.feed(environment().from_string(FORM).render(form=inputs(model, CHOICES)))
 
@@ -67,7 +67,7 @@ class Form(HTMLParser):
             self.inputs[next(reversed(self.inputs))]["value"] = of["value"]
 
     def handle_data(self, data: str) -> None:
-        self.said[self._field] = self.said.get(self._field, "") + data
+        self.texts[self._field] = self.texts.get(self._field, "") + data
 
 
 @pytest.mark.parametrize("name", OperatorOrder.model_fields)
@@ -95,8 +95,8 @@ def test_every_field_that_anybody_may_say_is_the_apis_and_the_pages(name: str) -
         assert limits.get(in_schema) == wanted
         assert shown["tag"] == "select" or shown.get(in_form) == (None if wanted is None else str(wanted))
     help_text, _, default = str(field.description).partition("  [default: ")
-    assert help_text in form.said[name]
-    assert shown["tag"] == "select" or default.removesuffix("]") in form.said[name]
+    assert help_text in form.texts[name]
+    assert shown["tag"] == "select" or default.removesuffix("]") in form.texts[name]
     given = {"index_engine": "whoosh", "filer": "titan"}.get(name, field.default)
     checked = shown.get("type") == "checkbox"
     assert (shown.get("checked") is not None) == given if checked else (shown.get("value") or "") == str(given or "")
@@ -191,7 +191,7 @@ def test_a_new_field_is_an_option_and_a_part_of_the_body_without_more() -> None:
     assert {key: shown.inputs["colour"][key] for key in ("type", "min", "max", "value")} == {
         "type": "number", "min": "1", "max": "9", "value": "3",
     }  # fmt: skip
-    assert "what it looks like" in shown.said["colour"]
+    assert "what it looks like" in shown.texts["colour"]
 
 
 def test_the_orders_defaults_are_a_jobs() -> None:

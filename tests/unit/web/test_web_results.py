@@ -78,7 +78,7 @@ def client(root: Path, runs: dict[str, Result]) -> TestClient:
     return _client(root)
 
 
-def test_the_list_says_what_can_be_read_and_what_cannot(client: TestClient, runs: dict[str, Result]) -> None:
+def test_the_list_states_what_can_be_read_and_what_cannot(client: TestClient, runs: dict[str, Result]) -> None:
     """Newest first; the unreadable one with its reason."""
     listed = client.get(f"{API}/results").json()
     assert {row["run"] for row in listed["results"]} == set(runs)
@@ -403,7 +403,7 @@ def test_a_job_resumed_while_it_comes_to_rest_continues(runner: EmbeddedRunner, 
 
 
 def test_stopping_interrupts_every_run(runner: EmbeddedRunner, work: Work) -> None:
-    told = threading.Semaphore(0)
+    reported = threading.Semaphore(0)
 
     def look(workers: Tended) -> None:
         try:
@@ -411,7 +411,7 @@ def test_stopping_interrupts_every_run(runner: EmbeddedRunner, work: Work) -> No
                 if stopping.wait(0.001):
                     workers.check()
         except KeyboardInterrupt:
-            told.release()
+            reported.release()
 
     stopping = threading.Event()
     work.until = look
@@ -422,6 +422,6 @@ def test_stopping_interrupts_every_run(runner: EmbeddedRunner, work: Work) -> No
     until(lambda: all(run.stop.is_set() for run in list(runner._runs.values())), "the runs are told")
     stopping.set()
     ending.join(PATIENCE)
-    assert told.acquire(timeout=PATIENCE)
-    assert told.acquire(timeout=PATIENCE)
+    assert reported.acquire(timeout=PATIENCE)
+    assert reported.acquire(timeout=PATIENCE)
     assert not any(runner.tends(handle.id) for handle in handles)

@@ -36,5 +36,5 @@ def test_the_harness_sees_broken_promises(tmp_path: Path) -> None:
     done = _read("--files", str(tmp_path), "--seed", "0", "--count", str(count), "--plugin", "mutants.misdeeds")
     assert done.returncode == 1, done.stderr
     findings = {line.partition(": ")[2] for line in done.stdout.splitlines() if line.startswith("    ")}
-    assert [said for said in EXPECTED.values() if not any(found.startswith(said) for found in findings)] == []
+    assert [shown for shown in EXPECTED.values() if not any(found.startswith(shown) for found in findings)] == []
     assert f"{count} mutants, seed 0: {4 * count} items" in done.stdout

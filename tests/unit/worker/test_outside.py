@@ -39,10 +39,10 @@ def test_xml_is_read_as_it_stands(carrier: str, tmp_path: Path) -> None:
         for name in _FOR_LARGE_PARTS if carrier.startswith("large") else hostile:
             payload = hostile[name]
             lines = inspected(tmp_path, carrier, CARRIERS[carrier](payload))
-            said = "".join(line["text"] for line in lines)
-            assert SECRET not in said.replace(outside.http, ""), name
-            assert len(said) < _MOST_CHARACTERS, name
-            assert VISIBLE in said or any(line["exceptions"] for line in lines), name
+            shown = "".join(line["text"] for line in lines)
+            assert SECRET not in shown.replace(outside.http, ""), name
+            assert len(shown) < _MOST_CHARACTERS, name
+            assert VISIBLE in shown or any(line["exceptions"] for line in lines), name
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)

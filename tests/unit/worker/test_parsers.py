@@ -44,24 +44,24 @@ def test_whatever_readers_import_has_its_version_reported() -> None:
 
 
 def test_every_handler_is_reported_with_its_package() -> None:
-    told = json.loads(own_set().text)
+    reported = json.loads(own_set().text)
     ours = f"edbench {version('edbench')}"
     for handler in all_handlers():
         for media_type in handler.media_types:
-            name, package = parser_of(told, media_type)
+            name, package = parser_of(reported, media_type)
             assert name == handler.name
             assert package == ours
     for media_type in ("text/x-nobodys", "application/x-nobodys+zip", "application/x-nobodys", "inode/symlink"):
-        assert parser_of(told, media_type) == (handler_for(media_type).name, ours)
-    assert told["libraries"]["lxml"] == version("lxml")
-    assert told["libraries"]["djvu-rs"] == version("djvu-rs")
-    assert told["edbench"] == version("edbench")
+        assert parser_of(reported, media_type) == (handler_for(media_type).name, ours)
+    assert reported["libraries"]["lxml"] == version("lxml")
+    assert reported["libraries"]["djvu-rs"] == version("djvu-rs")
+    assert reported["edbench"] == version("edbench")
 
 
-def test_an_id_says_what_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_states_what_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     own = own_set()
-    told = json.loads(own.text)
-    assert ParserSet.of({key: told[key] for key in sorted(told, reverse=True)}) == own
+    reported = json.loads(own.text)
+    assert ParserSet.of({key: reported[key] for key in sorted(reported, reverse=True)}) == own
     parsers._set_of.cache_clear()
     monkeypatch.setattr(parsers, "_version", lambda package: "9.9" if package == "lxml" else "1")
     newer = own_set()
@@ -70,7 +70,7 @@ def test_an_id_says_what_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(newer.text)["libraries"]["lxml"] == "9.9"
 
 
-def test_a_sandbox_tells_what_its_fork_server_has() -> None:
+def test_a_sandbox_reports_what_its_fork_server_has() -> None:
     """Though it can open no file any more: the fork server found out before."""
     with fork_server() as address:
         assert order_sandbox(address).parsers() == own_set()
@@ -80,7 +80,7 @@ def test_a_plugin_is_recorded_with_its_package() -> None:
     plugin = type(
         "Plugin", (LeafHandler,), {"__module__": "docker.x", "name": "x", "media_types": ("application/x-x",)}
     )()
-    told = json.loads(parsers._set_of((*all_handlers(), plugin)).text)
+    reported = json.loads(parsers._set_of((*all_handlers(), plugin)).text)
     parsers._set_of.cache_clear()
-    assert parser_of(told, "application/x-x") == ("x", f"docker {version('docker')}")
-    assert told["libraries"]["requests"] == version("requests")
+    assert parser_of(reported, "application/x-x") == ("x", f"docker {version('docker')}")
+    assert reported["libraries"]["requests"] == version("requests")

@@ -57,7 +57,7 @@ def test_a_plugin_is_read_when_a_file_of_its_type_is_met(tmp_path: Path) -> None
     assert registry.handler_for("application/x-edblazy").name == "edblazy"
 
 
-def test_a_module_that_is_not_what_the_table_says_is_refused(tmp_path: Path) -> None:
+def test_a_module_that_is_not_what_the_table_states_is_refused(tmp_path: Path) -> None:
     """Its handler would be found under one type and not under another; one with another's name, by nobody in a sandbox."""
     (tmp_path / "edb_other.py").write_text(LAZY.replace("lazy", "other"))
     (tmp_path / "edb_other_reader.py").write_text(GOOD.replace("NAME", "edblazy"))

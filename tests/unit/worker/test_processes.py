@@ -149,7 +149,7 @@ def test_the_run_queue_meter_tells_processes_apart() -> None:
     assert set(meter.of) == {os.getpid()}
 
 
-def test_the_kernel_tells_its_counts() -> None:
+def test_the_kernel_reports_its_counts() -> None:
     assert thread_count() >= 1
     kills = oom_kills()
     assert kills is None or kills >= 0
@@ -218,13 +218,13 @@ def test_many_workers_have_names_and_nothing_else_of_their_own() -> None:
         ([], {"EDBENCH_BROKER": "redis://u:p@h"}, "EDBENCH_DATABASES"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(
+def test_what_cannot_be_done_is_reported_in_one_line(
     arguments: list[str], env: dict[str, str], named: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments, env) == 2
-    said = capfd.readouterr().err
-    assert named in said
-    assert said.count("\n") == 1
+    shown = capfd.readouterr().err
+    assert named in shown
+    assert shown.count("\n") == 1
 
 
 _LOADED = """
@@ -261,10 +261,10 @@ PARSERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "isal", "pypff"}
 def test_a_worker_forks_with_one_thread_and_what_its_slots_use(sandbox: bool) -> None:
     """A thread that holds a lock at the fork would hang a slot: numpy's library starts one for each processor, so a
     replay brings it, in the slot. Parsers are the fork server's, and the supervisor's only where there are no sandboxes."""
-    said = subprocess.run(
+    shown = subprocess.run(
         [sys.executable, "-c", _LOADED.format(sandbox=sandbox)], capture_output=True, text=True, check=True
     )
-    threads, *modules = said.stdout.split()
+    threads, *modules = shown.stdout.split()
     packages = {name.partition(".")[0] for name in modules}
     assert threads == "1"
     assert packages >= {"tantivy", "tzlocal", "zoneinfo"}
@@ -275,15 +275,15 @@ def test_a_worker_forks_with_one_thread_and_what_its_slots_use(sandbox: bool) ->
 
 def test_a_slot_imports_nothing_of_its_consumer_by_itself() -> None:
     """Celery imports much of itself when it is first used: sixteen slots would each do that beside the first task."""
-    said = subprocess.run([sys.executable, "-c", _CONSUMER], capture_output=True, text=True, check=True)
-    assert not [name for name in said.stdout.split() if name.partition(".")[0] in ("celery", "kombu")]
+    shown = subprocess.run([sys.executable, "-c", _CONSUMER], capture_output=True, text=True, check=True)
+    assert not [name for name in shown.stdout.split() if name.partition(".")[0] in ("celery", "kombu")]
 
 
 def test_a_fork_server_has_every_parser_and_nothing_of_the_database() -> None:
     code = "import sys; from worker.sandbox.main import load_everything\n"
     code += "load_everything(()); print(*sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    modules = said.stdout.split()
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = shown.stdout.split()
     packages = {name.partition(".")[0] for name in modules}
     assert _READER in modules
     assert packages >= PARSERS

@@ -128,8 +128,8 @@ export class Board {
     const fitting = WINDOWS.filter(([seconds]) => seconds < end);
     const choices = [[null, "whole run"], ...fitting];
     const between = stretches(this.spans());
-    const said = this.zoom ? `${clock(this.zoom[0], 0.1)} to ${clock(this.zoom[1], 0.1)} since ${this.timeline.data.since ?? "the first claim"}` : "";
-    const state = JSON.stringify([choices, between, said, this.window]);
+    const range = this.zoom ? `${clock(this.zoom[0], 0.1)} to ${clock(this.zoom[1], 0.1)} since ${this.timeline.data.since ?? "the first claim"}` : "";
+    const state = JSON.stringify([choices, between, range, this.window]);
     if (this.buttons.dataset.state === state) return;
     this.buttons.dataset.state = state;
     this.buttons.replaceChildren(
@@ -139,7 +139,7 @@ export class Board {
         const shown = this.zoom?.[0] === from && this.zoom[1] === to;
         return this.button(`${clock(from)} – ${clock(to)}`, shown, () => this.zoomed(from, to));
       }),
-      make("span", { className: "faint" }, said || "drag in a chart to zoom all charts, double-click for the whole run"),
+      make("span", { className: "faint" }, range || "drag in a chart to zoom all charts, double-click for the whole run"),
     );
   }
 

@@ -24,14 +24,14 @@ export function showMembers(members) {
     const pill = row.querySelector(".state");
     pill.className = `state ${each.state}`;
     pill.textContent = each.state.replaceAll("_", " ");
-    const told = {
+    const values = {
       phase: each.phase,
       rate: short(each.gb_per_hour_discovered),
       items: whole(each.items),
       exceptions: whole(each.exceptions),
       elapsed: duration(each.elapsed_s),
     };
-    for (const [name, text] of Object.entries(told)) row.querySelector(`[data-of=${name}]`).textContent = text;
+    for (const [name, text] of Object.entries(values)) row.querySelector(`[data-of=${name}]`).textContent = text;
   }
 }
 

@@ -178,8 +178,8 @@ def _columns(result: Result) -> tuple[Column[_Service], ...]:
 def _crew_text(run: Run) -> str:
     workers = sum(use.cpu_s for use in run.containers if _service(use) == "worker")
     servers = sum(use.cpu_s for use in run.containers if _service(use).startswith("db"))
-    beside = f", database servers {words.seconds(servers)}" if servers else ""
-    return f"workers took {words.seconds(workers)} of CPU time{beside}"
+    of_servers = f", database servers {words.seconds(servers)}" if servers else ""
+    return f"workers took {words.seconds(workers)} of CPU time{of_servers}"
 
 
 def _block_sources(result: Result) -> str:

@@ -3,10 +3,10 @@
 -- Where it does, and statistics know of earlier jobs alone, it takes this one to have a single row, and reads all of them for each.
 
 -- name: production_tables
--- For the transaction that creates the job: what a search or a tag chose, what is withheld (`said` by this job, not only by
+-- For the transaction that creates the job: what a search or a tag chose, what is withheld (`stated` by this job, not only by
 -- the one whose pages it takes), and what is taken, by its source job's place among them and its own place there.
 CREATE TEMP TABLE picked (item uuid PRIMARY KEY) ON COMMIT DROP;
-CREATE TEMP TABLE withheld (item uuid PRIMARY KEY, said boolean NOT NULL) ON COMMIT DROP;
+CREATE TEMP TABLE withheld (item uuid PRIMARY KEY, stated boolean NOT NULL) ON COMMIT DROP;
 CREATE TEMP TABLE taken (
     source int NOT NULL, place bigint NOT NULL, id uuid NOT NULL, family_id uuid, parent uuid, bytes bigint NOT NULL,
     characters bigint NOT NULL, shard uuid, name bytea NOT NULL, media_type text NOT NULL, PRIMARY KEY (source, place)
@@ -49,7 +49,7 @@ WITH RECURSIVE tagged AS (
     UNION
     SELECT i.id FROM inside n JOIN item i ON i.parent = n.id
 )
-SELECT i.id, %(said)s FROM item i
+SELECT i.id, %(stated)s FROM item i
 WHERE i.job = ANY(%(jobs)s::uuid[]) AND (i.id IN (SELECT id FROM inside) OR i.family_id IN (
     SELECT f.family_id FROM item f JOIN inside n ON n.id = f.id WHERE f.family_id IS NOT NULL))
 ON CONFLICT DO NOTHING;
@@ -146,7 +146,7 @@ FROM taken t JOIN item i ON i.id = t.id
 JOIN duplicate d ON d.item = CASE WHEN %(families)s THEN coalesce(t.family_id, t.id) ELSE t.id END AND d.copy
 WHERE NOT EXISTS (SELECT 1 FROM production_item p WHERE p.job = %(images)s AND p.item = t.id)
     AND EXISTS (
-        SELECT 1 FROM production_item p JOIN duplicate o ON o.item = p.item JOIN withheld w ON w.item = p.item AND w.said
+        SELECT 1 FROM production_item p JOIN duplicate o ON o.item = p.item JOIN withheld w ON w.item = p.item AND w.stated
         WHERE p.job = %(images)s AND o.original = d.original)
 ORDER BY t.source, t.place LIMIT 3;
 
@@ -174,20 +174,20 @@ FROM taken WHERE (source, place) > (%(source)s, %(after)s) ORDER BY source, plac
 -- job does not withhold: their number, and the first.
 SELECT i.container_path, count(*) OVER () AS items
 FROM production_item p JOIN item i ON i.id = p.item LEFT JOIN withheld w ON w.item = p.item
-WHERE p.job = %(job)s AND w.said IS NOT TRUE AND (w.item IS NOT NULL OR p.item = ANY(%(returned)s::uuid[])
+WHERE p.job = %(job)s AND w.stated IS NOT TRUE AND (w.item IS NOT NULL OR p.item = ANY(%(returned)s::uuid[])
     OR NOT (%(everything)s OR EXISTS (SELECT 1 FROM picked k WHERE k.item = p.item)))
 ORDER BY p.number LIMIT 3;
 
 -- name: production_imaged_withheld
 -- How many items of a processing job this one withholds.
-SELECT count(*) AS items FROM production_item p JOIN withheld w ON w.item = p.item WHERE p.job = %(job)s AND w.said;
+SELECT count(*) AS items FROM production_item p JOIN withheld w ON w.item = p.item WHERE p.job = %(job)s AND w.stated;
 
 -- name: production_imaged
 -- The items of a processing job that are not withheld, with the numbers that their pages have.
 SELECT p.number, p.item, p.source_job, p.family_first, p.family_last, p.parent, p.volume, p.folder, p.suffix, p.bytes,
     p.shard, p.pages, p.first_page
 FROM production_item p WHERE p.job = %(job)s
-  AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.item = p.item AND w.said) ORDER BY p.number;
+  AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.item = p.item AND w.stated) ORDER BY p.number;
 
 -- name: production_holding
 -- Items of a job whose bytes hold an item that was not chosen, or is withheld; a container that was read whole is what it holds.

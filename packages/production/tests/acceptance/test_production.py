@@ -54,15 +54,15 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
         assert tree(home / "wild") == tree(home / "calm")
         texts = {path: data for path, data in tree(home / "calm").items() if "/TEXT/" in path}
         assert {path: data for path, data in tree(home / "texts").items() if "/TEXT/" in path} == texts
-        _check_told(bench, job)
+        _check_reported(bench, job)
         _check_refused(bench, home)
         theirs = [home / "wild" / path for path in ("VOL123/mine.txt", "VOL001/NATIVES/0001/mine.docx", "notes.txt")]
         for path in theirs:
             path.parent.mkdir(exist_ok=True)
             path.write_text("somebody else's")
         chain = _last_action(bench, job)["chain"]
-        told = bench.ask("job", "delete", job).stderr
-        assert "did not write, which stay: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in told
+        reported = bench.ask("job", "delete", job).stderr
+        assert "did not write, which stay: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in reported
         assert {path for path in (home / "wild").rglob("*") if path.is_file()} == set(theirs)
         noted = _last_action(bench, "last")
         assert (noted["action"], noted["details"]["as_job"], noted["details"]["chain"]) == (
@@ -154,10 +154,10 @@ def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
         }) == 1  # fmt: skip
 
 
-def _check_told(bench: Bench, job: str) -> None:
-    told = json.loads(bench.ask("job", "show", job, "-o", "json").stdout)
-    assert told["type"] == "export"
-    assert {"extract", "export", "finalise"} == set(told["phases"])
+def _check_reported(bench: Bench, job: str) -> None:
+    reported = json.loads(bench.ask("job", "show", job, "-o", "json").stdout)
+    assert reported["type"] == "export"
+    assert {"extract", "export", "finalise"} == set(reported["phases"])
     verified = bench.ask("verify", job).stdout
     assert "0 missing, 0 extra, 0 wrong" in verified
     assert "loadfile.dat loadfile.csv loadfile.xml: 0 faults" in verified
@@ -188,14 +188,14 @@ def _check_refused(bench: Bench, home: Path) -> None:
     filled = home / "filled"
     filled.mkdir()
     (filled / "mine").write_text("x")
-    for out, said in (
+    for out, shown in (
         (home / "calm", "delete that job"),
         (filled, "not empty"),
         (bench.storage / "jobs" / "x", "its own files"),
         (bench.corpus / "data" / "x", "inside the other"),
     ):
         error = bench.ask("produce", "export", "last", "--out", str(out), check=2).stderr
-        assert said in error.replace("\n", " "), error
+        assert shown in error.replace("\n", " "), error
     nothing = bench.ask("produce", "text", "last", "--out", str(home / "none"), "--query", "zyxwvut0", check=2).stderr
     assert "no item is chosen" in nothing
     assert not (home / "none").exists()  # what was made for it is taken away
@@ -234,21 +234,21 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         page, away = next(iter(sorted((home / "wild").rglob("*.tif")))), home / "away.tif"
         page.rename(away)
         exporting = ("produce", "export", "last", "--images", job, "--out", str(home / "all"))
-        said = bench.edbench(*exporting, check=1).stderr.replace("\n", " ")
-        assert "is suspended" in said
-        assert "restore it" in said
+        shown = bench.edbench(*exporting, check=1).stderr.replace("\n", " ")
+        assert "is suspended" in shown
+        assert "restore it" in shown
         away.rename(page)
         bench.edbench("job", "resume", "last")
         bench.until_over()
         made = tree(home / "all")
         assert {p: d for p, d in made.items() if "/IMAGES/" in p} == {p: d for p, d in files.items() if "/IMAGES/" in p}
         assert made["loadfile.opt"] == files["loadfile.opt"]
-        told = [
+        reported = [
             {row["name"]: row["exceptions"] for row in csv_rows(home / path)}
             for path in ("calm/metadata.csv", "all/loadfile.csv")
         ]
-        assert told[0] == told[1]  # what went wrong with the pages is told beside them
-        assert any(told[0].values())
+        assert reported[0] == reported[1]  # what went wrong with the pages is told beside them
+        assert any(reported[0].values())
         assert "loadfile.opt: 0 faults" in bench.ask("produce", "check", str(home / "all")).stdout
 
 
@@ -269,9 +269,9 @@ def _check_pages(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     assert [path[-15:-4] for path in images] == [f"EDB{n + 1:08d}" for n in range(len(images))]
     assert all(files[path].startswith(b"II*") for path in images)
     assert sum(int(row["pages"]) for row in rows) == len(images)
-    told = files["loadfile.opt"].decode().splitlines()
-    assert [line.split(",")[0] for line in told] == [path[-15:-4] for path in images]
-    assert sum(int(line.split(",")[6]) for line in told if ",Y," in line) == len(images)
+    reported = files["loadfile.opt"].decode().splitlines()
+    assert [line.split(",")[0] for line in reported] == [path[-15:-4] for path in images]
+    assert sum(int(line.split(",")[6]) for line in reported if ",Y," in line) == len(images)
     drawn = [row for row in rows if row["media_type"] == "application/pdf" and not row["exceptions"]]
     assert drawn
     assert all(row["pages"] == row["found_pages"] for row in drawn)
@@ -323,10 +323,10 @@ def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
         away.rename(later)
         hold.let_go()
         bench.end(process)
-        told = {
+        reported = {
             row["name"]: (row["pages"], row["exceptions"]) for row in csv_rows(bench.home / "pages" / "metadata.csv")
         }
-        assert told == {
+        assert reported == {
             "changed.txt": ("1", "hash_differs"),
             "gone.txt": ("1", "vanished"),
             "kept.txt": ("1", ""),

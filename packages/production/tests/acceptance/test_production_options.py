@@ -75,12 +75,12 @@ def _discovered(bench: Bench, custodian: str) -> str:
 
 def _looked_through(bench: Bench, ann: str, bob: str) -> None:
     """By the commands, whose findings are then asked for."""
-    known, told = bench.home / "known.txt", bench.home / "told.json"
+    known, reported = bench.home / "known.txt", bench.home / "told.json"
     known.write_text(f"{hashlib.sha256(_PROGRAM).hexdigest()}  tool.dll\n")
 
-    def said(*words: str) -> dict[str, Any]:
-        bench.ask(*words, "-o", "json", "--output-file", str(told))
-        return dict(json.loads(told.read_text()))
+    def result_of(*words: str) -> dict[str, Any]:
+        bench.ask(*words, "-o", "json", "--output-file", str(reported))
+        return dict(json.loads(reported.read_text()))
 
     def listed(job: str, *asked: str) -> list[str]:
         return [
@@ -88,14 +88,14 @@ def _looked_through(bench: Bench, ann: str, bob: str) -> None:
             for row in csv.DictReader(bench.ask("review", "items", job, "-o", "csv", *asked).stdout.splitlines())
         ]
 
-    assert said("review", "dedupe", ann, bob, "--scope", "jobs")["duplicates"] == 3
-    assert said("review", "denist", ann, bob, "--list", str(known))["system"] == 2
+    assert result_of("review", "dedupe", ann, bob, "--scope", "jobs")["duplicates"] == 3
+    assert result_of("review", "denist", ann, bob, "--list", str(known))["system"] == 2
     assert listed(bob, "--system", "yes") == ["tool.dll"]
     assert listed(bob, "--system", "no", "--duplicates", "no") == ["plan.pdf", "Überblick.txt"]
-    found = said("review", "near-dup", ann, bob, "--threshold", "0.9", "--scope", "jobs")
+    found = result_of("review", "near-dup", ann, bob, "--threshold", "0.9", "--scope", "jobs")
     assert (found["groups"], found["near"], found["same_text"]) == (1, 3, 2)
     assert listed(ann, "--near", "yes") == ["b copy.txt", "c near.txt"]
-    assert said("review", "languages", ann, bob)["by"]["de"] == 1
+    assert result_of("review", "languages", ann, bob)["by"]["de"] == 1
     assert listed(bob, "--language", "de") == ["Überblick.txt"]
 
 
@@ -159,10 +159,10 @@ def _suspended(bench: Bench, process: Running, *words: str) -> str:
     """The command ended with one line that tells why and how to go on; the job."""
     lines = [line for line in bench.end(process, None).splitlines() if line.startswith("edbench: ")]
     assert len(lines) == 1, lines
-    said = re.match(r"edbench: job ([0-9a-f-]{36}) is suspended: .*edbench job resume", lines[0])
-    assert said, lines
+    suspended = re.match(r"edbench: job ([0-9a-f-]{36}) is suspended: .*edbench job resume", lines[0])
+    assert suspended, lines
     assert all(word in lines[0] for word in words), lines
-    return said[1]
+    return suspended[1]
 
 
 def test_trouble_at_the_destination(bench: Bench) -> None:
@@ -203,10 +203,10 @@ def _numbers_are_given_once(bench: Bench) -> None:
 def _one_of_two_has_it(bench: Bench, calm: dict[str, bytes]) -> None:
     """Of two jobs that begin together at one directory."""
     running = [bench.start("produce", "export", "last", "--out", str(bench.home / "same")) for _ in range(2)]
-    told = [bench.end(process, None) for process in running]
+    reported = [bench.end(process, None) for process in running]
     codes = [process.returncode for process in running]
-    assert sorted(codes) == [0, 2], told
-    assert "give another directory" in told[codes.index(2)].replace("\n", " ")
+    assert sorted(codes) == [0, 2], reported
+    assert "give another directory" in reported[codes.index(2)].replace("\n", " ")
     assert tree(bench.home / "same") == calm
 
 
@@ -245,7 +245,7 @@ _MAIL_LOAD_FILE_IMPORT = (
 _MEMO = _MAIL_LOAD_FILE_IMPORT.replace(b"apples", b"memorandum").replace(b"pears", b"plums")
 
 
-def test_a_production_comes_back_with_everything_that_its_load_file_says(bench: Bench) -> None:
+def test_a_production_comes_back_with_everything_that_its_load_file_states(bench: Bench) -> None:
     """Each record is an item: of its native, of its text where that is withheld, or of nothing; custodians, families and every
     field are those of the load file, can be asked for, and stand in families again in the next production."""
     home = bench.home
@@ -339,8 +339,8 @@ def _compare(metadata: Path, rows: list[dict[str, str]]) -> None:
     loose = {item["metadata"]["load_begdoc"]: item for item in items if "load_begdoc" in item["metadata"]}
     assert [*loose] == [row["BEGDOC"] for row in rows]
     for row, item in zip(rows, loose.values(), strict=True):
-        told = {key: value for key, value in item["metadata"].items() if key.startswith("load_")}
-        assert told == {f"load_{title.lower()}": value for title, value in row.items() if value}
+        reported = {key: value for key, value in item["metadata"].items() if key.startswith("load_")}
+        assert reported == {f"load_{title.lower()}": value for title, value in row.items() if value}
         assert item["custodian"] == row["CUSTODIAN"]
         if row["NATIVEPATH"]:
             assert (item["sha256"], item["bytes"]) == (row["SHA256"], int(row["FILESIZE"]))

@@ -42,8 +42,8 @@ def _produced(conn: Connection) -> uuid.UUID:
 
 def _read(plan: dict[str, Any]) -> float:
     """Rows that its steps have had in hand, also those that they left out."""
-    said = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Join Filter")
-    own: float = plan["Actual Loops"] * sum(plan.get(each, 0) for each in said)
+    shown = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Join Filter")
+    own: float = plan["Actual Loops"] * sum(plan.get(each, 0) for each in shown)
     return own + sum(map(_read, plan.get("Plans", ())))
 
 

@@ -67,11 +67,11 @@ def test_a_discovery_has_its_own_productions_and_images_that_can_be_taken(site: 
     assert re.findall(r"<option value=\"([^\"]*)\"", select[0]) == ["", fit]
 
 
-def test_a_production_tells_what_it_left_out_and_what_it_does_not_know(site: Any) -> None:
+def test_a_production_reports_what_it_left_out_and_what_it_does_not_know(site: Any) -> None:
     """On its page and in its result; a job that is older than these counts tells nothing, and no zeros either."""
     here = site.copy.handle.id
-    told = {"items": 4, "chosen": 12, "withheld": 2, "copies": 3, "system_files": 1, "containers": 2}
-    made = _made(site, JobType.EXPORT, here, withhold=("privileged",), **told)
+    reported = {"items": 4, "chosen": 12, "withheld": 2, "copies": 3, "system_files": 1, "containers": 2}
+    made = _made(site, JobType.EXPORT, here, withhold=("privileged",), **reported)
     page = site.client.get(f"/jobs/{made}").text
     for line in (
         "12 items, 4 of them produced",
@@ -80,14 +80,16 @@ def test_a_production_tells_what_it_left_out_and_what_it_does_not_know(site: Any
     ):
         assert line in page
     assert 'role="note" id="production"' in page
-    assert site.client.get(f"/api/v1/jobs/{made}/result").json()["production"].items() >= told.items()
+    assert site.client.get(f"/api/v1/jobs/{made}/result").json()["production"].items() >= reported.items()
     warned = site.client.get(f"/jobs/{_made(site, JobType.EXPORT, here, equal=5)}").text
     assert 'role="alert" id="production"' in warned
     assert "5 produced items are duplicates of an item" in warned
     assert 'id="production"' not in site.client.get(f"/jobs/{_made(site, JobType.EXPORT, here)}").text
 
 
-def test_a_verification_tells_on_the_page_what_the_command_tells(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verification_reports_on_the_page_what_the_command_reports(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = _made(site, JobType.PROCESSING, site.copy.handle.id)
     counts = (("application/pdf", 3, True), ("text/plain", 4, False))
     pages = [
@@ -180,7 +182,7 @@ def test_last_is_the_newest_discovery_where_items_are_asked_for(site: Any, expor
     assert str(site.copy.handle.id) in site.client.get("/jobs/last/search?q=the").text
 
 
-def test_what_was_done_to_an_export_is_told_of_it(site: Any, export: str) -> None:
+def test_what_was_done_to_an_export_is_reported_of_it(site: Any, export: str) -> None:
     lines = site.client.get(f"{API}/jobs/{export}/custody.jsonl").text.splitlines()
     assert json.loads(lines[0])["job"] == export
     (created,) = site.client.get(f"{API}/jobs/{export}/actions").json()["actions"]

@@ -84,14 +84,14 @@ class Found:
         tag_items([self.handle], tag, [self.item(*path)])
 
     def create(
-        self, *beside: JobHandle, kind: JobType = JobType.EXTRACTION, images: JobHandle | None = None, **asked: Any
+        self, *others: JobHandle, kind: JobType = JobType.EXTRACTION, images: JobHandle | None = None, **asked: Any
     ) -> JobHandle:
         """A job of that kind, with a prefix of its own."""
         number = self.bench.value("SELECT count(*) FROM job")
         if images is None:
             asked["prefix"] = f"P{number}-"
         chosen = {"out": str(self.bench.home / f"out {number}"), "prefix": "EDB"} | asked
-        return produce(self.bench.context.settings, [self.handle, *beside], kind, images, **chosen)
+        return produce(self.bench.context.settings, [self.handle, *others], kind, images, **chosen)
 
     def taken(self, job: JobHandle) -> list[str]:
         """The names of its items, in the order of their numbers."""
@@ -101,9 +101,9 @@ class Found:
         )
         return [row[0] for row in self.bench.rows(sql, j=job.id)]
 
-    def takes(self, *beside: JobHandle, **asked: Any) -> list[str]:
+    def takes(self, *others: JobHandle, **asked: Any) -> list[str]:
         """What a job takes that is asked so."""
-        return self.taken(self.create(*beside, **asked))
+        return self.taken(self.create(*others, **asked))
 
     def run(self, job: JobHandle) -> tuple[JobHandle, Path]:
         """To its end; where it wrote."""
@@ -146,8 +146,8 @@ def test_what_is_withheld_takes_its_family_along(discovered: Discovered) -> None
         assert found.taken(job) == ["a alone.txt", "z last.txt"], asked
         choice = job.job.options.of_type
         assert (choice.items, choice.withheld) == (2, 2 if "families" in asked else 3)
-        told = actions_of([job])[0].details
-        assert (told["withhold"], told["withheld"]) == (["privileged"], choice.withheld)
+        reported = actions_of([job])[0].details
+        assert (reported["withhold"], reported["withheld"]) == (["privileged"], choice.withheld)
     with pytest.raises(UsageError, match="all 3 chosen items are withheld"):
         found.create(query="pears", withhold=("privileged",))
     whole = found.create(query="pears")
@@ -178,18 +178,18 @@ def test_a_tag_that_no_item_has_is_refused(discovered: Discovered) -> None:
     """Excluded, it would exclude nothing: in a query, of a production or of a tag; as a tag, or one that is withheld."""
     found = discovered(_mails())
     found.tag("privileged", "m.eml", "plan.txt")
-    said = "no item has the tag 'Privileged'; the tags are privileged"
+    shown = "no item has the tag 'Privileged'; the tags are privileged"
     for field, asked in (
         ("query", {"query": "budget NOT tag:Privileged"}),
         ("query", {"query": "budget AND (pears OR (plums NOT tag:Privileged))"}),
         ("tag", {"tag": "Privileged"}),
         ("withhold", {"withhold": ("privileged", "Privileged")}),
     ):
-        with pytest.raises(UsageError, match=said) as refused:
+        with pytest.raises(UsageError, match=shown) as refused:
             found.create(**asked)
         assert refused.value.field == field
     _kept(found)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=shown):
         tag_found([found.handle], found.opened, "mine", "budget NOT tag:Privileged")
 
 
@@ -249,14 +249,14 @@ def test_what_equals_a_withheld_item_is_withheld_in_families_that_differ(discove
     assert job.job.options.of_type.equal == 2
 
 
-def test_a_tag_that_is_given_while_a_job_goes_on_is_told(discovered: Discovered) -> None:
+def test_a_tag_that_is_given_while_a_job_goes_on_is_reported(discovered: Discovered) -> None:
     """It had chosen its items before. Whoever tags hears of it, and so does whoever looks at the job; of a tag that it does not go
     by, of one that nothing got, and of a job that has ended nobody does."""
     found = discovered(_mails())
     found.tag("privileged", "z last.txt")
     job = found.create(withhold=("privileged",))
 
-    def told() -> int:
+    def reported() -> int:
         with found.bench.database.transaction() as conn:
             figures = production_figures(conn, found.of(job.id))
         assert figures is not None
@@ -264,17 +264,17 @@ def test_a_tag_that_is_given_while_a_job_goes_on_is_told(discovered: Discovered)
 
     again = [found.item("z last.txt")]
     assert tag_items([found.handle], "privileged", again).unaware == []
-    assert (tag_items([found.handle], "other", again).unaware, told()) == ([], 0)
+    assert (tag_items([found.handle], "other", again).unaware, reported()) == ([], 0)
     assert tag_items([found.handle], "privileged", [found.item("m.eml")]).unaware == [job.id]
-    assert told() == 1
+    assert reported() == 1
     cancel_job(job)
     assert tag_items([found.handle], "privileged", [found.item("a alone.txt")]).unaware == []
-    assert told() == 2
+    assert reported() == 2
     found.bench.rows("DELETE FROM job WHERE id = %(j)s RETURNING id", j=found.handle.id)
-    assert told() == 0  # what is known of its tags has gone with it
+    assert reported() == 0  # what is known of its tags has gone with it
 
 
-def test_copies_whose_original_is_withheld_since_pages_were_made_are_told(discovered: Discovered) -> None:
+def test_copies_whose_original_is_withheld_since_pages_were_made_are_reported(discovered: Discovered) -> None:
     """They have no pages, and would be taken now."""
     found = discovered(
         {"m.eml": mail("one", {"a.txt": "the same words\n"}), "z.txt": "the same words\n", "own.txt": "own"}
@@ -294,7 +294,7 @@ def test_copies_whose_original_is_withheld_since_pages_were_made_are_told(discov
     assert job.job.options.of_type.left_out == 1
 
 
-def test_a_container_that_is_chosen_is_told(discovered: Discovered) -> None:
+def test_a_container_that_is_chosen_is_reported(discovered: Discovered) -> None:
     found = discovered({"m.eml": mail("one", {"pack.zip": make_zip({"e.txt": b"figs here"})}), "own.txt": "own"})
     found.tag("hot", "m.eml", "pack.zip")
     with pytest.raises(UsageError, match="only 1 containers are chosen; choose their content"):
@@ -326,20 +326,20 @@ def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
             ("name:anna OR name:boris OR name:sys OR name:priv OR name:other", None),
         ):
             job = found.create(query=query, families=families, originals=True, not_nist=True, withhold=("privileged",))
-            told = job.job.options.of_type
-            parts = (told.withheld, told.system_files, told.copies, told.containers)
-            assert told.items == len(found.taken(job)) == 2, query
-            assert told.items + sum(parts) == told.chosen, query
-            assert parts[1:] == (1, 2 if containers is not None else 1, told.containers)
-            assert containers in (None, told.containers)
+            reported = job.job.options.of_type
+            parts = (reported.withheld, reported.system_files, reported.copies, reported.containers)
+            assert reported.items == len(found.taken(job)) == 2, query
+            assert reported.items + sum(parts) == reported.chosen, query
+            assert parts[1:] == (1, 2 if containers is not None else 1, reported.containers)
+            assert containers in (None, reported.containers)
             with found.bench.database.transaction() as conn:
                 figures = production_figures(conn, job)
             assert figures is not None
             lines = dict(production_lines(figures))
-            assert lines["chosen"] == f"{told.chosen} items, 2 of them produced"
+            assert lines["chosen"] == f"{reported.chosen} items, 2 of them produced"
             assert lines["system files"].startswith("1 items")
             created = actions_of([job])[0].details
-            assert (created["chosen"], created["copies"], created["system_files"]) == (told.chosen, *parts[2:0:-1])
+            assert (created["chosen"], created["copies"], created["system_files"]) == (reported.chosen, *parts[2:0:-1])
     with pytest.raises(UsageError, match="no item is left of 2 chosen items: 1 are withheld, 1 system files, 0 copies"):
         found.create(query="name:sys OR name:sys2", not_nist=True, withhold=("privileged",))
 
@@ -369,8 +369,8 @@ def test_an_export_of_pages_stands_in_the_list_of_the_job_that_made_them(discove
     found = discovered(_mails())
     pages, _ = found.run(found.create(kind=JobType.PROCESSING, extras=((DPI, "72"),), query="alone"))
     export = found.create(kind=JobType.EXPORT, images=pages)
-    for told in (pages, found.handle):
-        last = actions_of([told])[-1]
+    for reported in (pages, found.handle):
+        last = actions_of([reported])[-1]
         assert (last.action, last.details["as_job"]) == ("export created", str(export.id))
     choice = export.job.options.of_type
     assert (choice.chosen, choice.items) == (1, 1)
@@ -459,8 +459,8 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
     assert found.taken(export()) == found.taken(pages)
     found.tag("counsel", "m.eml", "pears.txt")
     found.tag("privileged", "m.eml", "plan.txt")
-    said = r"3 items \(m.eml; m.eml / pears.txt; m.eml / plan.txt\) of job .* would no longer be selected .* run the processing job again"
-    with pytest.raises(UsageError, match=said) as refused:
+    shown = r"3 items \(m.eml; m.eml / pears.txt; m.eml / plan.txt\) of job .* would no longer be selected .* run the processing job again"
+    with pytest.raises(UsageError, match=shown) as refused:
         export()
     assert refused.value.field == "images"
     with pytest.raises(UsageError, match="all 4 chosen items are withheld"):
@@ -468,9 +468,9 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
     job, out = found.run(export(withhold=("counsel",)))
     assert found.taken(job) == ["z last.txt"]
     assert job.job.options.of_type.withheld == 3
-    told = (out / "withheld.csv").read_text().splitlines()
+    reported = (out / "withheld.csv").read_text().splitlines()
     prefix = pages.job.options.of_type.prefix
-    assert told == ["begin,end", *(f"{prefix}{n:08d},{prefix}{n:08d}" for n in (1, 2, 3))]
+    assert reported == ["begin,end", *(f"{prefix}{n:08d},{prefix}{n:08d}" for n in (1, 2, 3))]
     assert [path.stem for path in out.glob("VOL001/IMAGES/*/*")] == [f"{prefix}00000004"]
     assert verify_production(job, filer(), examples=5, progress=print).differences == 0
     names = b"".join(path.read_bytes() for path in out.rglob("*.*") if path.is_file())
@@ -480,7 +480,7 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
         export(withhold=("counsel",))
 
 
-def test_a_gap_in_an_export_of_pages_is_the_one_that_it_tells(discovered: Discovered) -> None:
+def test_a_gap_in_an_export_of_pages_is_the_one_that_it_reports(discovered: Discovered) -> None:
     found = discovered(_mails())
     pages, _ = found.run(found.create(kind=JobType.PROCESSING, extras=((DPI, "72"),)))
     found.tag("privileged", "m.eml", "plan.txt")

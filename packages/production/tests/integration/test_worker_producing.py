@@ -120,9 +120,14 @@ def test_what_was_produced_is_written_down(task_bench: TaskBench, extraction: Pa
     job, source = (_actions(task_bench, which) for which in ("=", "<>"))
     assert [row.action for row in job] == ["created", "completed"]
     assert [row.action for row in source] == ["extraction created"]
-    for told in (job[0].details, source[0].details):
-        assert (told["prefix"], told["families"], told["originals"], told["out"]) == ("A", True, False, str(extraction))
-        assert told["numbers"] == ["A00000001", "A00000002"]
+    for reported in (job[0].details, source[0].details):
+        assert (reported["prefix"], reported["families"], reported["originals"], reported["out"]) == (
+            "A",
+            True,
+            False,
+            str(extraction),
+        )
+        assert reported["numbers"] == ["A00000001", "A00000002"]
     reports = {
         name: hashlib.sha256((extraction / name).read_bytes()).hexdigest() for name in REPORTS[JobType.EXTRACTION]
     }
@@ -131,10 +136,10 @@ def test_what_was_produced_is_written_down(task_bench: TaskBench, extraction: Pa
         "numbers": ["A00000001", "A00000002"],
     }  # fmt: skip
     assert job[1].who == f"queue manager@{socket.gethostname()}"
-    assert all(bytes(row.chain or b"") == bytes(row.told) for row in job)
+    assert all(bytes(row.chain or b"") == bytes(row.expected) for row in job)
 
 
-def test_a_cancelled_job_leaves_what_it_wrote_and_says_so(task_bench: TaskBench, extraction: Path) -> None:
+def test_a_cancelled_job_leaves_what_it_wrote_and_reports_it(task_bench: TaskBench, extraction: Path) -> None:
     with task_bench.database.transaction(durable=True) as conn:
         assert states.request_cancel(conn, task_bench.job) == "cancelled"
     assert sorted(tree(extraction)) == [f"VOL001/TEXT/0001/A0000000{n}.txt" for n in (1, 2)]
@@ -161,12 +166,12 @@ def test_pages_are_made_under_the_limits_of_the_discovery(task_bench: TaskBench)
     chosen = {"out": str(task_bench.home / "out"), "prefix": "A", "extras": ((DPI, "72"),)}
     task_bench.job = produce(task_bench.context.settings, [source], JobType.PROCESSING, **chosen).id
     assert task_bench.run() == "completed_with_exceptions"
-    told = task_bench.rows("SELECT code FROM exception WHERE job = %(job)s", job=task_bench.job)
-    assert [code for (code,) in told] == ["too_large"]
+    reported = task_bench.rows("SELECT code FROM exception WHERE job = %(job)s", job=task_bench.job)
+    assert [code for (code,) in reported] == ["too_large"]
     assert len(list((task_bench.home / "out").rglob("*.tif"))) == 2
 
 
-def test_a_file_that_went_before_the_end_is_told(task_bench: TaskBench, extraction: Path) -> None:
+def test_a_file_that_went_before_the_end_is_reported(task_bench: TaskBench, extraction: Path) -> None:
     """Load files would name what is not there: the job is suspended until it is back, and ends then."""
     text = extraction / "VOL001/TEXT/0001/A00000002.txt"
     data = text.read_bytes()
@@ -206,7 +211,7 @@ def test_load_files_have_as_many_records_as_the_job_items(task_bench: TaskBench,
     assert [path.name for path in extraction.iterdir() if path.is_file()] == [MARKER]
 
 
-def test_a_text_that_lies_in_another_shard_now_is_told(task_bench: TaskBench, begun: Path) -> None:
+def test_a_text_that_lies_in_another_shard_now_is_reported(task_bench: TaskBench, begun: Path) -> None:
     task_bench.rows(
         "UPDATE item_index x SET shard = gen_random_uuid() FROM item i WHERE i.id = x.item AND i.display LIKE '%%b.txt' RETURNING 1"
     )
@@ -218,7 +223,7 @@ def test_a_text_that_lies_in_another_shard_now_is_told(task_bench: TaskBench, be
     assert (second["text"], second["exceptions"]) == ("", "vanished")
 
 
-def test_an_end_that_all_load_files_lack_is_told(task_bench: TaskBench, extraction: Path) -> None:
+def test_an_end_that_all_load_files_lack_is_reported(task_bench: TaskBench, extraction: Path) -> None:
     """By `verify`, which knows of how many items they have to tell: each file is what its row says, and no number is missing
     between two."""
     task_bench.drain()
@@ -254,13 +259,13 @@ def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkey
     tables, other = task_bench.dispatch()
     between: list[dict[str, bytes]] = []
 
-    def beside(work: TaskWork) -> Iterator[list[Record]]:
+    def with_others(work: TaskWork) -> Iterator[list[Record]]:
         yield from records(work)
         monkeypatch.setattr(finish, "records", records)
         task_bench.handle(other, task_bench.slot("w2"))
         between.append(tree(extraction))
 
-    monkeypatch.setattr(finish, "records", beside)
+    monkeypatch.setattr(finish, "records", with_others)
     task_bench.handle(tables)
     assert "metadata.jsonl" in between[0]
     assert "metadata.csv" not in between[0]

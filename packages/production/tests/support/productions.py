@@ -35,7 +35,7 @@ class Made:
 class Item:
     """What is told of it, and its files."""
 
-    told: dict[str, Any]
+    fields: dict[str, Any]
     files: list[Made]
 
 
@@ -52,7 +52,7 @@ def item(
     if text:
         files.append(Made("text", f"VOL001/TEXT/0001/{begin}.txt", text))
     native = next((file for file in files if file.kind == "native"), None)
-    told = dict.fromkeys(COLUMNS) | {
+    reported = dict.fromkeys(COLUMNS) | {
         "begin": begin, "end": f"A{number + max(1, pages) - 1}", "begin_family": f"A{family[0]}", "end_family": f"A{family[1]}",
         "parent": "" if number == family[0] else f"A{family[0]}", "custodian": "ann", "all_custodians": ["ann", "bob"],
         "path": ["box.pst", "mail"], "name": "mail", "kind": "message", "media_type": "message/rfc822", "bytes": len(data),
@@ -60,29 +60,29 @@ def item(
         "native": None if native is None else native.path, "text": f"VOL001/TEXT/0001/{begin}.txt" if text else None,
         "exceptions": ["truncated"],
     }  # fmt: skip
-    return Item(told | more, files)
+    return Item(reported | more, files)
 
 
 def write_export(root: Path, items: Sequence[Item], encoding: concordance.Encoding = "utf-8") -> None:
     """As an export does."""
-    told = [one.told for one in items]
+    reported = [one.fields for one in items]
     _write_files(root, items)
     (root / "loadfile.dat").write_bytes(
-        concordance.head(TITLES, encoding) + concordance.lines(map(cells, told), encoding)
+        concordance.head(TITLES, encoding) + concordance.lines(map(cells, reported), encoding)
     )
-    (root / "loadfile.csv").write_bytes(table_head(COLUMNS) + table(map(texts, told)))
-    documents = [edrm.document(one.told, map(_external, one.files)) for one in items]
-    relations = [edrm.relationship(one["parent"], one["begin"]) for one in told if one["parent"]]
-    said = (edrm.HEAD, *map(str.encode, documents), edrm.MIDDLE, *map(str.encode, relations), edrm.TAIL)
-    (root / "loadfile.xml").write_bytes(b"".join(said))
+    (root / "loadfile.csv").write_bytes(table_head(COLUMNS) + table(map(texts, reported)))
+    documents = [edrm.document(one.fields, map(_external, one.files)) for one in items]
+    relations = [edrm.relationship(one["parent"], one["begin"]) for one in reported if one["parent"]]
+    shown = (edrm.HEAD, *map(str.encode, documents), edrm.MIDDLE, *map(str.encode, relations), edrm.TAIL)
+    (root / "loadfile.xml").write_bytes(b"".join(shown))
 
 
 def write_processed(root: Path, items: Sequence[Item]) -> None:
     """As a processing job or an extraction does."""
     _write_files(root, items)
-    told = [one.told for one in items]
-    (root / "metadata.csv").write_bytes(table_head(COLUMNS) + table(map(texts, told)))
-    lines = (json.dumps(one | {"metadata": {"x": [1]}}, ensure_ascii=False) + "\n" for one in told)
+    reported = [one.fields for one in items]
+    (root / "metadata.csv").write_bytes(table_head(COLUMNS) + table(map(texts, reported)))
+    lines = (json.dumps(one | {"metadata": {"x": [1]}}, ensure_ascii=False) + "\n" for one in reported)
     (root / "metadata.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
@@ -105,7 +105,7 @@ def _write_files(root: Path, items: Sequence[Item]) -> None:
 
 def _hashed(one: Item, file: Made) -> tuple[str, ...]:
     size, digest = str(len(file.data)), hashlib.sha256(file.data).hexdigest()
-    return file.path, size, md5(file.data), digest, one.told["begin"], file.kind, str(file.page)
+    return file.path, size, md5(file.data), digest, one.fields["begin"], file.kind, str(file.page)
 
 
 def _external(file: Made) -> edrm.ExternalFile:

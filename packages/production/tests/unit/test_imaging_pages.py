@@ -66,7 +66,7 @@ def test_what_runs_from_the_right_stands_at_the_right() -> None:
     assert drawn([hebrew], 100).tobytes() != drawn([hebrew[::-1]], 100).tobytes()
 
 
-def test_what_no_typeface_has_is_told_of() -> None:
+def test_what_no_typeface_has_is_reported_of() -> None:
     unknown, known = "\U000f1234", "\u4e2d"
     lost: set[str] = set()
     drawn([f"a{unknown}b", "plain"], 100, lost)
@@ -76,7 +76,7 @@ def test_what_no_typeface_has_is_told_of() -> None:
     assert bool(lost) is not bool(installed(ord(known)))
 
 
-def test_typefaces_that_nobody_tells_of_are_not_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_typefaces_that_are_not_reported_are_not_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page drawn without them would be another than the same page drawn later; where there is no fontconfig there are none."""
     program = tmp_path / "fc-list"
     program.write_text("#!/bin/sh\nkill -9 $$\n")
@@ -125,8 +125,8 @@ def test_a_page_that_is_narrower_than_its_number_has_all_of_it(mode: str) -> Non
         small = stamped(Image.new(mode, (16, 16)), dpi, number)
         wide = stamped(Image.new(mode, (3_000, 16)), dpi, number)
         assert _printed(small) == _printed(wide)
-        beside = small.convert("L").crop((16, 0, small.width, 16))
-        assert beside.getextrema() == (255, 255)
+        others = small.convert("L").crop((16, 0, small.width, 16))
+        assert others.getextrema() == (255, 255)
         assert small.convert("L").crop((0, 0, 16, 16)).getextrema() == (0, 0)
     assert _printed(stamped(Image.new(mode, (16, 16)), 72, "A1")) != _printed(
         stamped(Image.new(mode, (16, 16)), 72, "A2")
@@ -257,7 +257,7 @@ def _of(data: bytes, media_type: str, options: JobOptions | None = None) -> tupl
     return text_of(item, MemorySource(b"a", data), options or JobOptions())
 
 
-def test_a_text_that_was_cut_ends_with_a_line_that_says_so() -> None:
+def test_a_text_that_was_cut_ends_with_a_line_that_reports_it() -> None:
     options = JobOptions(limits=Limits(text_characters=20))
     for media_type, head in (("text/plain", b""), ("message/rfc822", _MAIL)):
         text, faults = _of(head + b"word " * 10, media_type, options)

@@ -25,7 +25,7 @@ def test_a_row_is_as_a_writer_of_csv_has_it(rows: list[list[str]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "reported"),
     [
         (0, "1970-01-01T00:00:00Z"),
         (-1, "1969-12-31T23:59:59Z"),
@@ -36,13 +36,13 @@ def test_a_row_is_as_a_writer_of_csv_has_it(rows: list[list[str]]) -> None:
         (-62_135_596_801, None),
     ],
 )
-def test_a_moment_is_told_where_a_calendar_has_it(seconds: int, told: str | None) -> None:
-    assert moment(seconds * 1_000_000_000 + 999) == told
+def test_a_moment_is_reported_where_a_calendar_has_it(seconds: int, reported: str | None) -> None:
+    assert moment(seconds * 1_000_000_000 + 999) == reported
 
 
 def test_what_is_not_known_is_empty_in_edrm_xml() -> None:
-    told = dict.fromkeys(COLUMNS) | {"begin": "A1", "path": ["a"]}
-    document = edrm.document(told, [])
+    reported = dict.fromkeys(COLUMNS) | {"begin": "A1", "path": ["a"]}
+    document = edrm.document(reported, [])
     assert "None" not in document
     assert 'MimeType=""' in document
     assert "<Custodian></Custodian>" in document

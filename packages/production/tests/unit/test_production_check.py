@@ -35,15 +35,15 @@ def _checked(root: Path) -> tuple[Checked, list[str]]:
     return check(root, faults.append), faults
 
 
-def _told(root: Path, said: str) -> None:
+def _faults(root: Path, message: str) -> None:
     """At least one fault says so, and not more are told than a forgery of one record has."""
     done, faults = _checked(root)
-    assert any(said in fault for fault in faults), faults
+    assert any(message in fault for fault in faults), faults
     assert done.faults == len(faults) < 9, faults
 
 
 def test_what_is_right_has_no_fault(tmp_path: Path) -> None:
-    for name, write, items, beside in (
+    for name, write, items, others in (
         ("texts", write_export, _items(), ["loadfile.dat", "loadfile.csv", "loadfile.xml"]),
         ("images", write_export, _paged(), ["loadfile.dat", "loadfile.csv", "loadfile.xml", "loadfile.opt"]),
         ("processed", write_processed, _paged(), ["metadata.csv", "metadata.jsonl", "loadfile.opt"]),
@@ -53,7 +53,7 @@ def test_what_is_right_has_no_fault(tmp_path: Path) -> None:
         write(tmp_path / name, items)
         done, faults = _checked(tmp_path / name)
         assert faults == []
-        assert done.load_files == beside
+        assert done.load_files == others
         assert (done.records, done.files) == (len(items), sum(len(one.files) for one in items))
 
 
@@ -63,7 +63,7 @@ def _without(place: int) -> Callable[[list[Item]], list[Item]]:
 
 def _with(place: int, **changes: object) -> Callable[[list[Item]], list[Item]]:
     def changed(items: list[Item]) -> list[Item]:
-        items[place].told |= changes
+        items[place].fields |= changes
         return items
 
     return changed
@@ -71,14 +71,14 @@ def _with(place: int, **changes: object) -> Callable[[list[Item]], list[Item]]:
 
 def _natives_swapped(items: list[Item]) -> list[Item]:
     """With their hashes: each file is what all load files say of it, and is another record's."""
-    one, other = items[1].told, items[2].told
+    one, other = items[1].fields, items[2].fields
     for name in ("native", "md5", "sha256", "bytes"):
         one[name], other[name] = other[name], one[name]
     return items
 
 
 @pytest.mark.parametrize(
-    ("forged", "said"),
+    ("forged", "message"),
     [
         (_without(0), "it is the first of its family, but the family begins at A9"),
         (_without(1), "A11: numbers between A9 and it are missing"),
@@ -97,14 +97,14 @@ def _natives_swapped(items: list[Item]) -> list[Item]:
     ],
 )  # fmt: skip
 def test_a_production_that_its_load_files_agree_on_is_forged(
-    tmp_path: Path, forged: Callable[[list[Item]], list[Item]], said: str
+    tmp_path: Path, forged: Callable[[list[Item]], list[Item]], message: str
 ) -> None:
     write_export(tmp_path, forged(_items()))
-    _told(tmp_path, said)
+    _faults(tmp_path, message)
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "said"),
+    ("name", "old", "new", "message"),
     [
         ("loadfile.csv", "about 1", "about 7", "A10: loadfile.csv and loadfile.dat differ in SUBJECT"),
         ("loadfile.xml", "about 1", "about 7", "A10: loadfile.xml and loadfile.dat differ in SUBJECT"),
@@ -133,17 +133,17 @@ def test_a_production_that_its_load_files_agree_on_is_forged(
         ("hashes.csv", "0001/A10.txt", "0001/A9.txt", "hashes.csv has VOL001/TEXT/0001/A9.txt twice"),
     ],
 )  # fmt: skip
-def test_one_load_file_is_forged(tmp_path: Path, name: str, old: str, new: str, said: str) -> None:
+def test_one_load_file_is_forged(tmp_path: Path, name: str, old: str, new: str, message: str) -> None:
     write_export(tmp_path, _items())
     swap(tmp_path, name, old, new, 1)
-    _told(tmp_path, said)
+    _faults(tmp_path, message)
 
 
-@pytest.mark.parametrize(("number", "said"), [("A8", "is not within its family"), ("A9", "is listed after A9")])
-def test_a_record_has_the_number_of_another(tmp_path: Path, number: str, said: str) -> None:
+@pytest.mark.parametrize(("number", "message"), [("A8", "is not within its family"), ("A9", "is listed after A9")])
+def test_a_record_has_the_number_of_another(tmp_path: Path, number: str, message: str) -> None:
     write_export(tmp_path, _items())
     swap(tmp_path, "loadfile.dat", "þA10þ\x14þA10þ", f"þ{number}þ\x14þ{number}þ")
-    assert any(said in fault for fault in _checked(tmp_path)[1])
+    assert any(message in fault for fault in _checked(tmp_path)[1])
 
 
 _TENTH = "A10,VOL001,VOL001\\IMAGES\\0001\\A10.tif,,,,\r\n"
@@ -152,7 +152,7 @@ _FOURTEENTH = "A14,VOL001,VOL001\\IMAGES\\0001\\A14.tif,,,,\r\n"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         (_TENTH, "", "A9: loadfile.opt has 1 pages for it, hashes.csv has 2"),
         (_TENTH, _TENTH * 2, "A9: loadfile.opt has 3 pages for it, hashes.csv has 2"),
@@ -171,18 +171,18 @@ _FOURTEENTH = "A14,VOL001,VOL001\\IMAGES\\0001\\A14.tif,,,,\r\n"
         ("A11,VOL001,VOL001\\IMAGES\\0001\\A11.tif,Y,,,1\r\n", "", "A11: loadfile.opt lacks it"),
     ],
 )  # fmt: skip
-def test_opticon_is_forged(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_opticon_is_forged(tmp_path: Path, old: str, new: str, message: str) -> None:
     """Pages missing, doubled, swapped, called otherwise or in another place; document breaks; counts. Of an export and of a
     processing job, which has no DAT."""
     for name, write in (("export", write_export), ("processed", write_processed)):
         (tmp_path / name).mkdir()
         write(tmp_path / name, _paged())
         swap(tmp_path / name, "loadfile.opt", old, new)
-        _told(tmp_path / name, said)
+        _faults(tmp_path / name, message)
 
 
 @pytest.mark.parametrize(
-    ("attack", "said"),
+    ("attack", "message"),
     [
         (lambda root: (root / "VOL001/IMAGES/0001/A13.tif").unlink(), "A13.tif: missing"),
         (lambda root: (root / "VOL001/IMAGES/0001/A13.tif").write_bytes(b"x"), "its hash differs from"),
@@ -195,15 +195,15 @@ def test_opticon_is_forged(tmp_path: Path, old: str, new: str, said: str) -> Non
         (lambda root: swap(root, "metadata.jsonl", '"end": "A14"', '"end": "A13"'), "differ in end"),
     ],
 )  # fmt: skip
-def test_a_processing_is_forged(tmp_path: Path, attack: Callable[[Path], object], said: str) -> None:
+def test_a_processing_is_forged(tmp_path: Path, attack: Callable[[Path], object], message: str) -> None:
     write_processed(tmp_path, _paged())
     attack(tmp_path)
-    _told(tmp_path, said)
+    _faults(tmp_path, message)
 
 
 def test_a_family_that_is_cut_is_not_whole_in_a_processing(tmp_path: Path) -> None:
     write_processed(tmp_path, _without(1)(_paged()))
-    _told(tmp_path, "A10: it is the last of its family, but the family ends at A11")
+    _faults(tmp_path, "A10: it is the last of its family, but the family ends at A11")
 
 
 def test_a_wrong_number_is_no_fault_of_all_that_follow(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_wrong_number_is_no_fault_of_all_that_follow(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["loadfile.csv", "loadfile.xml", "metadata.jsonl"])
-def test_a_load_file_that_is_not_there_is_told(tmp_path: Path, name: str) -> None:
+def test_a_load_file_that_is_not_there_is_reported(tmp_path: Path, name: str) -> None:
     (write_processed if name.startswith("metadata") else write_export)(tmp_path, _items())
     (tmp_path / name).unlink()
     done, faults = _checked(tmp_path)
@@ -247,7 +247,7 @@ def test_an_end_that_all_load_files_lack(tmp_path: Path, write: Callable[[Path, 
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"A1,VOL001,a.tif,Y,,\r\n", "line 1, has 6 values"),
         (b"A1,VOL001,a.tif,Y,,,1\r\nA2,VOL001,a,b.tif,,,,\r\n", "line 2, has 8 values"),
@@ -258,10 +258,10 @@ def test_an_end_that_all_load_files_lack(tmp_path: Path, write: Callable[[Path, 
     ],
     ids=["short", "comma", "utf-16", "break", "id", "bytes"],
 )
-def test_a_hostile_opt_is_one_line(tmp_path: Path, data: bytes, said: str) -> None:
+def test_a_hostile_opt_is_one_line(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "x.opt"
     path.write_bytes(data)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         list(read_opt(path))
 
 

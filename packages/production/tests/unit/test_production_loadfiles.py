@@ -71,7 +71,7 @@ def test_other_delimiters_and_raw_line_ends_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"^A^|^B^\r\n^1^|^two" + b"\n" * 500_000, "middle of a record"),
         (b"^A^|^B^\r\n^1^|^" + b"x" * 17_000_000, "more than 16,000,000"),
@@ -84,11 +84,11 @@ def test_other_delimiters_and_raw_line_ends_are_read(tmp_path: Path) -> None:
     ],
     ids=["quote", "record", "head", "utf-16", "empty", "nuls", "twice", "short"],
 )
-def test_a_hostile_dat_is_one_line(tmp_path: Path, data: bytes, said: str) -> None:
+def test_a_hostile_dat_is_one_line(tmp_path: Path, data: bytes, message: str) -> None:
     """A quote that never ends, a line that never ends, another encoding, nothing at all: told at once, and why."""
     path = tmp_path / "x.dat"
     path.write_bytes(data)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         list(read_dat(path))
 
 
@@ -100,11 +100,11 @@ def test_a_dat_of_many_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["/etc/passwd", "\\\\server\\share\\x", "..\\x", "a/../../x", "C:\\x", "", "a//b", "a\0b", "link/x"]
+    "message", ["/etc/passwd", "\\\\server\\share\\x", "..\\x", "a/../../x", "C:\\x", "", "a//b", "a\0b", "link/x"]
 )
-def test_paths_that_lead_out_mean_nothing(tmp_path: Path, said: str) -> None:
+def test_paths_that_lead_out_mean_nothing(tmp_path: Path, message: str) -> None:
     (tmp_path / "link").symlink_to("/etc")
-    assert inside(tmp_path, said) is None
+    assert inside(tmp_path, message) is None
     assert inside(tmp_path, ".\\a\\b") == tmp_path.resolve() / "a" / "b"
 
 
@@ -136,13 +136,13 @@ def test_an_edrm_file_reads_nothing_else(tmp_path: Path) -> None:
     bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
     for entity, use in ((f'<!ENTITY e SYSTEM "{tmp_path}/secret">', "&e;"), (f'<!ENTITY e0 "x">{bomb}', "&e8;")):
         (tmp_path / "x.xml").write_text(f'<!DOCTYPE r [{entity}]><Root><Document DocID="a">{use}</Document></Root>')
-        with io.StringIO() as told:
+        with io.StringIO() as reported:
             try:
-                print(list(read_edrm(tmp_path / "x.xml")), file=told)
+                print(list(read_edrm(tmp_path / "x.xml")), file=reported)
             except UsageError as error:
-                print(error, file=told)
-            assert "SECRET" not in told.getvalue()
-            assert len(told.getvalue()) < 10_000
+                print(error, file=reported)
+            assert "SECRET" not in reported.getvalue()
+            assert len(reported.getvalue()) < 10_000
 
 
 def test_predefined_fields_of_edrm_are_called_as_others_map_them(tmp_path: Path) -> None:
@@ -186,9 +186,9 @@ def test_edrm_as_other_programs_write_it(tmp_path: Path) -> None:
     assert (one[0], two[0], relation) == ("d1", "d2", ("d2", "d1"))
     assert isinstance(one[1], EdrmDocument)
     assert isinstance(two[1], EdrmDocument)
-    beside = {"CUSTODIAN": "", "FILEPATH": ""}
-    assert one[1].values == {"SUBJECT": "one & two", "ITEM DATE": "2001", "MIMETYPE": "message/rfc822"} | beside
-    assert two[1].values == {"SUBJECT": "", "DATE": "2002", "MIMETYPE": ""} | beside
+    others = {"CUSTODIAN": "", "FILEPATH": ""}
+    assert one[1].values == {"SUBJECT": "one & two", "ITEM DATE": "2001", "MIMETYPE": "message/rfc822"} | others
+    assert two[1].values == {"SUBJECT": "", "DATE": "2002", "MIMETYPE": ""} | others
 
 
 def test_natives_become_a_source(production: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -196,16 +196,16 @@ def test_natives_become_a_source(production: Path, tmp_path_factory: pytest.Temp
     shutil.copytree(production, root / "p")
     (root / "p" / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2")
     (root / "p" / "VOL001/NATIVES/0001/A11.eml").unlink()
-    told: list[str] = []
-    done = take(root / "p/loadfile.dat", root / "s", told.append)
+    reported: list[str] = []
+    done = take(root / "p/loadfile.dat", root / "s", reported.append)
     found = {path.name: path.read_bytes() for path in (root / "s/ann").iterdir()}
     assert found == {"A9.eml": b"one", "A10.eml": b"2", "A11": b""}
     assert (done.records, done.items, done.natives, done.bare, done.wrong, done.faults) == (3, 3, 2, 1, 2, 0)
-    assert [line.partition(":")[0] for line in told] == ["A10", "A11"]
-    done = take(production / "loadfile.dat", root / "t", told.append, topmost=True)
+    assert [line.partition(":")[0] for line in reported] == ["A10", "A11"]
+    done = take(production / "loadfile.dat", root / "t", reported.append, topmost=True)
     assert (done.records, done.items, done.attached) == (3, 1, 2)
     with pytest.raises(UsageError, match="not an empty directory"):
-        take(production / "loadfile.dat", root / "t", told.append)
+        take(production / "loadfile.dat", root / "t", reported.append)
 
 
 def _record(begin: str, native: str, custodian: str = "ann", sha256: str = "") -> str:
@@ -230,14 +230,14 @@ def test_a_hostile_load_file_takes_nothing_from_elsewhere(tmp_path: Path) -> Non
         ("CON", "link.txt", "ann"),
         ("con", "link.txt", "Ann"),
     ]
-    lines = [_record(begin, said) for begin, said in missing] + [_record(*one) for one in taken]
+    lines = [_record(begin, shown) for begin, shown in missing] + [_record(*one) for one in taken]
     again = _record("CON", "n/real.txt")
     (theirs / "x.dat").write_text(_record("BEGDOC", "NATIVEPATH", "CUSTODIAN", "SHA256") + "".join(lines) + again)
-    told: list[str] = []
-    done = take(theirs / "x.dat", to, told.append)
-    assert (done.natives, done.bare, done.wrong, done.faults) == (len(taken), len(missing), len(missing), 1), told
+    reported: list[str] = []
+    done = take(theirs / "x.dat", to, reported.append)
+    assert (done.natives, done.bare, done.wrong, done.faults) == (len(taken), len(missing), len(missing), 1), reported
     assert done.records == done.items + done.faults
-    assert [line.partition(":")[0] for line in told] == ["A1", "A2", "A3", "A4", "A5", "CON"]
+    assert [line.partition(":")[0] for line in reported] == ["A1", "A2", "A3", "A4", "A5", "CON"]
     found = [path for path in to.rglob("*") if not path.is_dir() and LOAD_DIRECTORY not in path.parts]
     assert sorted(path.read_bytes() for path in found) == [b""] * len(missing) + [b"one", b"one", b"one", b"two"]
     assert not any(path.is_symlink() for path in found)
@@ -260,8 +260,8 @@ def test_a_list_that_names_a_fifo_is_not_waited_for(production: Path) -> None:
 
 
 def test_several_values_stay_apart_in_every_load_file(tmp_path: Path) -> None:
-    told = item(1, (1, 1), data=b"one", all_custodians=["ann", "o'brien; jr"], path=["ann/pack.zip", "in/one.txt"])
-    write_export(tmp_path, [told])
+    reported = item(1, (1, 1), data=b"one", all_custodians=["ann", "o'brien; jr"], path=["ann/pack.zip", "in/one.txt"])
+    write_export(tmp_path, [reported])
     assert _faults(tmp_path) == []
     (row,) = read_dat(tmp_path / "loadfile.dat")
     assert row["ALLCUSTODIANS"].split("; ") == ["ann", "o'brien[U+003B] jr"]

@@ -17,26 +17,26 @@ def _write(path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     ["NATIVES\\A3.txt", "\\NATIVES\\A3.txt", "/NATIVES/A3.txt", ".\\NATIVES\\A3.txt", "\\natives/a3.TXT", "./Natives/A3.Txt"],
 )  # fmt: skip
-def test_a_file_is_found_however_its_path_is_written(tmp_path: Path, said: str) -> None:
+def test_a_file_is_found_however_its_path_is_written(tmp_path: Path, message: str) -> None:
     there = _write(tmp_path / "NATIVES/A3.txt")
-    assert Place(tmp_path).find(said) == (there.resolve(), "")
+    assert Place(tmp_path).find(message) == (there.resolve(), "")
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     ["\\\\server\\share\\x", "//server/x", "/\\server\\x", "..\\x", "\\..\\x", "/a/../../x", ".\\..\\x", "C:\\x", "\\C:\\x",
      "\\", "/", ".", "a//b", "a\\", "a\0b", "link/x", "LINK/X", "\\Link\\x", "hop", "HOP"],
 )  # fmt: skip
-def test_a_path_that_leads_out_finds_nothing(tmp_path: Path, said: str) -> None:
+def test_a_path_that_leads_out_finds_nothing(tmp_path: Path, message: str) -> None:
     outside, root = _write(tmp_path / "outside/x"), tmp_path / "root"
     _write(tmp_path / "x")
     root.mkdir()
     (root / "link").symlink_to(outside.parent)
     (root / "hop").symlink_to(outside)
-    assert Place(root).find(said) == (None, "is outside the production")
+    assert Place(root).find(message) == (None, "is outside the production")
 
 
 def test_an_absolute_path_is_one_below_the_root(tmp_path: Path) -> None:
@@ -53,14 +53,14 @@ def test_of_files_that_differ_only_in_case_the_right_one_or_none(tmp_path: Path)
     other = _write(tmp_path / "N/b.txt")
     (tmp_path / "n/B.TXT").mkdir()
     place = Place(tmp_path)
-    assert [place.find(said)[0] for said in ("n/a.txt", "n/A.TXT", "n/B.txt")] == [small, capital, other]
+    assert [place.find(shown)[0] for shown in ("n/a.txt", "n/A.TXT", "n/B.txt")] == [small, capital, other]
     assert place.find("N/A.txt") == (
         None,
         "missing, or not a file; 2 files differ from it only in case, so none is used",
     )
 
 
-def test_a_file_that_is_there_from_a_directory_above_is_told_with_the_option(tmp_path: Path) -> None:
+def test_a_file_that_is_there_from_a_directory_above_is_reported_with_the_option(tmp_path: Path) -> None:
     _write(tmp_path / "VOL001/NATIVES/A1.txt")
     _write(tmp_path / "NATIVES/A1.txt")
     place = Place(tmp_path / "VOL001/DATA")

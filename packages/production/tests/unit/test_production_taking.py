@@ -40,8 +40,8 @@ def _taken(
     for name in ("n1.msg", "n2.doc", "t1.txt", "t2.txt", "t3.txt"):
         (root / "p" / name).write_bytes(name.encode())
     _write_dat(root / "p/x.dat", rows, titles)
-    told: list[str] = []
-    return take(root / "p/x.dat", root / "s", told.append, topmost=topmost), told
+    reported: list[str] = []
+    return take(root / "p/x.dat", root / "s", reported.append, topmost=topmost), reported
 
 
 def _write_dat(path: Path, rows: Sequence[Sequence[str]], titles: Sequence[str] = _TITLES) -> None:
@@ -65,9 +65,9 @@ def _record(root: Path, relative: str) -> Record:
     return msgspec.json.decode((root / "s" / record_path(relative)).read_bytes(), type=Record)
 
 
-def test_every_record_is_a_file_with_what_the_load_file_says_of_it(tmp_path: Path) -> None:
+def test_every_record_is_a_file_with_what_the_load_file_states_of_it(tmp_path: Path) -> None:
     """Its native, else its text, else no bytes; and the import says how many there are."""
-    done, told = _taken(
+    done, reported = _taken(
         tmp_path,
         [
             ("A1", "A1", "", "ann", "n1.msg", "t1.txt", _sha1(b"n1.msg"), "apples\u00aepears"),
@@ -76,7 +76,7 @@ def test_every_record_is_a_file_with_what_the_load_file_says_of_it(tmp_path: Pat
         ],
     )
     assert (done.records, done.items, done.natives, done.texts, done.bare, done.wrong) == (3, 3, 1, 1, 1, 0)
-    assert told == []
+    assert reported == []
     files = {"ann/A1.msg": b"n1.msg", "ann/A2.txt": b"t2.txt", "bob/A3": b""}
     assert {path: (tmp_path / "s" / path).read_bytes() for path in files} == files
     first, second, third = (_record(tmp_path, path) for path in files)
@@ -92,8 +92,8 @@ def test_every_record_is_a_file_with_what_the_load_file_says_of_it(tmp_path: Pat
     assert (imported.records, imported.custodians) == (3, {"ann": 2, "bob": 1})
 
 
-def test_what_is_not_as_the_load_file_says_is_an_exception_of_its_item(tmp_path: Path) -> None:
-    done, told = _taken(
+def test_what_is_not_as_the_load_file_states_is_an_exception_of_its_item(tmp_path: Path) -> None:
+    done, reported = _taken(
         tmp_path,
         [
             ("A1", "", "", "ann", "n1.msg", "", _sha1(b"other"), ""),
@@ -104,15 +104,15 @@ def test_what_is_not_as_the_load_file_says_is_an_exception_of_its_item(tmp_path:
         ],
     )
     assert (done.records, done.items, done.wrong, done.faults) == (5, 4, 4, 1)
-    assert [line.partition(":")[0] for line in told] == ["A1", "A2", "A3", "A4", "A4"]
+    assert [line.partition(":")[0] for line in reported] == ["A1", "A2", "A3", "A4", "A4"]
     codes = {path: _record(tmp_path, path).code for path in ("ann/A1.msg", "ann/A2.txt", "ann/A3", "ann/A4.doc")}
     hash_differs, no_native = ExceptionCode.HASH_DIFFERS, ExceptionCode.NO_NATIVE
     assert [*codes.values()] == [hash_differs, no_native, no_native, hash_differs]
-    assert "SHA1 differs" in told[0]
+    assert "SHA1 differs" in reported[0]
 
 
 def test_the_second_record_of_a_number_is_not_taken(tmp_path: Path) -> None:
-    done, told = _taken(
+    done, reported = _taken(
         tmp_path,
         [
             ("B1", "", "", "ann", "n1.msg", "", "", ""),
@@ -123,22 +123,22 @@ def test_the_second_record_of_a_number_is_not_taken(tmp_path: Path) -> None:
         ],
     )
     assert (done.records, done.items, done.faults, done.wrong) == (5, 2, 3, 0)
-    assert told == [f"B1: record {n} has the number of an earlier record and is not imported" for n in (2, 3, 4)]
+    assert reported == [f"B1: record {n} has the number of an earlier record and is not imported" for n in (2, 3, 4)]
     assert _files(tmp_path) == ["ann/B1.msg", "bob/B2.txt"]
 
 
 def test_numbers_that_give_one_file_name_lie_beside_each_other(tmp_path: Path) -> None:
     numbers = ("B/2", "B:2", "B?2", "B_2-1", "x" * 200 + "1", "x" * 200 + "2")
-    done, told = _taken(tmp_path, [(number, "", "", "ann", "n1.msg", "", "", "") for number in numbers])
-    assert (done.records, done.items, done.faults, told) == (6, 6, 0, [])
+    done, reported = _taken(tmp_path, [(number, "", "", "ann", "n1.msg", "", "", "") for number in numbers])
+    assert (done.records, done.items, done.faults, reported) == (6, 6, 0, [])
     long = "x" * 120
     names = ("B_2", "B_2-1", "B_2-2", "B_2-1-1", long, f"{long}-1")
     found = {name: _record(tmp_path, f"ann/{name}.msg").fields["load_beg_doc"] for name in names}
     assert found == dict(zip(names, numbers, strict=True))
 
 
-def test_records_without_a_number_are_taken_and_told(tmp_path: Path) -> None:
-    done, told = _taken(
+def test_records_without_a_number_are_taken_and_reported(tmp_path: Path) -> None:
+    done, reported = _taken(
         tmp_path,
         [
             ("A1", "", "", "ann", "n1.msg", "", "", ""),
@@ -149,7 +149,7 @@ def test_records_without_a_number_are_taken_and_told(tmp_path: Path) -> None:
         ],
     )
     assert (done.records, done.items, done.faults, done.wrong) == (5, 5, 0, 1)
-    assert told == [
+    assert reported == [
         "record 2: it has no number, and is imported as ann/item.doc",
         "record 3: it has no number, and is imported as ann/item-1.doc",
         "record 4: it has no number, and is imported as ann/item",
@@ -161,7 +161,7 @@ def test_records_without_a_number_are_taken_and_told(tmp_path: Path) -> None:
 
 def test_what_is_attached_to_a_record_that_is_not_taken_is_taken(tmp_path: Path) -> None:
     """With `--topmost` too: the native that holds it may be the one that is not there."""
-    done, told = _taken(
+    done, reported = _taken(
         tmp_path,
         [
             ("B1", "B1", "", "ann", "n1.msg", "", "", ""),
@@ -179,7 +179,7 @@ def test_what_is_attached_to_a_record_that_is_not_taken_is_taken(tmp_path: Path)
     )
     assert (done.records, done.items, done.attached, done.faults) == (10, 4, 3, 3)
     assert _files(tmp_path) == ["ann/B1.msg", "ann/B2.txt", "ann/C1.msg", "ann/C4.doc"]
-    assert told == [
+    assert reported == [
         "B1: record 2 has the number of an earlier record and is not imported",
         "B2: 'B1', directly before it, is not imported, so it begins a new family",
         "C2: record 6 has the number of an earlier record and is not imported",
@@ -190,21 +190,21 @@ def test_what_is_attached_to_a_record_that_is_not_taken_is_taken(tmp_path: Path)
     assert _record(tmp_path, "ann/B2.txt").first == ""
 
 
-def test_a_load_file_in_a_directory_beside_has_its_root_told(tmp_path: Path) -> None:
+def test_a_load_file_in_a_directory_beside_has_its_root_reported(tmp_path: Path) -> None:
     row = ("A1", "", "", "ann", "\\NATIVES\\a1.TXT", "", "", "")
     _write(tmp_path / "p/NATIVES/A1.txt", b"first")
     _write(tmp_path / "outside.txt", b"secret")
     outside = ("A2", "", "", "ann", "..\\outside.txt", "", "", "")
     _write_dat(tmp_path / "p/DATA/x.dat", [row, outside])
-    told: list[str] = []
-    take(tmp_path / "p/DATA/x.dat", tmp_path / "without", told.append)
-    assert told[0] == (
+    reported: list[str] = []
+    take(tmp_path / "p/DATA/x.dat", tmp_path / "without", reported.append)
+    assert reported[0] == (
         f"A1: '\\\\NATIVES\\\\a1.TXT': missing, or not a file; it exists with --root {tmp_path.resolve() / 'p'}"
     )
-    told.clear()
-    done = take(tmp_path / "p/DATA/x.dat", tmp_path / "s", told.append, root=tmp_path / "p")
+    reported.clear()
+    done = take(tmp_path / "p/DATA/x.dat", tmp_path / "s", reported.append, root=tmp_path / "p")
     assert (done.natives, done.bare) == (1, 1)
-    assert told == ["A2: '..\\\\outside.txt' is outside the production"]
+    assert reported == ["A2: '..\\\\outside.txt' is outside the production"]
     assert (tmp_path / "s/ann/A1.txt").read_bytes() == b"first"
 
 
@@ -216,7 +216,7 @@ def test_a_root_that_is_no_directory_is_refused(tmp_path: Path) -> None:
 
 
 def test_families_follow_their_first(tmp_path: Path) -> None:
-    done, told = _taken(
+    done, reported = _taken(
         tmp_path,
         [
             ("A1", "", "", "ann", "n1.msg", "", "", ""),
@@ -229,7 +229,7 @@ def test_families_follow_their_first(tmp_path: Path) -> None:
     assert done.items == 5
     paths = ("ann/A1.msg", "ann/A2.doc", "ann/A3.txt", "bob/A4", "ann/A5")
     assert [_record(tmp_path, path).first for path in paths] == ["", "ann/A1.msg", "ann/A1.msg", "", ""]
-    assert [line.partition(":")[0] for line in told] == ["A4", "A5"]
+    assert [line.partition(":")[0] for line in reported] == ["A4", "A5"]
 
 
 def test_topmost_leaves_out_what_a_native_holds(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_no_two_titles_have_one_key() -> None:
     assert all(LOAD_KEY.match(key) for key in keys)
 
 
-_SAYS = {
+_FIELDS = {
     "query": "the query is empty; give at least one word, or * for everything",
     "tag": "the tag is empty",
     "images": "no job is given",
@@ -269,7 +269,7 @@ _SAYS = {
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t\n"])
-@pytest.mark.parametrize("field", list(_SAYS))
+@pytest.mark.parametrize("field", list(_FIELDS))
 def test_a_blank_is_refused_by_its_field(
     field: str, blank: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -280,13 +280,13 @@ def test_a_blank_is_refused_by_its_field(
         NewProduction(**given)
     (error,) = refused.value.errors()
     assert error["loc"] == (field,)
-    assert _SAYS[field] in error["msg"]
+    assert _FIELDS[field] in error["msg"]
     out = tmp_path / "out"
     assert main(["produce", "export", "last", "--out", str(out), f"--{field}", blank], {"HOME": str(tmp_path)}) == USAGE
     shown = capsys.readouterr()
     assert (shown.out, out.exists()) == ("", False)
     assert f"--{field}: " in shown.err
-    assert _SAYS[field] in shown.err
+    assert _FIELDS[field] in shown.err
 
 
 def test_what_is_not_given_chooses_everything() -> None:
@@ -310,7 +310,10 @@ def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> No
     for given in (["privileged", "trade secret", "privileged"], ("privileged", "trade secret")):
         order = ProductionOrder(withhold=given)  # type: ignore[arg-type]  # a command gives whatever it was given
         assert order.choice(JobType.EXPORT, Path("/x")).withhold == ("privileged", "trade secret")
-    for wrong, said in ((["a/b"], "'a/b' is not a name for"), ([f"t{n}" for n in range(101)], "101 tags; at most 100")):
-        with pytest.raises(ValidationError, match=said) as refused:
+    for wrong, shown in (
+        (["a/b"], "'a/b' is not a name for"),
+        ([f"t{n}" for n in range(101)], "101 tags; at most 100"),
+    ):
+        with pytest.raises(ValidationError, match=shown) as refused:
             ProductionOrder(withhold=wrong)
         assert [each["loc"] for each in refused.value.errors()] == [("withhold",)]

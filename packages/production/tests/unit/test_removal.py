@@ -21,7 +21,7 @@ from production.output_directory import Wrote, remove_output
 
 _PLACES = (Place(1, 1), Place(1, 2), Place(2, 1))
 _FILES = ("NATIVES/0001/A00000001.eml", "TEXT/0001/A00000001.txt")
-_BESIDE = (
+_OTHERS = (
     "loadfile.notes.txt",
     "loadfile.dat.bak",
     "hashes.csv.sig",
@@ -83,12 +83,12 @@ def test_what_others_put_beside_a_production_stays(
 ) -> None:
     out = Output(tmp_path, kind)
     out.produce()
-    out.write("hashes.csv", *ours, f"{ours[0]}.0123456789ab.tmp", *_BESIDE, *theirs)
-    told = out.remove()
-    assert out.there() == {*_BESIDE, *theirs}
-    assert f"{out.path} contains files that job {out.job} did not write, which stay: " in told
-    assert "\n" not in told
-    assert told.endswith(f" and {len(_BESIDE) + len(theirs) - 5} more")
+    out.write("hashes.csv", *ours, f"{ours[0]}.0123456789ab.tmp", *_OTHERS, *theirs)
+    reported = out.remove()
+    assert out.there() == {*_OTHERS, *theirs}
+    assert f"{out.path} contains files that job {out.job} did not write, which stay: " in reported
+    assert "\n" not in reported
+    assert reported.endswith(f" and {len(_OTHERS) + len(theirs) - 5} more")
 
 
 def test_everything_of_the_job_goes(tmp_path: Path) -> None:
@@ -120,14 +120,14 @@ def test_what_others_put_into_a_production_stays(tmp_path: Path, theirs: str, re
     out = Output(tmp_path)
     out.produce()
     out.write(theirs, *reports)
-    told = out.remove(*reports)
+    reported = out.remove(*reports)
     assert out.there() == {theirs}
-    named = told.rpartition(": ")[2]
+    named = reported.rpartition(": ")[2]
     assert theirs == named or theirs.startswith(f"{named}/")
     assert not (out.path / MARKER).exists()
 
 
-def test_what_no_row_tells_of_goes_with_a_job_that_did_not_come_to_its_end(tmp_path: Path) -> None:
+def test_what_no_row_records_goes_with_a_job_that_did_not_end(tmp_path: Path) -> None:
     """A slot that died had written it. Of one that did, every file has a row, and what is called alike is somebody else's."""
     lost = ("VOL001/NATIVES/0001/A00000007.pdf", "VOL001/IMAGES/0002/A00000007.tif")
     draft = "VOL002/NATIVES/0001/A00000008.eml.0123456789ab.tmp"
@@ -161,12 +161,12 @@ def test_what_was_put_in_the_place_of_something_of_the_job(
     place, aside = out.path / at, tmp_path / "aside"
     os.rename(place, aside)
     put(place)
-    told = out.remove("hashes.csv")
+    reported = out.remove("hashes.csv")
     assert Path("/etc/passwd").exists()
     assert aside.exists()
     for name in out.there():
         assert name.startswith(at), name
-        assert at in told
+        assert at in reported
     if place.is_dir() and not place.is_symlink():
         assert (place / "mine").exists()
 

@@ -51,7 +51,7 @@ class DjvuHandler(LeafHandler):
             raise DocumentError(_code(str(error), cut), f"the DjVu document cannot be read: {error}") from error
         collector = clean.Collector(limits.text_characters)
         unreadable, bare, without = _collect(document, collector)
-        about, titles, lost = _beside(document)
+        about, titles, lost = _properties(document)
         collector.lines(titles)
         out = collector.result()
         out.pages = pages = document.page_count()
@@ -114,7 +114,7 @@ def _links(page: Page) -> Iterator[str]:
             yield area["url"]
 
 
-def _beside(document: Document) -> tuple[Iterable[tuple[str, str | None]], list[str], str]:
+def _properties(document: Document) -> tuple[Iterable[tuple[str, str | None]], list[str], str]:
     """Return the properties, the titles of the outline, and the error if they are damaged."""
     try:
         return _about(document), list(_titles(document)), ""

@@ -34,10 +34,10 @@ _XMP_TOO = frozenset(
 )
 _PNG_KEYS = {"title": "title", "author": "author", "description": "description", "copyright": "copyright"}
 
-Said = Iterator[tuple[str, str]]  # key of metadata ("" if none fits), its text
+Captions = Iterator[tuple[str, str]]  # key of metadata ("" if none fits), its text
 
 
-def said(file: BinaryIO, size: int, label: str) -> tuple[dict[str, Any], str]:
+def read(file: BinaryIO, size: int, label: str) -> tuple[dict[str, Any], str]:
     """Return metadata, and a line for each different caption: `title`, `author` and others may repeat."""
     readers = {"jpeg": _in_jpeg, "png": _in_png, "webp": _in_webp, "tiff": _in_tiff}
     lines: dict[str, None] = {}
@@ -56,7 +56,7 @@ def _read(file: BinaryIO, start: int, length: int) -> bytes:
     return file.read(min(length, _MOST))
 
 
-def _in_jpeg(file: BinaryIO, size: int) -> Said:
+def _in_jpeg(file: BinaryIO, size: int) -> Captions:
     photoshop: list[bytes] = []
     for marker, start, length in segments(file, size):
         if marker == 0xFE:
@@ -70,7 +70,7 @@ def _in_jpeg(file: BinaryIO, size: int) -> Said:
     yield from _resources(b"".join(photoshop))
 
 
-def _in_png(file: BinaryIO, size: int) -> Said:
+def _in_png(file: BinaryIO, size: int) -> Captions:
     left = _MOST
     for kind, start, length in chunks(file, size, 8, ">"):
         if kind in (b"tEXt", b"zTXt", b"iTXt"):
@@ -101,13 +101,13 @@ def _png_text(kind: bytes, data: bytes, most: int) -> tuple[str, str]:
     return keyword, rest.decode("utf-8" if kind == b"iTXt" else "latin-1", "replace")
 
 
-def _in_webp(file: BinaryIO, size: int) -> Said:
+def _in_webp(file: BinaryIO, size: int) -> Captions:
     for kind, start, length in chunks(file, size, 12, "<"):
         if kind == b"XMP ":
             yield from _xmp(_read(file, start, length))
 
 
-def _in_tiff(file: BinaryIO, size: int) -> Said:
+def _in_tiff(file: BinaryIO, size: int) -> Captions:
     """Read tags of the first directory (TIFF 6.0): XMP (700), IPTC (33723), Photoshop's resources (34377)."""
     head = _read(file, 0, 8)
     order = "<" if head.startswith(b"II") else ">"
@@ -123,7 +123,7 @@ def _in_tiff(file: BinaryIO, size: int) -> Said:
             yield from readers[tag](_read(file, min(where, size), number * (4 if kind in (4, 9) else 1)))
 
 
-def _resources(data: bytes) -> Said:
+def _resources(data: bytes) -> Captions:
     """Read Photoshop's image resources: 8BIM, number, padded name, length, padded data. IPTC has the number 0x0404."""
     at = 0
     while data.startswith(b"8BIM", at) and at + 12 <= len(data):
@@ -136,7 +136,7 @@ def _resources(data: bytes) -> Said:
         at = start + 4 + length + (length & 1)
 
 
-def _iptc(data: bytes) -> Said:
+def _iptc(data: bytes) -> Captions:
     """Read data sets: 0x1C, record, number, length. 1:90 declares UTF-8; otherwise no charset is declared."""
     at, utf8 = 0, False
     while at + 5 <= len(data) and data[at] == 0x1C:
@@ -151,7 +151,7 @@ def _iptc(data: bytes) -> Said:
         at += 5 + length
 
 
-def _xmp(packet: bytes) -> Said:
+def _xmp(packet: bytes) -> Captions:
     """Yield the values of the properties that are captions."""
     for name, values in xmp.properties(packet, _XMP_TOO | _XMP_KEYS.keys()):
         for value in values:

@@ -73,10 +73,8 @@ class ImageHandler(LeafHandler):
                 if breaks_off(file, source.size):
                     out.error = DocumentError(ExceptionCode.TRUNCATED, "the file is incomplete or contains no picture")
                 found = exif.read(file, source.size, str(out.metadata["format"]))
-            out.text = "".join(f"{line}\n" for line in found.lines)[: limits.text_characters]
             out.metadata |= found.likely | found.metadata
-            clean.note_charset(out, found.charset)
-            return out
+            return _captioned(out, found, "", limits)
         if head[4:8] == b"jP  ":
             return _jpeg_2000(head)
         raster = reader_of(head)
@@ -86,13 +84,8 @@ class ImageHandler(LeafHandler):
         with source.open() as file:
             size = reader(file, source.size)
             found = exif.read(file, source.size, label)
-            about, caption = captions.said(file, source.size, label)
-        lines = [line for line in found.lines if line not in caption]
+            about, caption = captions.read(file, source.size, label)
         out = Text(
-            text="".join(f"{line}\n" for line in (*lines, caption.removesuffix("\n")) if line)[
-                : limits.text_characters
-            ],
-            state=TextState.NO_TEXT_LAYER,
             pages=size.frames,
             metadata={
                 "format": label,
@@ -104,8 +97,17 @@ class ImageHandler(LeafHandler):
             },
             error=size.error,
         )
-        clean.note_charset(out, found.charset)
-        return out
+        return _captioned(out, found, caption, limits)
+
+
+def _captioned(out: Text, found: exif.Exif, caption: str, limits: Limits) -> Text:
+    """Add the captions of Exif and others; one that is cut is reported instead of the missing text layer."""
+    text = clean.Collector(limits.text_characters)
+    text.lines(line for line in found.lines if line not in caption)
+    text.add(caption)
+    out.text, out.state = text.text(), TextState.TRUNCATED_BY_LIMIT if text.cut else TextState.NO_TEXT_LAYER
+    clean.note_charset(out, found.charset)
+    return out
 
 
 def _still(head: bytes) -> Text:

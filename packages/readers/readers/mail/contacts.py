@@ -36,7 +36,7 @@ _MOST_PARAMETERS = 1_000  # of one property
 _PARAMETER = re.compile(r";([A-Za-z0-9-]+)(?:=((?:\"[^\"]*+\"|[^\";]++|(?!))*+))?")
 _ESCAPED = re.compile(r"\\([nN\\;,:])")
 _IN_PARAMETER = re.compile(r"\^([n'^])")  # RFC 6868
-_TOLD = ("EMAIL", "SENT-BY", "DELEGATED-TO", "DELEGATED-FROM", "MEMBER", "LABEL", "X-TITLE", "X-ADDRESS")
+_WITH_TEXT = ("EMAIL", "SENT-BY", "DELEGATED-TO", "DELEGATED-FROM", "MEMBER", "LABEL", "X-TITLE", "X-ADDRESS")
 _MAILTO = re.compile("mailto:", re.IGNORECASE)
 _NAMES = ("X-FILENAME", "FILENAME", "X-APPLE-FILENAME", "X-ORACLE-FILENAME", "X-LABEL")
 _MARKED_SOFT = re.compile(rb"(?im)^[^:\r\n]*QUOTED-PRINTABLE[^\r\n]*")
@@ -59,7 +59,7 @@ class ContentLine(Struct, frozen=True):
         """People and places in parameters that the value does not contain: addresses, an address as printed."""
         if not self.parameters:
             return []
-        texts = (_without_escapes(self.parameters[name]) for name in _TOLD if name in self.parameters)
+        texts = (_without_escapes(self.parameters[name]) for name in _WITH_TEXT if name in self.parameters)
         return [plain for text in texts if (plain := _MAILTO.sub("", text)) and plain not in self.value]
 
     @property

@@ -38,7 +38,7 @@ _QUOTED_PAIR = re.compile(r"\\(.)")
 
 _LINE_FEED, _EQUALS_SIGN = b"\n="  # numbers: bytes are searched for one in a tenth of the time of a byte string
 _TITLES = (b"subject", b"from", b"to", b"cc")
-_TELLING = 4  # bytes of an encoded word
+_CONCLUSIVE = 4  # bytes of an encoded word
 _MOST_ODD = 50  # fields with eight-bit characters that are examined together
 
 
@@ -201,7 +201,7 @@ def _decode(data: bytes, label: str) -> str:
     if not data:
         return ""
     codec = by_label(label)
-    believed = data.isascii() or len(data) < _TELLING or (codec == "utf-8" and reads(data, codec))
+    believed = data.isascii() or len(data) < _CONCLUSIVE or (codec == "utf-8" and reads(data, codec))
     try:
         return charset.read_in(data, codec) if codec and believed else charset.decode(data, label)[0]
     except (UnicodeError, LookupError, ValueError):  # codecs that ignore `replace`

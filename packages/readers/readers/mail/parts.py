@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from readers.charset import Detected, by_zeros, decode
-from readers.charset_labels import by_label, by_mark, says_nothing
+from readers.charset_labels import by_label, by_mark, is_placeholder
 from readers.last import LARGEST, remembered
 from readers.mail import transfer
 from readers.mail.base64 import sound_base64
@@ -26,7 +26,7 @@ from readers.mail.transfer import BASE64, NONE, encoding_of, unlabelled
 
 SAMPLE = 1 << 14  # bytes of a text that are examined
 _MOST_TEXTS = 20
-_TELLS_NOTHING = ("", "utf-8", "cp1252")  # declared by habit for a text in ASCII
+_DECLARED_BY_HABIT = ("", "utf-8", "cp1252")  # declared by habit for a text in ASCII
 MOST_NAMES = 50  # names that are examined together
 
 
@@ -36,8 +36,8 @@ def charset_around(texts: Iterable[tuple[bytes, str]]) -> str:
     declared = ""
     for data, label in islice(texts, _MOST_TEXTS):
         if data.isascii():
-            codec = "" if says_nothing(label) else by_label(label)
-            declared = declared or ("" if codec in _TELLS_NOTHING else codec)
+            codec = "" if is_placeholder(label) else by_label(label)
+            declared = declared or ("" if codec in _DECLARED_BY_HABIT else codec)
             continue
         detected = decode(data, label)[1]
         if detected.charset != "utf-8" and not detected.guessed:

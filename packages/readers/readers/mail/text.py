@@ -43,7 +43,7 @@ _NO_WORDS = ("&gt;", "&nbsp;")  # frequent entities: marks of quoted lines, blan
 _MOST_SEARCHED = 1 << 26
 
 
-class Said:
+class KnownWords:
     """Words of a text."""
 
     def __init__(self, text: str) -> None:
@@ -69,7 +69,7 @@ class Said:
             text = text.replace(entity, " ")
         return self.has_all(unescape(text) if "&" in text else text)
 
-    def unsaid(self, text: str) -> str:
+    def other_lines(self, text: str) -> str:
         """Return the lines of `text` that have another word."""
         return "\n".join([line for line in text.split("\n") if not self.has_all(line)])
 
@@ -153,28 +153,28 @@ def _best(alternative: MailPart) -> list[str]:
     known = "\n".join(plain)
     if not known.strip():
         return [piece for part in rich for piece in body_texts(part)]
-    said = Said(known)
-    return plain + [piece for part in rich if (piece := _more(part, known, said))]
+    words = KnownWords(known)
+    return plain + [piece for part in rich if (piece := _more(part, known, words))]
 
 
 def much_more(text: str, length: int) -> bool:
-    """Return whether this text is so much longer than one of `said` characters that it is no other form of it."""
+    """Return whether this text is so much longer than one of `length` characters that it is no other form of it."""
     return len(text.strip()) > _TIMES * length + _MORE
 
 
-def _more(rich: MailPart, known: str, said: Said) -> str:
+def _more(rich: MailPart, known: str, words: KnownWords) -> str:
     """Return what an HTML alternative adds to the plain one: nothing, lines, or all if it is much longer."""
-    if all(_adds_nothing(part, said) for part in parts_of(rich) if part.is_body and not part.children):
+    if all(_adds_nothing(part, words) for part in parts_of(rich) if part.is_body and not part.children):
         return ""
     text = "\n".join(body_texts(rich))
     if much_more(text, len(known.strip())):
         return text
-    return said.unsaid(text)
+    return words.other_lines(text)
 
 
-def _adds_nothing(part: MailPart, said: Said) -> bool:
+def _adds_nothing(part: MailPart, words: KnownWords) -> bool:
     """Return whether the part certainly adds nothing, without parsing it."""
-    return part.media_type == "text/html" and said.page_has_nothing_else(html_decode(part.content(), part.charset)[0])
+    return part.media_type == "text/html" and words.page_has_nothing_else(html_decode(part.content(), part.charset)[0])
 
 
 def _text_of(part: MailPart) -> str:

@@ -69,15 +69,15 @@ def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
 
 def lettering(drawing: bytes) -> Iterator[str]:
     """Yield the text of shapes made of letters (WordArt and watermarks) anywhere in a drawing."""
-    return _said_by_shapes(drawing, _LETTERS)
+    return _texts_of_shapes(drawing, _LETTERS)
 
 
 def descriptions(drawing: bytes) -> Iterator[str]:
     """Yield alternative text of shapes and pictures, anywhere in a drawing."""
-    return _said_by_shapes(drawing, _DESCRIPTION)
+    return _texts_of_shapes(drawing, _DESCRIPTION)
 
 
-def _said_by_shapes(drawing: bytes, kind: int) -> Iterator[str]:
+def _texts_of_shapes(drawing: bytes, kind: int) -> Iterator[str]:
     if kind.to_bytes(2, "little") not in drawing:  # as in nearly all drawings
         return
     at = 0
@@ -86,21 +86,21 @@ def _said_by_shapes(drawing: bytes, kind: int) -> Iterator[str]:
         end = begin + int.from_bytes(drawing[at:begin], "little")
         count = int.from_bytes(drawing[match.start() - 2 : match.start()], "little") >> 4
         if begin + _PROPERTY.size * count <= end <= len(drawing):  # else these bytes are no header
-            yield from _said(drawing[begin:end], count, kind)
+            yield from _texts(drawing[begin:end], count, kind)
             at = end
 
 
 def letters(properties: bytes, count: int) -> Iterator[str]:
     """Yield the letters in `count` properties of a shape (2.2.9)."""
-    return _said(properties, count, _LETTERS)
+    return _texts(properties, count, _LETTERS)
 
 
 def description(properties: bytes, count: int) -> Iterator[str]:
     """Yield the alternative text in `count` properties of a shape."""
-    return _said(properties, count, _DESCRIPTION)
+    return _texts(properties, count, _DESCRIPTION)
 
 
-def _said(properties: bytes, count: int, wanted: int) -> Iterator[str]:
+def _texts(properties: bytes, count: int, wanted: int) -> Iterator[str]:
     """Yield the text of a property. Complex values follow the array of properties, in the order of the array."""
     if wanted.to_bytes(2, "little") not in properties:
         return

@@ -123,8 +123,8 @@ class _Section:
         self.core_only = False  # its literals have no words, so it shows only the number between them
         self.lead = self.tail = ""
         self.plain_whole = False
-        said = "".join(shown if kind == "literal" else " " for kind, shown in self._tokens)
-        self.words = " ".join(_LETTERS.findall(said))
+        shown = "".join(shown if kind == "literal" else " " for kind, shown in self._tokens)
+        self.words = " ".join(_LETTERS.findall(shown))
         self.render: Render | None = self._rendering() if known else None
 
     def takes(self, number: float) -> bool:
@@ -152,7 +152,7 @@ class _Section:
         tokens = self._tokens
         digits = [at for at, (kind, _) in enumerate(tokens) if kind == "digit"]
         if not digits:  # only words, or the number unchanged
-            return lambda _, text: "".join(text if kind == "general" else said for kind, said in tokens)
+            return lambda _, text: "".join(text if kind == "general" else shown for kind, shown in tokens)
         if len(digits) > _MOST_PLACES:
             return None
         point = next((at for at, token in enumerate(tokens) if token == ("sign", ".")), len(tokens))
@@ -160,12 +160,12 @@ class _Section:
         first, last = digits[0], digits[-1]
         inside = tokens[min(first, point) : last + 1]
         plain = all(kind in ("digit", "sign") for kind, _ in inside) and all(kind != "general" for kind, _ in tokens)
-        front, _, decimals = "".join(said for _, said in inside).partition(".")
+        front, _, decimals = "".join(shown for _, shown in inside).partition(".")
         zeros = _SIMPLE.fullmatch(front.replace(",", "")) if plain and not decimals.strip("0") else None
         commas = sum(token == ("sign", ",") for token in tokens[last + 1 :])
         if zeros and not (scale or commas or self.percents > 1 or (grouped and len(zeros[1]) > 1)):
-            self.lead = "".join(said for _, said in tokens[:first]).lstrip()
-            self.tail = "".join(said for _, said in tokens[last + 1 :]).rstrip()
+            self.lead = "".join(shown for _, shown in tokens[:first]).lstrip()
+            self.tail = "".join(shown for _, shown in tokens[last + 1 :]).rstrip()
             self.core_only = not _ANY_WORD.search(self.lead + self.tail)
             self.plain_whole = self.core_only and front.lstrip("#") == "0" and not (decimals or self.percents)
             return _simple(len(zeros[1]), len(decimals), grouped=grouped)
@@ -185,11 +185,11 @@ def _sections(code: str) -> list[list[Token]]:
         elif kind in ("general", "digit", "bracket", "sign"):
             sections[-1].append((kind, match[kind]))
         elif kind:
-            said = " " if kind == "blank" else match[kind]
-            if kind == "currency" and _LETTER.search(said):  # separated from the number, so that both are words
-                said = f" {said} "
+            shown = " " if kind == "blank" else match[kind]
+            if kind == "currency" and _LETTER.search(shown):  # separated from the number, so that both are words
+                shown = f" {shown} "
             before = sections[-1].pop()[1] if sections[-1] and sections[-1][-1][0] == "literal" else ""
-            sections[-1].append(("literal", before + said))
+            sections[-1].append(("literal", before + shown))
     return sections
 
 
@@ -233,7 +233,7 @@ def _simple(zeros: int, decimals: int, *, grouped: bool) -> Render:
 def _filling(whole: list[Token], part: list[Token], exponent: int, *, grouped: bool) -> Render:
     """Return a rendering that puts the digits of a number in the places of a section, from the point to both sides."""
     step = Decimal(1).scaleb(-sum(kind == "digit" for kind, _ in part))
-    backwards = [(kind == "digit", said, _EMPTY.get(said, "")) for kind, said in reversed(whole)]
+    backwards = [(kind == "digit", shown, _EMPTY.get(shown, "")) for kind, shown in reversed(whole)]
     first = max(at for at, (place, _, _) in enumerate(backwards) if place)
 
     def render(_: float, text: str) -> str:
@@ -242,9 +242,9 @@ def _filling(whole: list[Token], part: list[Token], exponent: int, *, grouped: b
             number = Decimal(text).scaleb(exponent, _DECIMAL).quantize(step, context=_DECIMAL)
             front, _point, behind = f"{number:f}".partition(".")
         left, out, count = list(front.lstrip("0")), [], 0
-        for at, (place, said, empty) in enumerate(backwards):
+        for at, (place, shown, empty) in enumerate(backwards):
             if not place:
-                out.append(said)
+                out.append(shown)
                 continue
             for _more in range(max(1, len(left)) if at == first else 1):
                 digit = left.pop() if left else empty
@@ -259,12 +259,12 @@ def _filling(whole: list[Token], part: list[Token], exponent: int, *, grouped: b
 def _behind(decimals: str, part: list[Token]) -> str:
     """Return what a section shows from the point on."""
     out, kept, at = [], len(decimals.rstrip("0")), 0
-    for kind, said in part:
+    for kind, shown in part:
         if kind == "digit":
-            out.append(decimals[at] if at < kept else _EMPTY.get(said, ""))
+            out.append(decimals[at] if at < kept else _EMPTY.get(shown, ""))
             at += 1
         else:
-            out.append(said)
+            out.append(shown)
     return "".join(out)
 
 
@@ -295,7 +295,7 @@ DATE = "date"  # start of the results of `style_of` for dates: `date`, `date Jan
 CLOCK = "clock"  # style of cells that show a time of day and no date
 ELAPSED = "time"  # style of cells that show durations: `time h` in hours, `time m` in minutes
 # Before the words of a cell with a positive number, those with a negative one, with 0, and before the format's code
-SAID = "\t"
+SEPARATOR = "\t"
 _START_1904 = datetime(1904, 1, 1)
 _DAYS_UNTIL_MARCH = 60  # in 1900, with a 29 February, which that year did not have (ECMA-376 part 1, 18.17.4.1)
 _LAST_SECOND = 86_399 / 86_400
@@ -344,8 +344,8 @@ class Look(NamedTuple):
 @lru_cache(maxsize=4096)
 def look_of(shown: str) -> Look:
     """Split a result of `style_of` into its parts."""
-    kind, *said = shown.split(SAID, 4)
-    return Look(kind, tuple(said[:3]) or ("", "", ""), number_format(said[3]) if len(said) > 3 else None)
+    kind, *rest = shown.split(SEPARATOR, 4)
+    return Look(kind, tuple(rest[:3]) or ("", "", ""), number_format(rest[3]) if len(rest) > 3 else None)
 
 
 def text_format(shown: str) -> NumberFormat | None:
@@ -363,10 +363,10 @@ def whole_as_it_is(shown: str) -> bool:
 def style_of(number: str, code: str, *, rendered: bool = True) -> str:
     """Return how a cell format shows numbers: DATE with the names it uses, ELAPSED, "percent" or "". Its words follow,
     if any, then its code where numbers are rendered by it, each after a separator."""
-    said = ""
+    words = ""
     if code:
         code = code[:CODE_CHARACTERS]
-        said = _said(code) if '"' in code or "\\" in code or "[$" in code else ""
+        words = _words_of(code) if '"' in code or "\\" in code or "[$" in code else ""
         kind = _kind(code)
     elif number.isdecimal() and len(number) <= 4:
         code = _CODES_OF.get(int(number), "")
@@ -374,8 +374,8 @@ def style_of(number: str, code: str, *, rendered: bool = True) -> str:
     else:
         return ""
     if not rendered or kind.startswith((DATE, CLOCK, ELAPSED)) or code == "@" or not _PLACES.search(code):
-        return kind + said
-    return f"{kind}{said or 3 * SAID}{SAID}{code}"
+        return kind + words
+    return f"{kind}{words or 3 * SEPARATOR}{SEPARATOR}{code}"
 
 
 def _built_in(number: int) -> str:
@@ -403,7 +403,7 @@ def _kind(code: str) -> str:
     return DATE + names + ("" if day is None else " Mon" if len(day[0]) == 3 else " Monday")
 
 
-def _said(code: str) -> str:
+def _words_of(code: str) -> str:
     """Return the words of a format code (ECMA-376 part 1, 18.8.31), by sections: for positive numbers, negative ones
     and 0, which use the first section if they have none of their own."""
     sections: list[list[str]] = [[]]
@@ -413,12 +413,12 @@ def _said(code: str) -> str:
         else:
             sections[-1] += _LETTERS.findall(quoted or currency or escaped.replace("\\", ""))
     words = [" ".join(section) for section in (sections + sections[:1] * 2)[:3]]
-    return SAID + SAID.join(words) if any(words) else ""
+    return SEPARATOR + SEPARATOR.join(words) if any(words) else ""
 
 
 def number_shown(value: str, number: float, shown: str, start: datetime) -> str:
     """Return a number, followed by what its cell shows besides: `12.5 dollars and cents`, `42 INV INV0042`."""
-    if SAID not in shown:
+    if SEPARATOR not in shown:
         return _number_text(value, number, shown, start)
     look = look_of(shown)
     text = _number_text(value, number, look.kind, start)

@@ -69,7 +69,7 @@ def _line(element: Element) -> Iterator[str]:
     elif name in ("Header", "Footer"):
         yield printed(attribute(element, "Data"))
     elif name in _ASKED:
-        yield _said(element)
+        yield _own_text(element)
     else:
         for cell in element:
             yield " ".join(filter(None, _cell(cell)))
@@ -79,12 +79,12 @@ def _cell(cell: Element) -> Iterator[str]:
     for part in cell:
         if local(part) == "Comment":
             yield attribute(part, "Author")
-        yield _said(part)
+        yield _own_text(part)
     yield attribute(cell, "HRef")
     yield attribute(cell, "HRefScreenTip")
 
 
-def _said(element: Element) -> str:
+def _own_text(element: Element) -> str:
     return "".join(piece for piece in element.itertext() if isinstance(piece, str)).strip()
 
 

@@ -19,7 +19,7 @@ from readers.office.ole import objects as ole_objects
 from readers.office.ole.compound import CompoundFile, DirectoryEntry
 from readers.outlook.mapi import properties as mapi
 from readers.outlook.mapi.fields import EVERYTHING, FIELD_KEYS, LEFT_OF_FIELDS, has_fields, is_contact, our_ids, rename
-from readers.outlook.mapi.form import FormReader, beside, conversation_of, note_in_child, note_in_text
+from readers.outlook.mapi.form import FormReader, conversation_of, note_in_child, note_in_text, without_content
 from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, decode_strings
 from readers.records import Kind, Limits
 from readers.rest import AFTER_CONTENT, rest
@@ -215,7 +215,7 @@ def _form(data: bytes, limits: Limits) -> _Form:
     message = read_message(compound, compound.root, top=True)
     form = reader.form(message)
     error = reader.error or compound.error
-    return _Form(write_message(form), error, conversation_of(message.properties), beside(form), compound.end)
+    return _Form(write_message(form), error, conversation_of(message.properties), without_content(form), compound.end)
 
 
 _FORMS = Last(_form)

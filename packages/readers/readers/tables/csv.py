@@ -11,7 +11,7 @@ from readers.base import Handler, LeafHandler, Source, Text
 from readers.charset import CHARSET_KEYS
 from readers.declared import Declared
 from readers.records import Limits
-from readers.text.plain import as_it_stands
+from readers.text.plain import decoded_text
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20
@@ -77,7 +77,7 @@ class CsvHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """Return the unchanged text; `charset`, `delimiter`, `rows` (header included) and `columns` as metadata, for
         the part within the limit of characters."""
-        out = as_it_stands(source, limits)
+        out = decoded_text(source, limits)
         if out.text:
             delimiter = _delimiter(out.text)
             try:

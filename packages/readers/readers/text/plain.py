@@ -27,7 +27,7 @@ _JSON = re.compile(
 # to the end of the line, so that time is linear in the length.
 _STRINGS = re.compile(r"(?:\"[^\"\\\n]*+\"[^\"\n]*+|(?!))++|\"([^\"\\\n]*+(?:\\.[^\"\\\n]*+|(?!))*+)\"?")
 # Not `\"`, `\/` and the like, which do not change words
-_TELLING = re.compile(r"(?:[^\\]++|\\[^bfnrtu]|(?!))*+\\[bfnrtu]")
+_WITH_ESCAPE = re.compile(r"(?:[^\\]++|\\[^bfnrtu]|(?!))*+\\[bfnrtu]")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _STRICT = json.JSONDecoder(strict=False)
@@ -55,7 +55,7 @@ def decoded_strings(text: str) -> Iterator[str]:
             raw = match[1]
             if (
                 raw
-                and _TELLING.match(_without_ends(raw))
+                and _WITH_ESCAPE.match(_without_ends(raw))
                 and (string := _decoded(raw)) not in known
                 and not string.isspace()
             ):
@@ -139,7 +139,7 @@ class TextHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Return the text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
-        out = as_it_stands(source, limits)
+        out = decoded_text(source, limits)
         if out.state is not TextState.TRUNCATED_BY_LIMIT and is_json(out.text) and "\\" in out.text:
             collector = clean.Collector(limits.text_characters)
             collector.add(out.text)
@@ -150,7 +150,7 @@ class TextHandler(LeafHandler):
         return out
 
 
-def as_it_stands(
+def decoded_text(
     source: Source, limits: Limits, declared: str = "", form: Callable[[Iterator[str]], Iterator[str]] = iter
 ) -> Text:
     """Return a text with its pieces transformed by `form`, up to the limit; its charset as metadata."""
@@ -201,7 +201,7 @@ class XmlHandler(LeafHandler):
         false if tags were kept for that reason."""
         declared = by_declaration(source.head)
         if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
-            return as_it_stands(source, limits, declared, with_letters)
+            return decoded_text(source, limits, declared, with_letters)
         text, detected = decode(source.whole(limits.parse_bytes), declared)
         pieces = _character_data(text)
         collector = clean.Collector(limits.text_characters)
@@ -231,7 +231,7 @@ def _character_data(text: str) -> list[str] | None:
     because it would otherwise follow the document's declaration."""
     from lxml import etree  # imported here, because plain text, the most frequent type, does not need it
 
-    from readers.text.xml_tree import said
+    from readers.text.xml_tree import character_data
 
     parser = etree.XMLParser(
         encoding="utf-8",
@@ -248,7 +248,7 @@ def _character_data(text: str) -> list[str] | None:
         return None
     if root is None or next(root.iter(etree.Entity), None) is not None:
         return None
-    return said(root, text)
+    return character_data(root, text)
 
 
 TEXT = TextHandler()

@@ -50,7 +50,7 @@ _PLACES = ("x", "y", "dy")  # coordinates of letters in a drawing, which move th
 _DATA, _SVG = "data", "{http://www.w3.org/2000/svg}svg"
 
 
-def said(root: Element, markup: str) -> list[str]:
+def character_data(root: Element, markup: str) -> list[str]:
     """Return non-blank character data in order, then sentences in attributes of elements that contain nothing else: a
     text message, for example. Without any character data, return every attribute's value, because the file stores its
     text there; none for pictures (SVG), and no data (bytes) for property lists."""
@@ -65,7 +65,7 @@ def said(root: Element, markup: str) -> list[str]:
         return pieces
     attributes = cast("list[str]", (_OF_EMPTY if pieces else _ALL)(root))
     values = (" ".join(value.split()) for value in attributes)
-    return pieces + [value for value in values if (_is_sentence if pieces else _is_told)(value)]
+    return pieces + [value for value in values if (_is_sentence if pieces else _is_text)(value)]
 
 
 def _apart(root: Element) -> list[str] | None:
@@ -136,13 +136,13 @@ def _local(element: Element) -> str:
     return str(element.tag).rpartition("}")[2].lower()
 
 
-def _is_told(value: str) -> bool:
+def _is_text(value: str) -> bool:
     return bool(value) and (" " in value or len(value) <= _LONGEST_WORD)
 
 
 def _is_sentence(value: str) -> bool:
     """Return whether there are two words, or a letter beyond ASCII, which programs' names do not have."""
-    return _is_told(value) and _SENTENCE.search(value) is not None
+    return _is_text(value) and _SENTENCE.search(value) is not None
 
 
 def web_resources(data: bytes) -> Iterator[Resource]:

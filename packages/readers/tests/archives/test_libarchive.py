@@ -104,7 +104,7 @@ def test_names_do_not_depend_on_the_locale() -> None:
         locale.setlocale(locale.LC_CTYPE, before)
 
 
-def test_a_cabinet_of_a_set_says_so() -> None:
+def test_a_cabinet_of_a_set_reports_it() -> None:
     found = unpack(b"a.cab", cabinet({"cut.bin": b"x" * 100}, flags=2, folder=0xFFFE))
     assert found.count("a.cab") == (1, 0, 1, False)
     assert set(found.codes("a.cab")) == {"unsupported"}
@@ -154,7 +154,7 @@ def test_the_library_comes_with_the_installation() -> None:
     assert path == importlib.util.find_spec("archi").origin  # type: ignore[union-attr]
 
 
-def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_it_states_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """`unsupported` with a package's name, not a crash."""
 
     def nothing(path: str) -> None:

@@ -96,7 +96,7 @@ def test_a_name_that_the_charset_of_the_others_cannot_be_is_read_alone() -> None
 
 
 # Those that letters tell, and those of other charsets that look like them.
-TOLD = {
+RECOGNISED = {
     "cp932": [
         "ソフト一覧表.txt",
         "テスト.txt",
@@ -135,9 +135,9 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("codec", TOLD)
+@pytest.mark.parametrize("codec", RECOGNISED)
 def test_charsets_are_recognised_by_their_letters(codec: str) -> None:
-    for name in TOLD[codec]:
+    for name in RECOGNISED[codec]:
         assert by_letters(name.encode(codec)) == codec
         found = unpack(b"x.zip", _zip(name.encode(codec)))
         assert ("x.zip", name) in found.by_path
@@ -150,7 +150,7 @@ def test_names_that_only_look_like_those(codec: str) -> None:
 
 
 def test_names_of_several_charsets_in_an_zip() -> None:
-    names = {codec: TOLD[codec][0] for codec in TOLD}
+    names = {codec: RECOGNISED[codec][0] for codec in RECOGNISED}
     found = unpack(b"x.zip", _zip(*(name.encode(codec) for codec, name in names.items())))
     assert {path[-1] for path in found.by_path} == {"x.zip", *names.values()}
 

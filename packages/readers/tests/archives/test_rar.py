@@ -107,7 +107,7 @@ def test_a_damaged_header_ends_it() -> None:
     assert found.codes("a.rar") == ["corrupt"]
 
 
-def test_one_part_of_a_split_archive_says_so() -> None:
+def test_one_part_of_a_split_archive_reports_it() -> None:
     data = archive(member("whole.txt", GOOD), member("cut.txt", MORE, flags=0x10), flags=1)
     children = Found(RAR, data, b"a.part1.rar").children
     assert [(child.name, child.error and child.error.code) for child in children] == [

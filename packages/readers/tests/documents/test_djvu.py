@@ -35,7 +35,7 @@ def test_a_scan_has_no_text_layer() -> None:
     assert (linked.state, "seen here" in linked.text, linked.error) == (TextState.NO_TEXT_LAYER, True, None)
 
 
-def test_a_page_without_a_layer_among_others_is_told(real_files: Path) -> None:
+def test_a_page_without_a_layer_among_others_is_reported(real_files: Path) -> None:
     """A scanned letter between pages of a book: `ok` would say that it was read."""
     whole = (real_files / "ingest-file" / "Test_rs20846.djvu").read_bytes()
     assert read(whole).error is None
@@ -45,7 +45,7 @@ def test_a_page_without_a_layer_among_others_is_told(real_files: Path) -> None:
     assert found.error.detail == "1 of 11 pages have no text layer"
 
 
-def test_damaged_annotations_are_told() -> None:
+def test_damaged_annotations_are_reported() -> None:
     body = djvu("words", b"x")[12:].replace(b"ANTa", b"ANTz")
     out = read(b"AT&TFORM" + len(body).to_bytes(4, "big") + body)
     assert (out.error and out.error.code) is ExceptionCode.CORRUPT
@@ -60,7 +60,7 @@ def test_damaged_annotations_are_told() -> None:
     ],
     ids=["cut", "no document", "pages in files of their own"],
 )
-def test_what_cannot_be_read_says_why(data: bytes, code: ExceptionCode) -> None:
+def test_what_cannot_be_read_states_why(data: bytes, code: ExceptionCode) -> None:
     """Never `ok` without text."""
     with pytest.raises(DocumentError) as caught:
         read(data)

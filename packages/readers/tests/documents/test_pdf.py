@@ -76,25 +76,25 @@ def test_a_word_hyphenated_at_a_lines_end_keeps_a_soft_hyphen(paper: canvas.Canv
 def test_words_with_narrow_gaps_are_words(paper: canvas.Canvas) -> None:
     """PDFium leaves out the blank where the gap is narrow, and a search for any of the words found nothing; long words, and
     letters that are a little apart, stay whole."""
-    said = "a large spectrum of experience in the financial industry and fast learner with attention to every detail"
+    shown = "a large spectrum of experience in the financial industry and fast learner with attention to every detail"
     whole = "Rindfleischetikettierungsaufgabe and Donaudampfschifffahrtsgesellschaft are words of their own for sure"
-    for at, (line, blank) in enumerate(((said, 1.6), (said, 1.6), (whole, 4.0))):
+    for at, (line, blank) in enumerate(((shown, 1.6), (shown, 1.6), (whole, 4.0))):
         x = 72.0
         for word in line.split():
             for letter in word:
                 paper.drawString(x, 700 - 20 * at, letter)
                 x += paper.stringWidth(letter, "Helvetica", 12) + 0.1
             x += blank
-    assert text_drawn(paper).split() == [*said.split(), *said.split(), *whole.split()]
+    assert text_drawn(paper).split() == [*shown.split(), *shown.split(), *whole.split()]
 
 
 def test_words_that_stick_are_found_both_ways(paper: canvas.Canvas) -> None:
     """On a page whose words stick to the commas before them others may stick to words, and a search for `crash` found nothing; a soft
     hyphen has the index read them whole and in parts. Letters that are set apart stay as they are."""
-    said = "typed styles of ours install any signal handler.~The parts,~as ever,~are sorted and never~crash;~all is well S~ale"
+    shown = "typed styles of ours install any signal handler.~The parts,~as ever,~are sorted and never~crash;~all is well S~ale"
     for line in range(5):  # a letter's places tell how far it stands from the next
         x = 20.0
-        for letter in said:
+        for letter in shown:
             paper.drawString(x, 700 - 20 * line, letter.strip("~ "))
             x += {" ": 4.0, "~": 1.7}.get(letter) or paper.stringWidth(letter, "Helvetica", 12) - 0.5
     assert {"never\xadcrash;all", "Sale"} <= set(text_drawn(paper).split())
@@ -167,8 +167,8 @@ def test_names_and_values_of_form_fields() -> None:
         catalogue=b"/AcroForm<</Fields[4 0 R 6 0 R 7 0 R 8 0 R]>>",
         entries=b"/Annots[5 0 R 6 0 R 7 0 R 8 0 R]",
     )
-    told = ["above", "inherited value", "button", "Was it paid?", "paid", "cash"]
-    assert read(data).text.splitlines() == told
+    reported = ["above", "inherited value", "button", "Was it paid?", "paid", "cash"]
+    assert read(data).text.splitlines() == reported
 
 
 @pytest.mark.parametrize("kind", [b"RichMedia", b"Screen", b"Movie", b"Sound", b"3D"])
@@ -352,11 +352,11 @@ def test_what_a_stamp_shows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "text"),
+    ("reported", "text"),
     [(b"/Name(never ends", "never ends"), (b"/Name<41", "A"), (b"/Name()", ""), (b"/Location(\\", "\\")],
 )
-def test_a_signature_that_is_damaged(told: bytes, text: str) -> None:
-    assert list(_texts(told)) == [text]
+def test_a_signature_that_is_damaged(reported: bytes, text: str) -> None:
+    assert list(_texts(reported)) == [text]
 
 
 def test_outline_links_and_who_commented() -> None:
@@ -571,9 +571,9 @@ def test_a_text_is_kept_for_what_is_wanted_and_near() -> None:
     """Of 200 elements in one another each would keep all the text below it."""
     deep = b"<title>" * 200 + b"<b>x</b>" * 1_000 + b"</title>" * 200
     assert xmp.properties(deep, ("author",)) == []
-    told = xmp.properties(deep, ("title",))
-    assert [name for name, _ in told] == ["title"] * 8
-    assert [len(pieces) for _, pieces in told] == [1_000] * 8
+    reported = xmp.properties(deep, ("title",))
+    assert [name for name, _ in reported] == ["title"] * 8
+    assert [len(pieces) for _, pieces in reported] == [1_000] * 8
 
 
 def test_values_of_a_property() -> None:

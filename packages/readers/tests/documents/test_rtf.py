@@ -124,7 +124,7 @@ def _coded(text: str, codec: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("charset", "codec", "said"),
+    ("charset", "codec", "message"),
     [
         (238, "cp1250", "Vážený pane Dvořák, prosíme o potvrzení částky. Jiří Kučera, ředitel, Žďár."),
         (162, "cp1254", "Sayın İşçi Şahin"),
@@ -135,15 +135,15 @@ def _coded(text: str, codec: str) -> str:
 @pytest.mark.parametrize(
     ("before", "behind"), [(r"\deff4", r"\pard\plain "), (r"\deff4", ""), ("", r"\f4 x\deff4\plain ")]
 )
-def test_text_in_the_default_font(charset: int, codec: str, said: str, before: str, behind: str) -> None:
+def test_text_in_the_default_font(charset: int, codec: str, message: str, before: str, behind: str) -> None:
     fonts = rf"{{\fonttbl{{\f0\fcharset0 A;}}{{\f4\froman\fcharset{charset} B;}}}}"
-    info = rf"{{\info{{\title {_coded(said, codec)}}}}}"
+    info = rf"{{\info{{\title {_coded(message, codec)}}}}}"
     source = MemorySource(
-        b"x.rtf", rf"{{\rtf1\ansi{before}{fonts}{info if before else ''}{behind}{_coded(said, codec)}}}".encode()
+        b"x.rtf", rf"{{\rtf1\ansi{before}{fonts}{info if before else ''}{behind}{_coded(message, codec)}}}".encode()
     )
     out = RTF.text(source, Limits())
-    assert (out.text.removeprefix("x"), out.state) == (said, None)
-    assert out.metadata == ({"title": said} if before else {})
+    assert (out.text.removeprefix("x"), out.state) == (message, None)
+    assert out.metadata == ({"title": message} if before else {})
 
 
 def test_what_the_default_font_does_not_change() -> None:
@@ -198,10 +198,10 @@ def test_font_table_that_does_not_end(closed: str) -> None:
 
 
 def test_bytes_contradict_the_code_page() -> None:
-    said = "Протокол вчерашнего совещания и договор поставки оборудования, направляю для замечаний"
-    coded = "".join(f"\\'{byte:02x}" for byte in said.encode("cp1251"))
-    assert read(coded) == said
-    assert read(coded, head=r"\ansi\ansicpg1251") == said
+    shown = "Протокол вчерашнего совещания и договор поставки оборудования, направляю для замечаний"
+    coded = "".join(f"\\'{byte:02x}" for byte in shown.encode("cp1251"))
+    assert read(coded) == shown
+    assert read(coded, head=r"\ansi\ansicpg1251") == shown
     assert read(r"Gr\'f6\'dfe, \'c9T\'c9, \'c0 la carte") == "Größe, ÉTÉ, À la carte"
 
 
@@ -213,9 +213,9 @@ def test_the_picture_of_a_linked_object_is_all_there_is() -> None:
 
 def test_what_a_shape_holds_a_second_time() -> None:
     """For Word 95: its texts stand there once more, its pictures may be others."""
-    told = rb"{\sp{\sn wzDescription}{\sv told}}"
-    drawn = rb"{\shprslt{\*\do{\dptxbx{\dptxbxtext boxed}}}" + told + rb"{\pict\wmetafile8 01}}"
-    shape = rb"{\rtf1{\shp{\*\shpinst" + told + rb"{\shptxt boxed{\pict\pngblip 89}}}" + drawn + rb"} end}"
+    reported = rb"{\sp{\sn wzDescription}{\sv told}}"
+    drawn = rb"{\shprslt{\*\do{\dptxbx{\dptxbxtext boxed}}}" + reported + rb"{\pict\wmetafile8 01}}"
+    shape = rb"{\rtf1{\shp{\*\shpinst" + reported + rb"{\shptxt boxed{\pict\pngblip 89}}}" + drawn + rb"} end}"
     assert read_rtf(shape).text.split() == ["told", "boxed", "end"]
     assert [(c.name, c.notes) for c in children(shape)] == [
         (b"picture-0.png", {}),
@@ -224,9 +224,9 @@ def test_what_a_shape_holds_a_second_time() -> None:
 
 
 def test_what_is_written_about_a_picture_and_letters_that_are_drawn() -> None:
-    told = r"{\*\shppict{\pict{\*\picprop{\sp{\sn wzDescription}{\sv Gr\'f6\'dfe \u8364\'3f\par}}}\pngblip 89}}"
+    reported = r"{\*\shppict{\pict{\*\picprop{\sp{\sn wzDescription}{\sv Gr\'f6\'dfe \u8364\'3f\par}}}\pngblip 89}}"
     drawn = r"{\shp{\*\shpinst{\sp{\sn shapeType}{\sv 136}}{\sp{\sn gtextUNICODE}{\sv Annual \{report\\}}}}"
-    assert read(f"a{told}b").split() == ["a", "Größe", "€", "b"]
+    assert read(f"a{reported}b").split() == ["a", "Größe", "€", "b"]
     assert "Annual" in read(drawn + "b").split()
     assert read_rtf(rb"{\rtf1{\sp{\sn wzDescription}{\sv never ends").text == ""
     assert read(r"{\uc0{\shp{\sp{\sn wzTooltip}{\sv \u26085n}}}}").split() == ["日n"]

@@ -52,13 +52,13 @@ def _run(name: str, place: Path, seconds: int) -> tuple[str, int]:
     with log.open("wb") as out:
         status = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
     lines = log.read_text(errors="replace").splitlines()
-    said = [line for line in lines if "Uncaught Python exception" in line or "ERROR: libFuzzer" in line]
+    shown = [line for line in lines if "Uncaught Python exception" in line or "ERROR: libFuzzer" in line]
     where = [line for line in lines if line.startswith(("Done ", "stat::number_of_executed_units"))]
-    if status and not said:
-        said = lines[-1:]
+    if status and not shown:
+        shown = lines[-1:]
     if not status and (lasted := time.monotonic() - began) < seconds:
-        said, status = [f"ended after {lasted:.0f} of {seconds} s"], 1
-    return f"{name:20} {'; '.join(said) or 'nothing found'}  {where[-1] if where else ''}", status
+        shown, status = [f"ended after {lasted:.0f} of {seconds} s"], 1
+    return f"{name:20} {'; '.join(shown) or 'nothing found'}  {where[-1] if where else ''}", status
 
 
 def main() -> int:

@@ -260,10 +260,10 @@ def test_a_message_is_recognised_without_reading_all_of_its_prose(lines: list[by
     assert identify_text.is_mail(head, extension) == expected
 
 
-@pytest.mark.parametrize(("name", "told"), [(b"page.html", "text/html"), (b"page", "application/octet-stream")])
-def test_a_web_page_with_binary_bytes_in_it(name: bytes, told: str) -> None:
+@pytest.mark.parametrize(("name", "reported"), [(b"page.html", "text/html"), (b"page", "application/octet-stream")])
+def test_a_web_page_with_binary_bytes_in_it(name: bytes, reported: str) -> None:
     page = b"<HTML><HEAD>\n<META content=3D" + bytes(60) + b"GENERATOR>\n<BODY>Hi, good morning.</BODY>"
-    assert identify(MemorySource(name, page)) == told
+    assert identify(MemorySource(name, page)) == reported
 
 
 @pytest.mark.parametrize(

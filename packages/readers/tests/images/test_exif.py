@@ -85,7 +85,7 @@ def _block(tags: dict[int, tuple[int, bytes]], order: str, gps: dict[int, tuple[
     return block.replace(b"GPS!", struct.pack(order + "I", len(block))) + bytes(behind)
 
 
-def _said(data: bytes) -> tuple[str, dict[str, object]]:
+def _read(data: bytes) -> tuple[str, dict[str, object]]:
     found = exif.read(io.BytesIO(data), len(data), "tiff")
     return "\n".join(found.lines), {**found.likely, **found.metadata}
 
@@ -118,18 +118,20 @@ def _said(data: bytes) -> tuple[str, dict[str, object]]:
     ],
 )  # fmt: skip
 def test_comments_in_each_charset_code(order: str, value: bytes, shown: str) -> None:
-    assert _said(_block({0x9286: (7, value)}, order))[0] == shown
+    assert _read(_block({0x9286: (7, value)}, order))[0] == shown
     if shown:
-        assert _said(_block({}, order, gps={0x001C: (7, value)}))[0] == shown
+        assert _read(_block({}, order, gps={0x001C: (7, value)}))[0] == shown
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_tags_of_windows(order: str) -> None:
     names = {0x9C9B: "title", 0x9C9C: "description", 0x9C9D: "author", 0x9C9E: "keywords", 0x9C9F: "subject"}
-    said = {tag: f"{key} Ünïcode 説明" for tag, key in names.items()}
-    lines, metadata = _said(_block({tag: (1, text.encode("utf-16-le") + b"\0\0") for tag, text in said.items()}, order))
-    assert set(lines.split("\n")) == set(said.values())
-    assert metadata == {key: said[tag] for tag, key in names.items()}
+    shown = {tag: f"{key} Ünïcode 説明" for tag, key in names.items()}
+    lines, metadata = _read(
+        _block({tag: (1, text.encode("utf-16-le") + b"\0\0") for tag, text in shown.items()}, order)
+    )
+    assert set(lines.split("\n")) == set(shown.values())
+    assert metadata == {key: shown[tag] for tag, key in names.items()}
 
 
 @pytest.mark.parametrize(

@@ -92,10 +92,10 @@ def test_jpeg_2000_has_a_size() -> None:
 
 def test_exif_of_a_still() -> None:
     """AVIF and HEIC keep it as an item of their box `meta`; what Pillow writes is found, damaged boxes say nothing."""
-    told = Image.Exif()
-    told[0x010F], told[0x0132] = "Maker", "2024:01:02 03:04:05"
+    reported = Image.Exif()
+    reported[0x010F], reported[0x0132] = "Maker", "2024:01:02 03:04:05"
     out = io.BytesIO()
-    Image.new("RGB", (64, 48), "red").save(out, "AVIF", exif=told)
+    Image.new("RGB", (64, 48), "red").save(out, "AVIF", exif=reported)
     found = read(out.getvalue()).metadata
     assert (found["make"], found["modified"]) == ("Maker", "2024-01-02T03:04:05")
     assert (found["width"], found["height"]) == (64, 48)
@@ -141,7 +141,7 @@ XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmln
 <dc:description><rdf:Alt><rdf:li xml:lang="x-default">Signing of the lease</rdf:li></rdf:Alt></dc:description>
 <dc:subject><rdf:Bag><rdf:li>harbour</rdf:li><rdf:li>contract</rdf:li></rdf:Bag></dc:subject>
 </rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>""".encode()
-SAID = ["Kraków", "Signing of the lease", "harbour", "contract"]
+CAPTIONS = ["Kraków", "Signing of the lease", "harbour", "contract"]
 
 
 def data_set(number: int, value: bytes, record: int = 2) -> bytes:
@@ -204,7 +204,7 @@ def png() -> bytes:
 )
 def test_xmp(data: bytes) -> None:
     out = read_of_captions(data)
-    assert out.text.splitlines() == SAID
+    assert out.text.splitlines() == CAPTIONS
     assert (out.metadata["description"], out.metadata["keywords"]) == ("Signing of the lease", "harbour, contract")
 
 
@@ -253,4 +253,12 @@ def test_damage_costs_the_caption_only() -> None:
     info.add(b"zTXt", b"Comment\0\0" + zlib.compress(b"a" * 30_000_000))
     info.add(b"zTXt", b"Author\0\0no zlib stream")
     assert len(read_of_captions(picture("PNG", pnginfo=info)).text) <= 1_001
-    assert read_of_captions(png(), Limits(text_characters=5)).text == "Krakó"
+
+
+@pytest.mark.parametrize("form", ["JPEG", "AVIF"])
+def test_a_caption_that_is_cut_at_the_limit_is_reported(form: str) -> None:
+    tags = Image.Exif()
+    tags[0x010E] = "Gate seven"
+    whole, cut = (read(picture(form, exif=tags.tobytes()), Limits(text_characters=n)) for n in (11, 10))
+    assert (whole.text, whole.state) == ("Gate seven\n", TextState.NO_TEXT_LAYER)
+    assert (cut.text, cut.state) == ("Gate seven", TextState.TRUNCATED_BY_LIMIT)

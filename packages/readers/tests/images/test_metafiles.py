@@ -57,17 +57,17 @@ def test_runs_become_words_and_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "other", "said"),
+    ("flags", "other", "message"),
     [
         (1, [wide("Drawn twice")], "Drawn twice\n"),
         (0, [wide("Before it")], "Before it\nplus\ndriver\n"),
         (1, [], "plus\ndriver\n"),
     ],
 )
-def test_emf_plus(flags: int, other: list[bytes], said: str) -> None:
+def test_emf_plus(flags: int, other: list[bytes], message: str) -> None:
     driver = struct.pack("<IIII", 0, 1, 0, 6) + "driver".encode("utf-16-le") + struct.pack("<12f", *[9.0] * 12)
     records = plus(plus_record(0x4001, bytes(16), flags), plus_string("plus"), plus_record(0x4036, driver))
-    assert text_of(emf(records, *other)).text == said
+    assert text_of(emf(records, *other)).text == message
 
 
 @pytest.mark.parametrize("placeable", [True, False])

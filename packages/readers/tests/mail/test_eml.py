@@ -266,7 +266,7 @@ def test_a_changed_character_of_base64_is_seen(size: int, data: st.DataObject) -
 
 
 @pytest.mark.parametrize(
-    ("coded", "said"),
+    ("coded", "message"),
     [
         (b"QUJDREVG", None),
         (b"QUJD\r\n REVG\n", None),
@@ -289,15 +289,15 @@ def test_a_changed_character_of_base64_is_seen(size: int, data: st.DataObject) -
         ),
     ],
 )
-def test_a_damaged_attachment_is_named_and_keeps_what_can_be_read(coded: bytes, said: str | None) -> None:
+def test_a_damaged_attachment_is_named_and_keeps_what_can_be_read(coded: bytes, message: str | None) -> None:
     head = b"From: a@b.example\nContent-Type: application/pdf; name=x.pdf\nContent-Transfer-Encoding: base64\n\n"
     (child,) = children(head + coded)
     assert child.data == decode_base64(coded)
-    assert (child.error is None) == (said is None)
+    assert (child.error is None) == (message is None)
     if child.error is not None:
         assert child.error.code is ExceptionCode.CORRUPT
-        assert said is not None
-        assert said in child.error.detail
+        assert message is not None
+        assert message in child.error.detail
 
 
 def test_the_exception_is_the_attachments_and_not_the_messages() -> None:
@@ -429,7 +429,7 @@ def test_a_short_name_is_read_in_what_the_message_is_in(label: str, body: bytes,
     assert _names(_mail(["Счёт.txt"], "utf-8", body=body, label=label, subject=subject)) == ["Счёт.txt"]
 
 
-def test_names_tell_each_other() -> None:
+def test_names_are_evidence_for_each_other() -> None:
     """Where nothing else does, all of them are looked at together."""
     names = ["Отчёт за третий квартал.doc", "Договор поставки оборудования.pdf", "Счёт.xls"]
     assert _names(_mail(names, "koi8-r", body=b"see the attachment")) == names
@@ -440,7 +440,7 @@ def test_a_header_is_read_in_what_the_text_below_it_is_in() -> None:
     assert HANDLER.text(MemorySource(b"m.eml", data), Limits()).metadata["subject"] == "Счёт"
 
 
-def test_what_tells_nothing() -> None:
+def test_texts_without_evidence() -> None:
     assert (
         charset_around([(b"abc", "iso-8859-1"), (b"abc", "us-ascii"), ("ä".encode(), "utf-8"), (b"abc", "nonsense")])
         == ""

@@ -254,7 +254,7 @@ def test_without_a_blank_line_the_first_line_of_prose_is_text(body: bytes) -> No
         b"Subject: Offer\n\nContent-Transfer-Encoding: base64\n",
     ],
 )
-def test_fields_that_stand_in_the_text_are_told(head: bytes) -> None:
+def test_fields_that_stand_in_the_text_are_reported(head: bytes) -> None:
     text, children = _read(b"From: a@b.c\n" + head + b"\n" + BODY)
     assert not children
     assert text.error is not None
@@ -279,7 +279,7 @@ def test_a_header_of_odd_lines_is_bounded() -> None:
     assert fields.odd_end
 
 
-def _said(data: str) -> str:
+def _text_of(data: str) -> str:
     """Text and metadata."""
     text = text_of(data.encode())
     return f"{text.text}\n{text.metadata}"
@@ -295,15 +295,15 @@ def _said(data: str) -> str:
     ],
 )  # fmt: skip
 def test_no_word_of_a_letter_is_lost(body: str, words: tuple[str, ...]) -> None:
-    said = _said(f"From: a@b.c\nTo: c@d.e\nSubject: Lease\nDate: Mon, 3 May 1999 10:00:00 +0000\n{body}")
-    assert [word for word in words if word not in said] == []
-    assert "1999-05-03T10:00:00Z" in said
+    shown = _text_of(f"From: a@b.c\nTo: c@d.e\nSubject: Lease\nDate: Mon, 3 May 1999 10:00:00 +0000\n{body}")
+    assert [word for word in words if word not in shown] == []
+    assert "1999-05-03T10:00:00Z" in shown
 
 
 def test_fields_of_mail_systems_behind_an_odd_line_are_fields_still() -> None:
-    said = _said(
+    shown = _text_of(
         "From: a@b.c\nX-Virus Scanned: by gateway\nReceived: from x by y\nReferences:\n <1@x>\nMIME-Version: 1.0\n"
         "Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\nR2VoZWltbmlz\n"
     )
-    assert "Geheimnis" in said
-    assert "MIME-Version" not in said.splitlines()[0]
+    assert "Geheimnis" in shown
+    assert "MIME-Version" not in shown.splitlines()[0]

@@ -146,7 +146,7 @@ def test_a_container_has_no_text() -> None:
     assert HANDLER.announced(MemorySource(b"", FROM)) is None
 
 
-def test_content_length_says_where_a_message_ends() -> None:
+def test_content_length_states_where_a_message_ends() -> None:
     """Where a From_ line or the end of the file is there; else it is wrong, as after a change of line ends."""
     body = b"Hello\n\n" + FROM + b"\nSubject: not a message\nX: y\n\ninner\n"
     one = b"Subject: 1\nContent-Length: %d\n\n"

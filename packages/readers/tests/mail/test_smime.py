@@ -60,7 +60,7 @@ def test_a_signed_message_is_opened(streamed: bool) -> None:
     assert HANDLER.text(source, Limits()).metadata == {"signed": True}
 
 
-def test_a_message_beside_its_signature_says_so() -> None:
+def test_a_message_beside_its_signature_reports_it() -> None:
     for kind in (b"pkcs7", b"pgp"):
         data = (
             b"From: a@b.example\nContent-Type: multipart/signed; boundary=B\n\n--B\n\nwords\n--B\n"

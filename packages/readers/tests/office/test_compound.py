@@ -284,12 +284,12 @@ def locked(name: str, bits: int, password: str, package: bytes) -> tuple[bytes, 
     ):
         fields[field] = sealed(fitted(hashed(state + purpose), bits // 8), SALT, data)
     how = f'cipherAlgorithm="AES" cipherChaining="ChainingModeCBC" hashAlgorithm="{name.upper()}" keyBits="{bits}"'
-    said = " ".join(f'{field}="{base64.b64encode(data).decode()}"' for field, data in fields.items())
+    shown = " ".join(f'{field}="{base64.b64encode(data).decode()}"' for field, data in fields.items())
     xml = (
         '<encryption xmlns="http://schemas.microsoft.com/office/2006/encryption">'
         f'<keyData {how} saltValue="{base64.b64encode(DATA_SALT).decode()}"/>'
         '<p:encryptedKey xmlns:p="http://schemas.microsoft.com/office/2006/keyEncryptor/password"'
-        f' spinCount="{SPINS}" {how} {said}/></encryption>'
+        f' spinCount="{SPINS}" {how} {shown}/></encryption>'
     )
     segments = (package[at : at + 4096] for at in range(0, len(package), 4096))
     vectors = (fitted(hashed(DATA_SALT + struct.pack("<I", n)), 16) for n in range(len(package)))

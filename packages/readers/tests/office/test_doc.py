@@ -107,7 +107,7 @@ def test_a_piece_beyond_the_file_leaves_what_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "code", "said"),
+    ("data", "code", "message"),
     [
         (word(["part of it\r"], counts=[11, 30]), ExceptionCode.CORRUPT, "have 11 characters, but the document states 41"),
         (word(["part of it\r", "x\r"]).replace(struct.pack("<3I", 0, 11, 13), struct.pack("<3I", 0, 11, 5)), ExceptionCode.CORRUPT, "out of order"),
@@ -115,11 +115,11 @@ def test_a_piece_beyond_the_file_leaves_what_is_there() -> None:
     ],
     ids=["fewer than counted", "backwards", "old"],
 )  # fmt: skip
-def test_pieces_that_do_not_add_up_are_reported(data: bytes, code: ExceptionCode, said: str) -> None:
+def test_pieces_that_do_not_add_up_are_reported(data: bytes, code: ExceptionCode, message: str) -> None:
     out = read(data)
     assert out.error is not None
     assert out.error.code is code
-    assert said in out.error.detail
+    assert message in out.error.detail
     assert "part of it" in out.text
 
 
@@ -163,21 +163,21 @@ def test_text_of_damaged_piece_tables(data: bytes, kept: list[str]) -> None:
 
 
 def test_text_of_word_95_in_two_bytes() -> None:
-    said = "東京の会議\r"
-    data = word_6(said.encode("utf-16-le"), language=0x411, characters=len(said))
-    assert read(data).text == said.replace("\r", "\n")
+    shown = "東京の会議\r"
+    data = word_6(shown.encode("utf-16-le"), language=0x411, characters=len(shown))
+    assert read(data).text == shown.replace("\r", "\n")
 
 
 @pytest.mark.parametrize(("codec", "width"), [("utf-16-le", 2), ("cp1252", 1)])
 def test_pieces_of_word_95(codec: str, width: int) -> None:
-    said = "the second half\rof the first "
-    bounds = struct.pack("<3I", 0, 13, len(said))
+    shown = "the second half\rof the first "
+    bounds = struct.pack("<3I", 0, 13, len(shown))
     places = [struct.pack("<HIH", 0, 0x300 + width * at, 0) for at in (16, 0)]
     plc = bounds + b"".join(places)
-    text = said.encode(codec)
+    text = shown.encode(codec)
     data = word_6(
         text + b"\x02" + struct.pack("<I", len(plc)) + plc,
-        characters=len(said),
+        characters=len(shown),
         flags=0x1004,
         clx=(0x300 + len(text), len(plc) + 5),
     )
@@ -327,9 +327,9 @@ def field(entries: list[str], result: int, *, kind: int = 2, default: int = 0) -
     return struct.pack("<IH", 68 + len(body), 0x44) + bytes(62) + body
 
 
-def shape(said: str, kind: int = 0x8381) -> bytes:
+def shape(message: str, kind: int = 0x8381) -> bytes:
     """Properties of a shape, the last of which says something."""
-    raw = (said + "\0").encode("utf-16-le")
+    raw = (message + "\0").encode("utf-16-le")
     properties = struct.pack("<HI", 0x0004, 7) + struct.pack("<HI", 0x8380, 4) + struct.pack("<HI", kind, len(raw))
     data = properties + "n\0".encode("utf-16-le") + raw
     return struct.pack("<HHI", 3 << 4 | 3, 0xF00B, len(data)) + data
@@ -346,8 +346,8 @@ def test_everything_comes_behind_the_text() -> None:
         owners=owners,
     )
     out = read(made)
-    said = ["Watermark", "Guilty", "Map of the Quarterdeck", "A ship in the harbour", "Miller", "Ann"]
-    assert out.text.splitlines() == ["Verdict:  click", *said, "http://evidence.example/ a"]
+    shown = ["Watermark", "Guilty", "Map of the Quarterdeck", "A ship in the harbour", "Miller", "Ann"]
+    assert out.text.splitlines() == ["Verdict:  click", *shown, "http://evidence.example/ a"]
     assert out.error is None
 
 
@@ -389,9 +389,9 @@ LEGAL, NO_RESTART = 0x04, 0x08
 
 def level(text: str, form: int = 0, start: int = 1, flags: int = 0, limit: int = 0) -> bytes:
     """LVL; `{0}` to `{8}` in the text stand for numbers."""
-    said = text.format(*map(chr, range(9)))
+    shown = text.format(*map(chr, range(9)))
     head = struct.pack("<IBB9xB8xBBBx", start, form, flags, 0, 2, 3, limit)
-    return head + b"abc" + b"de" + struct.pack("<H", len(said)) + said.encode("utf-16-le")
+    return head + b"abc" + b"de" + struct.pack("<H", len(shown)) + shown.encode("utf-16-le")
 
 
 def lists(*definitions: Sequence[bytes]) -> bytes:
@@ -416,10 +416,10 @@ def own(number: int | None = None, at: int | None = None) -> bytes:
     return out + (struct.pack("<HH", 0x460B, number) if number is not None else b"")
 
 
-def styles(*told: tuple[int, bytes]) -> bytes:
+def styles(*reported: tuple[int, bytes]) -> bytes:
     """STSH: for each style the one that it is based on, and modifiers of paragraphs."""
-    out = struct.pack("<HHH", 4, len(told), 10)
-    for base, modifiers in told:
+    out = struct.pack("<HHH", 4, len(reported), 10)
+    for base, modifiers in reported:
         papx = struct.pack("<HH", 2 + len(modifiers), 0) + modifiers
         style = struct.pack("<HHHHH", 0, 1 | base << 4, 1, 0, 0) + struct.pack("<H2sH", 1, b"n\0", 0) + papx
         out += struct.pack("<H", len(style)) + style + b"\0" * (len(style) & 1)
@@ -433,8 +433,8 @@ def document(
     text = "".join(one + "\r" for one, _, _ in paragraphs)
     raw = text.encode("cp1252").ljust(512 * (len(text) // 512 + 1), b"\0")
     bounds, entries, room, at = [0x400], [], bytearray(512), 500
-    for said, style, modifiers in paragraphs:
-        bounds.append(bounds[-1] + len(said) + 1)
+    for shown, style, modifiers in paragraphs:
+        bounds.append(bounds[-1] + len(shown) + 1)
         papx = struct.pack("<H", style) + modifiers
         papx += b"\0" * (1 - len(papx) % 2)
         at -= (len(papx) + 1 + 1) & ~1
@@ -477,11 +477,11 @@ OUTLINE = (level("{0}."), level("{0}.{1}"), level("{0}.{1}({2})", 4), level("({3
 def test_what_people_cite_is_found() -> None:
     steps = [0, 0, 0, 0, 1, 1, 2, 2, 3, 1, 2, None, 0]
     paragraphs = [(f"p{i}", 0, own(None if at is None else 1, at)) for i, at in enumerate(steps)]
-    main = sum(len(said) + 1 for said, _, _ in paragraphs)
+    main = sum(len(shown) + 1 for shown, _, _ in paragraphs)
     data = document([*paragraphs, ("note", 0, own(1, 0))], lists(OUTLINE), instances((0, ())), main=main)
     labels = ["1.", "2.", "3.", "4.", "4.1", "4.2", "4.2(a)", "4.2(b)", "(i)", "4.3", "4.3(a)", None, "5."]
-    said = [f"{label}\tp{i}" if label else f"p{i}" for i, label in enumerate(labels)]
-    assert lines(data) == [*said, "1.\tnote"]
+    shown = [f"{label}\tp{i}" if label else f"p{i}" for i, label in enumerate(labels)]
+    assert lines(data) == [*shown, "1.\tnote"]
 
 
 def test_instances_styles_and_flags() -> None:
@@ -495,7 +495,9 @@ def test_instances_styles_and_flags() -> None:
         *(("g", 0, own(2, 0)), ("h", 0, own(3, 0)), ("i", 0, own(4, 0)), ("j", 0, own(9, 0)), ("k", 77, own())),
     ]
     labels = ["A", "1-1", "1-2", "", "B", "2-3", "G", "Art. VIII", "", "", ""]
-    expected = [f"{label}\t{said}" if label else said for label, (said, _, _) in zip(labels, paragraphs, strict=True)]
+    expected = [
+        f"{label}\t{shown}" if label else shown for label, (shown, _, _) in zip(labels, paragraphs, strict=True)
+    ]
     assert lines(document(paragraphs, lst, lfo, sheet)) == expected
 
 

@@ -53,7 +53,7 @@ def test_a_document_for_distribution_is_partial() -> None:
     ],
     ids=["password", "damaged", "another's header", "version 3"],
 )
-def test_what_cannot_be_read_says_why(data: bytes, code: ExceptionCode) -> None:
+def test_what_cannot_be_read_states_why(data: bytes, code: ExceptionCode) -> None:
     """Never `ok` without text, and no children that nobody asked for."""
     with pytest.raises(DocumentError) as caught:
         read(data)

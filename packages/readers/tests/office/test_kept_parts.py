@@ -90,8 +90,8 @@ binIndexWs binIndexMs
 def test_every_kind_of_part_is_read_a_child_or_listed() -> None:
     """The page of formats says what is left out, so a kind that no table has would be lost without a word."""
     assert [kind for kind in STANDARD if kind not in kinds.KNOWN] == []
-    told = " ".join(text for one in OoxmlHandler.declared for text in one.leaves_out)
-    assert [left for left in set(kinds.LEFT_OUT.values()) if left not in told] == []
+    reported = " ".join(text for one in OoxmlHandler.declared for text in one.leaves_out)
+    assert [left for left in set(kinds.LEFT_OUT.values()) if left not in reported] == []
     assert not set(kinds.LEFT_OUT) & {*kinds.READ, *kinds.CHILDREN, *kinds.WORDS}
 
 
@@ -447,7 +447,7 @@ def test_every_part_of_opendocument_is_read_a_child_or_listed() -> None:
     assert [kind for kind in ODF_PARTS.values() if kind not in ("read", "child") and kind not in left] == []
 
 
-def test_what_opendocument_says_in_attributes() -> None:
+def test_what_opendocument_states_in_attributes() -> None:
     body = (
         '<text:user-field-decls><text:user-field-decl text:name="n" office:string-value="val"/></text:user-field-decls>'
         '<text:p>a<text:hidden-text text:string-value="hidden"/><draw:frame><draw:image xlink:href="../far.png"/>'

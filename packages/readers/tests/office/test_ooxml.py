@@ -19,7 +19,7 @@ from core.records import Limits
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.office import counting as numerals
-from readers.office.cell_formats import SAID, date_text, style_of
+from readers.office.cell_formats import SEPARATOR, date_text, style_of
 from readers.office.ooxml.sheet import Around, plain_rows
 from readers.records import Kind, TextState
 
@@ -133,8 +133,8 @@ def test_a_long_string_that_a_row_repeats_with_words_is_not_in_memory_as_often()
 
 
 def test_xlsx_names_who_commented() -> None:
-    said = "<comment><text><r><t>remark</t></r></text></comment>"
-    comments = f'<comments xmlns="{S}"><authors><author>Ann Clerk</author></authors><commentList>{said * 2}</commentList></comments>'
+    shown = "<comment><text><r><t>remark</t></r></text></comment>"
+    comments = f'<comments xmlns="{S}"><authors><author>Ann Clerk</author></authors><commentList>{shown * 2}</commentList></comments>'
     out = read(workbook("", **{"xl/comments1.xml": comments}))
     assert out.text.splitlines()[-3:] == ["Ann Clerk", "remark", "remark"]
 
@@ -391,7 +391,7 @@ def test_addresses_behind_links_and_who_commented() -> None:
     ],
 )
 def test_what_a_cell_shows_of_a_date_by_name_is_found_by_it(number: str, code: str, text: str) -> None:
-    style = style_of(number, code).partition(SAID)[0]
+    style = style_of(number, code).partition(SEPARATOR)[0]
     assert date_text(38819.0, datetime(1899, 12, 30), style) == text
 
 
@@ -601,12 +601,12 @@ def text_of(sheet: str | bytes, strings: str | bytes = "") -> tuple[str, str]:
     return out.text, "" if out.error is None else out.error.code
 
 
-def sheet_of(rows: str, *, told: bool = True) -> str:
+def sheet_of(rows: str, *, declared: bool = True) -> str:
     """A sheet of these rows; with a comment nothing of it is told without a tree."""
-    return f"{HEAD if told else HEAD + '<!-- -->'}<sheetData>{rows}</sheetData><headerFooter><oddFooter>foot</oddFooter></headerFooter></worksheet>"
+    return f"{HEAD if declared else HEAD + '<!-- -->'}<sheetData>{rows}</sheetData><headerFooter><oddFooter>foot</oddFooter></headerFooter></worksheet>"
 
 
-def told_in(sheet: str) -> int:
+def declared_in(sheet: str) -> int:
     """How many rows are told without a tree."""
     return len(list(plain_rows(Around(iter([sheet.encode()])))))
 
@@ -646,7 +646,7 @@ def told_in(sheet: str) -> int:
     ],
 )
 def test_it_is_as_a_tree_gives_it(rows: str) -> None:
-    assert text_of(sheet_of(rows)) == text_of(sheet_of(rows, told=False))
+    assert text_of(sheet_of(rows)) == text_of(sheet_of(rows, declared=False))
 
 
 @pytest.mark.parametrize("cut", [700, 900, 1_100, 60_000])
@@ -655,18 +655,19 @@ def test_a_part_that_breaks_off(cut: int) -> None:
     comment = "<!-- -->"
     text, code = text_of(sheet_of(rows)[:cut])
     assert code
-    assert (text, code) == text_of(sheet_of(rows, told=False)[: cut + len(comment)])
+    assert (text, code) == text_of(sheet_of(rows, declared=False)[: cut + len(comment)])
 
 
 def test_what_programs_write_needs_no_tree() -> None:
-    assert told_in(sheet_of(EXCEL + OFFICE_ROW + OTHERS)) == 3
-    assert told_in(sheet_of(EXCEL + OFFICE_ROW + RICH + OTHERS)) == 2
+    assert declared_in(sheet_of(EXCEL + OFFICE_ROW + OTHERS)) == 3
+    assert declared_in(sheet_of(EXCEL + OFFICE_ROW + RICH + OTHERS)) == 2
     assert (
-        told_in(sheet_of((EXCEL + OFFICE_ROW + OTHERS).replace("</row>", "</row>\r\n").replace(" a ", "\r\na\r"))) == 3
+        declared_in(sheet_of((EXCEL + OFFICE_ROW + OTHERS).replace("</row>", "</row>\r\n").replace(" a ", "\r\na\r")))
+        == 3
     )
-    assert told_in(sheet_of(EXCEL + OFFICE_ROW.replace("1&lt;2", "&#039;a&#039;&amp;1"))) == 2  # of PHP
-    assert told_in(sheet_of(EXCEL).replace("UTF-8", "windows-1251")) == 0
-    assert told_in(sheet_of(EXCEL).replace(' xmlns:x14ac="y"', "")) == 0
+    assert declared_in(sheet_of(EXCEL + OFFICE_ROW.replace("1&lt;2", "&#039;a&#039;&amp;1"))) == 2  # of PHP
+    assert declared_in(sheet_of(EXCEL).replace("UTF-8", "windows-1251")) == 0
+    assert declared_in(sheet_of(EXCEL).replace(' xmlns:x14ac="y"', "")) == 0
 
 
 @pytest.mark.parametrize("rich", ["", "<si><t>漢字</t><rPh sb='0' eb='2'><t>かんじ</t></rPh></si>"])
@@ -684,5 +685,5 @@ def test_strings_keep_their_numbers(rich: str) -> None:
 
 def test_bytes_that_are_no_utf_8() -> None:
     raw = sheet_of(EXCEL + OFFICE_ROW.replace("1.5", "1.é5")).encode("latin-1")
-    comment = sheet_of(EXCEL + OFFICE_ROW.replace("1.5", "1.é5"), told=False).encode("latin-1")
+    comment = sheet_of(EXCEL + OFFICE_ROW.replace("1.5", "1.é5"), declared=False).encode("latin-1")
     assert text_of(raw) == text_of(comment)

@@ -88,7 +88,7 @@ def test_modules_of_a_package() -> None:
     assert (child.error and child.error.code) is ExceptionCode.CORRUPT
 
 
-def test_a_list_of_modules_that_cannot_be_read_is_told() -> None:
+def test_a_list_of_modules_that_cannot_be_read_is_reported() -> None:
     storage = cfb.Storage("VBA", streams={"dir": b"\1\3\xb0\1\0\0"})
     compound = CompoundFile(cfb.write(cfb.Storage(storages=[storage])))
     with pytest.raises(DocumentError, match=r"^corrupt:"):

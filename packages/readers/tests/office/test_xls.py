@@ -176,27 +176,27 @@ def test_packed_numbers(word: int, value: float) -> None:
 
 
 @pytest.mark.parametrize("version", [0x500, 0x600])
-@pytest.mark.parametrize(("said", "page"), [("Привет", 1251), ("Протокол совещания и договор поставки", 1252)])
-def test_excel_5_is_read_in_its_code_page(said: str, page: int, version: int) -> None:
+@pytest.mark.parametrize(("message", "page"), [("Привет", 1251), ("Протокол совещания и договор поставки", 1252)])
+def test_excel_5_is_read_in_its_code_page(message: str, page: int, version: int) -> None:
     """Byte strings in a stream named Book; where they contradict the code page, in what they are. The globals say which
     version all of it is of: Excel 2011 for the Macintosh says another of the sheets."""
-    text = said.encode("cp1251")
+    text = message.encode("cp1251")
     label = (0x204, cell(0, 0, 0, struct.pack("<H", len(text)) + text))
     head = [begin(5, 0x500), (0x42, struct.pack("<H", page))]
     start = len(biff(*head, sheet(0, "Old", old=True), END))
     stream = biff(*head, sheet(start, "Old", old=True), END, begin(version=version), label, END)
-    assert read(stream, name="Book").text.splitlines() == ["Old", said]
+    assert read(stream, name="Book").text.splitlines() == ["Old", message]
 
 
 @pytest.mark.parametrize("name", [b"", b"Box", b"Note"])
 def test_boxes_of_excel_5(name: bytes) -> None:
-    said = "Договор поставки".encode("cp1251")
+    printed = "Договор поставки".encode("cp1251")
 
     def thing(kind: int) -> tuple[int, bytes]:
         head = struct.pack("<IHHH16xHxxHxx", 1, kind, 1, 0, 4, len(name))
         titled = bytes((len(name),)) + name if name else b""
         titled += bytes(len(titled) % 2)
-        return 0x5D, head + bytes(10) + struct.pack("<H24x", len(said)) + titled + b"call" + said + bytes(16)
+        return 0x5D, head + bytes(10) + struct.pack("<H24x", len(printed)) + titled + b"call" + printed + bytes(16)
 
     page = (0x42, struct.pack("<H", 1251))
     out = read(biff(begin(5, 0x500), page, END, begin(version=0x500), thing(6), thing(1), thing(7), END), name="Book")
@@ -295,7 +295,7 @@ def number(value: float) -> bytes:
 def cells(version: int) -> list[Record]:
     """A row of each kind of cell, under the numbers that they have in this version."""
     more = 0 if version == 2 else 0x200
-    said = short("Zitronen") if version == 2 else struct.pack("<H", 8) + b"Zitronen"
+    printed = short("Zitronen") if version == 2 else struct.pack("<H", 8) + b"Zitronen"
     string = short("made") if version == 2 else struct.pack("<H", 4) + b"made"
     formula = {2: 0x06, 3: 0x206, 4: 0x406}[version]
     first = (
@@ -307,7 +307,7 @@ def cells(version: int) -> list[Record]:
         first,
         (0x03 | more, at(version, 0, 1) + number(1.5)),
         (0x03 | more, at(version, 0, 2, 1) + number(32_874)),
-        (0x04 | more, at(version, 1, 0) + said),
+        (0x04 | more, at(version, 1, 0) + printed),
         (0x05 | more, at(version, 1, 1) + b"\1\0"),
         (formula, at(version, 2, 0) + number(6.25) + bytes(4)),
         (formula, at(version, 2, 1) + b"\0\0\0\0\0\0\xff\xff" + bytes(4)),
@@ -346,8 +346,8 @@ def test_a_workbook_of_excel_4() -> None:
 
 
 def test_the_code_page() -> None:
-    said = "Отчёт о продажах".encode("cp1251")
-    label = (0x204, at(3, 0, 0) + struct.pack("<H", len(said)) + said)
+    printed = "Отчёт о продажах".encode("cp1251")
+    label = (0x204, at(3, 0, 0) + struct.pack("<H", len(printed)) + printed)
     assert read_of_old_excel(biff(start(3), (0x42, struct.pack("<H", 1251)), label, END)).text == "Отчёт о продажах\n"
 
 
@@ -497,8 +497,8 @@ def test_ordinary_texts_have_no_section() -> None:
 @given(st.text('0#?,.%;@-\\"_*[]<>=$ xEGh1é', max_size=40), st.floats(allow_nan=True, allow_infinity=True))
 def test_any_code_is_taken(code: str, number: float) -> None:
     text = f"{number:.15g}"
-    told = NumberFormat(code).number(number, text)
-    assert told == text or told.startswith(text + " ")
+    reported = NumberFormat(code).number(number, text)
+    assert reported == text or reported.startswith(text + " ")
 
 
 def test_codes_without_end_are_bounded() -> None:
@@ -507,10 +507,10 @@ def test_codes_without_end_are_bounded() -> None:
     for number in range(5_000):
         styles.take(str(number + 164), f'{"#" * 60}"{number}"0')
     began = time.process_time()
-    told = [number_text("7", styles[at % 5_000], START) for at in range(50_000)]
+    reported = [number_text("7", styles[at % 5_000], START) for at in range(50_000)]
     assert time.process_time() - began < 20
-    assert told[0] == "7 07"
-    assert told[4_999] == "7"
+    assert reported[0] == "7 07"
+    assert reported[4_999] == "7"
 
 
 def test_mutants_raise_document_errors_only() -> None:

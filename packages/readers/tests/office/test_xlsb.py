@@ -73,12 +73,12 @@ def test_cells_as_their_formats_show_them_and_what_they_say() -> None:
     styles += rec(617) + b"".join(rec(47, struct.pack("<HH12x", 0, 200 + at)) for at in range(4)) + rec(618)
     row = cell(2, struct.pack("<i", 42 << 2 | 2), 1) + cell(5, struct.pack("<d", 1234567.5), 2)
     row += cell(5, struct.pack("<d", 7.0)) + cell(7, bytes(4), 3) + cell(6, wide("own"), 3)
-    said = (
+    shown = (
         struct.pack("<II16x", 1, 1) + wide("Wrong") + wide("Stop!") + struct.pack("<I", 0xFFFFFFFF) + wide("Pick one")
     )
-    data = workbook(row + rec(64, said) * 2 + rec(64, said[:20]), strings=("42 x",), **{"xl/styles.bin": styles})
-    told = ["42 INV INV0042\t1234567.5 1,234,567.50\t7\tRef-42 x\tRef-own", "Wrong", "Stop!", "Pick one"]
-    assert read(data).text.splitlines() == ["Sums", *told]
+    data = workbook(row + rec(64, shown) * 2 + rec(64, shown[:20]), strings=("42 x",), **{"xl/styles.bin": styles})
+    reported = ["42 INV INV0042\t1234567.5 1,234,567.50\t7\tRef-42 x\tRef-own", "Wrong", "Stop!", "Pick one"]
+    assert read(data).text.splitlines() == ["Sums", *reported]
 
 
 def test_a_sheet_that_ends_within_a_record_keeps_its_rows() -> None:

@@ -53,7 +53,7 @@ NAMED: dict[Named, Value] = {
     Named(PSETID_ADDRESS, 0x8083, STRING): "jane@acme.example",
     Named(PSETID_TASK, 0x8101, LONG): 0,  # as Outlook writes it
 }
-SAYS = (
+NOTES = (
     "Name: Jane Zimmerli\nManager: Otto Prokurist\nBusiness phone: +41 44 5551234\nBusiness phone 2: +41 44 5559999\n"
     "City: Basel\nHome address: Seeweg 7 Lugano\nBirthday: 1971-01-02\nE-mail: jane@acme.example\n"
 ).replace("Manager", "Company: Acme Holdings\nManager")
@@ -77,7 +77,7 @@ def test_fields_of_a_contact_precede_its_note(kind: str, note: str | None) -> No
     details = Details(message_class="IPM.Contact", properties=CONTACT, named=NAMED)
     text, metadata = read(kind, MailForm(subject="Jane Zimmerli", plain=note), details)
     assert "task_state" not in metadata
-    assert text == SAYS + (f"\n{note}" if note else "")
+    assert text == NOTES + (f"\n{note}" if note else "")
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -94,8 +94,8 @@ def test_appointments_and_meetings_have_place_and_time(kind: str) -> None:
     ):
         text, metadata = read(kind, form, Details(message_class=name, named=times | {place: "Kasteelroom Zeppelin"}))
         assert text == "Agenda follows.\n"
-        told = {key: metadata[key] for key in ("location", "start", "end")}
-        assert list(told.values()) == ["Kasteelroom Zeppelin", "2020-09-13T12:26:40Z", "2020-09-13T13:26:40Z"]
+        reported = {key: metadata[key] for key in ("location", "start", "end")}
+        assert list(reported.values()) == ["Kasteelroom Zeppelin", "2020-09-13T12:26:40Z", "2020-09-13T13:26:40Z"]
         assert misfits(metadata) == []
 
 
@@ -110,8 +110,8 @@ def test_tasks_have_owner_and_due_date(kind: str) -> None:
     }
     _, metadata = read(kind, MailForm(subject="Shred", plain="x\n"), Details(message_class="IPM.Task", named=fields))
     assert "start" not in metadata
-    told = [metadata[key] for key in ("end", "task_owner", "task_state")]
-    assert told == ["2020-09-13T12:26:40Z", "Clara Clerk", "complete"]
+    reported = [metadata[key] for key in ("end", "task_owner", "task_state")]
+    assert reported == ["2020-09-13T12:26:40Z", "Clara Clerk", "complete"]
     assert misfits(metadata) == []
 
 

@@ -71,8 +71,8 @@ def test_a_sender_without_an_address_keeps_his_name(written: str) -> None:
     """Exchange writes such a header; the two words were one, and neither was found."""
     headers = f'From: {written}\r\nTo: "Jo Roe"\r\nCc: ann@x.example\r\n\r\n'.encode()
     data = eight_bit_message({0x0C1A: b"alec milton", 0x1000: b"see you", 0x007D: headers})
-    told = HANDLER.text(MemorySource(b"m.msg", data), Limits()).metadata
-    assert [told[key].strip('"') for key in ("from", "to", "cc")] == ["alec milton", "Jo Roe", "ann@x.example"]
+    reported = HANDLER.text(MemorySource(b"m.msg", data), Limits()).metadata
+    assert [reported[key].strip('"') for key in ("from", "to", "cc")] == ["alec milton", "Jo Roe", "ann@x.example"]
 
 
 @pytest.mark.parametrize("plain", [" \r\n", "\u00a0\n\n"])

@@ -144,13 +144,13 @@ def test_a_store_is_walked_through_once(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(PstStore, "_walk", counted)
     inbox = next(nid for nid in _nids(sample(), 0x0E) if _rows(sample(), nid) == 2)
     source = MemorySource(b"m.pst", _wipe(sample(), inbox))
-    said = []
+    shown = []
     for _ in range(2):
         with pytest.raises(DocumentError) as caught:
             list(HANDLER.children(source, Limits()))
-        told = HANDLER.announced(source), HANDLER.text(source, Limits()).metadata
-        said.append((caught.value.code, caught.value.detail, *told))
-    assert said[0] == said[1]
+        reported = HANDLER.announced(source), HANDLER.text(source, Limits()).metadata
+        shown.append((caught.value.code, caught.value.detail, *reported))
+    assert shown[0] == shown[1]
     assert len(walks) == 1
     HANDLER.announced(MemorySource(b"m.pst", source.data))
     assert len(walks) == 2

@@ -57,7 +57,7 @@ class Maker:
         """As a database keeps a name."""
         return text.encode("cp1252" if self.old else "utf-16-le")
 
-    def properties(self, *told: tuple[str, str, int, bytes]) -> bytes:
+    def properties(self, *stated: tuple[str, str, int, bytes]) -> bytes:
         """Of an object or its columns: the column, the name, kind and value of each."""
 
         def block(kind: int, data: bytes) -> bytes:
@@ -66,8 +66,8 @@ class Maker:
         def name(text: str) -> bytes:
             return struct.pack("<H", len(self.text(text))) + self.text(text)
 
-        out = (b"KKD\0" if self.old else b"MR2\0") + block(0x80, b"".join(name(called) for _, called, _, _ in told))
-        for number, (of, _, kind, value) in enumerate(told):
+        out = (b"KKD\0" if self.old else b"MR2\0") + block(0x80, b"".join(name(called) for _, called, _, _ in stated))
+        for number, (of, _, kind, value) in enumerate(stated):
             head = struct.pack("<I", 4 + len(name(of))) + name(of)
             out += block(1, head + struct.pack("<HBBHH", 8 + len(value), 1, kind, number, len(value)) + value)
         return inline(out)
@@ -93,8 +93,8 @@ class Maker:
         while (places[-1] + len(places) + jumps + 1 + mask - 1) // 256 > jumps:
             jumps += 1
         firsts = [next(i for i, p in enumerate(places) if p >= 256 * k) for k in range(1, places[-1] // 256 + 1)]
-        told = bytes(firsts + [0xFF] * (jumps - len(firsts)))
-        return bytes(place & 0xFF for place in reversed(places)) + told[::-1] + bytes([len(places) - 1])
+        reported = bytes(firsts + [0xFF] * (jumps - len(firsts)))
+        return bytes(place & 0xFF for place in reversed(places)) + reported[::-1] + bytes([len(places) - 1])
 
     def data(self, owner: int | bytes, rows: Sequence[bytes], marks: Sequence[int] = ()) -> bytes:
         """A page of rows, from its end on."""
@@ -106,11 +106,11 @@ class Maker:
             places += struct.pack("<H", at | (marks[i] if i < len(marks) else 0))
         return (head + places).ljust(at, b"\0") + b"".join(reversed(rows))
 
-    def definition(self, columns: Sequence[Column], told: int, pointer: int) -> bytes:
+    def definition(self, columns: Sequence[Column], stated: int, pointer: int) -> bytes:
         """Without the head of its page."""
         out = bytearray(43 if self.old else 63)
         variable = sum(column.kind not in SIZES for column in columns)
-        struct.pack_into("<I", out, 12 if self.old else 16, told)
+        struct.pack_into("<I", out, 12 if self.old else 16, stated)
         struct.pack_into("<HH", out, 23 if self.old else 43, variable, len(columns))
         struct.pack_into("<I", out, 35 if self.old else 55, pointer)
         fixed = moving = 0
@@ -130,7 +130,7 @@ class Maker:
             out += struct.pack("<B" if self.old else "<H", len(name)) + name
         return bytes(out[8:])
 
-    def put(self, columns: Sequence[Column], rows: Sequence[bytes], *, at: int = 0, told: int = -1) -> int:
+    def put(self, columns: Sequence[Column], rows: Sequence[bytes], *, at: int = 0, stated: int = -1) -> int:
         """A table on pages of its own; the number of the first."""
         number = at or self.reserve()
         mapped = self.reserve()
@@ -146,7 +146,7 @@ class Maker:
         bits = (1 << len(self.pages) - first) - 1
         bitmap = b"\0" + struct.pack("<I", first) + bits.to_bytes(bits.bit_length() // 8 + 1, "little")
         self.pages[mapped] = self.data(0, [bitmap])
-        self._define(number, self.definition(columns, len(rows) if told < 0 else told, mapped << 8))
+        self._define(number, self.definition(columns, len(rows) if stated < 0 else stated, mapped << 8))
         return number
 
     def _define(self, number: int, whole: bytes) -> None:
@@ -180,7 +180,7 @@ class Given(NamedTuple):
     name: str
     columns: Sequence[Column]
     rows: Sequence[Row]
-    told: int = -1
+    stated: int = -1
     flags: int = 0
     properties: bytes | None = None
 
@@ -193,7 +193,7 @@ def maker(*tables: Given, old: bool = False, spare: Sequence[bytes] = (), others
     made.pages += spare
     rows = list(others)
     for one in tables:
-        page = made.put(one.columns, [made.row(one.columns, row) for row in one.rows], told=one.told)
+        page = made.put(one.columns, [made.row(one.columns, row) for row in one.rows], stated=one.stated)
         rows.append(entry(made, page, 1, one.name, flags=one.flags, properties=one.properties))
     made.put(CATALOG, [made.row(CATALOG, row) for row in rows], at=2)
     return made

@@ -16,7 +16,7 @@ from readers.errors import DocumentError
 from readers.registry import handler_for
 
 MOST = 2.5  # times the effort for twice the size
-_TELLING = 0.005  # seconds of a run from which on two of them can be compared
+_CONCLUSIVE = 0.005  # seconds of a run from which on two of them can be compared
 _PART = 1 << 26
 _HOPELESS = 2.0  # seconds: no step of a cache
 _LARGEST = 128  # times the number of the shape
@@ -76,7 +76,7 @@ def _measured(shape: Shape, n: int, least: dict[int, float]) -> Growth:
         for number, made in data.items():
             least[number] = min(_once(shape, made), least.get(number, _NEVER))
         found = Growth(n, least[n], least[2 * n])
-        if found.linear and found.twice > _TELLING:
+        if found.linear and found.twice > _CONCLUSIVE:
             break
     return found
 
@@ -87,7 +87,7 @@ def growth(shape: Shape) -> Growth:
     gc.collect()
     gc.freeze()  # all that is loaded: to look through it before each run took longer than to read the shape
     n, first = shape.n, _once(shape, shape.make(shape.n))
-    while first < _TELLING and n < _LARGEST * shape.n:
+    while first < _CONCLUSIVE and n < _LARGEST * shape.n:
         n, first = 2 * n, 2 * first
     least: dict[int, float] = {}
     found = _measured(shape, n, least)

@@ -97,8 +97,8 @@ def test_bytes_after_the_last_page(old: bool) -> None:
 def test_charset_of_access_97() -> None:
     text = "Договор о поставке оборудования, протокол совещания от вторника"
     given_ = Given("T", [Column("c", TEXT)], [(text.encode("cp1251"),)])
-    told = read(maker(given_, old=True).whole(code_page=1251))
-    assert (text in told.text, told.metadata) == (True, {})
+    reported = read(maker(given_, old=True).whole(code_page=1251))
+    assert (text in reported.text, reported.metadata) == (True, {})
     lying = read(maker(given_, old=True).whole())
     assert (text in lying.text, lying.metadata["charset"]) == (True, "cp1251")
 
@@ -125,7 +125,7 @@ def test_rows_that_were_moved_or_deleted() -> None:
     columns = (Column("c", TEXT),)
     make = Maker()
     rows = [make.row(columns, (wide(word),)) for word in ("stays", "moved", "deleted")]
-    made = maker(Given("T", columns, [(wide("a"),), (wide("b"),), (wide("c"),)], told=2), spare=[b""])
+    made = maker(Given("T", columns, [(wide("a"),), (wide("b"),), (wide("c"),)], stated=2), spare=[b""])
     number = next(n for n, page in enumerate(made.pages) if wide("a") in page and page[0] == 1)
     owner = int.from_bytes(made.pages[number][4:8], "little")
     pointer = struct.pack("<I", SPARE << 8)
@@ -213,7 +213,7 @@ def test_values_that_expressions_make() -> None:
         return bytes(16) + struct.pack("<I", len(value)) + value + bytes(3)
 
     kinds = {"a": TEXT, "b": MONEY, "c": TRUTH, "d": MEMO, "e": NUMERIC}
-    told = make.properties(*((name, "ResultType", 2, bytes([kind])) for name, kind in kinds.items()))
+    reported = make.properties(*((name, "ResultType", 2, bytes([kind])) for name, kind in kinds.items()))
     stored = {"a": TEXT, "b": DOUBLE, "c": SHORT, "d": TEXT, "e": NUMERIC}
     columns = [
         Column(name, OBJECT if kind in (DOUBLE, SHORT, NUMERIC) else kind, 0, True) for name, kind in stored.items()
@@ -226,7 +226,7 @@ def test_values_that_expressions_make() -> None:
         inline(made(wide("memo"))),
         made(decimal),
     )
-    found = read(maker(Given("T", columns, [row], properties=told)).whole())
+    found = read(maker(Given("T", columns, [row], properties=reported)).whole())
     assert (found.text.splitlines()[2], found.error) == ("whole\t1.5\tTRUE\tmemo\t-123.45", None)
 
 
@@ -322,7 +322,7 @@ def test_a_wide_table() -> None:
 
 def test_damage_is_reported() -> None:
     rows = [(struct.pack("<i", i), wide(f"word{i}"), None) for i in range(400)]
-    less = read(maker(Given("People", PEOPLE, rows[:3], told=9)).whole())
+    less = read(maker(Given("People", PEOPLE, rows[:3], stated=9)).whole())
     assert (less.error and less.error.code, "word2" in less.text) == (ExceptionCode.CORRUPT, True)
     made = maker(Given("People", PEOPLE, rows))
     last = max(n for n, page in enumerate(made.pages) if wide("word399") in page)
@@ -409,8 +409,8 @@ def test_repetitions_in_the_catalog_cost_little() -> None:
     number = max(n for n, p in enumerate(made.pages) if p[:1] == b"\1" and p[4:8] == struct.pack("<I", page))
     word = make.row(columns, (inline(wide("[Total]")), *[None] * 999))
     made.pages[number] = make.data(page, [word, *[b"\0\0\0\0\0\0"] * 100])
-    told = elsewhere(60_000_000, SPARE, 0)
-    rows = [entry(make, page, 1, "MSysQueries", flags=-(1 << 31), properties=told)] * 900
+    reported = elsewhere(60_000_000, SPARE, 0)
+    rows = [entry(make, page, 1, "MSysQueries", flags=-(1 << 31), properties=reported)] * 900
     made.pages[SPARE] = make.data(b"LVAL", [struct.pack("<I", SPARE << 8) + b"MR2\0" + bytes(3000)])
     made.put(CATALOG, [make.row(CATALOG, one) for one in rows], at=2)
     found = read_hostile(made.whole())

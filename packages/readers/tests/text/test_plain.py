@@ -195,8 +195,8 @@ def test_html_declared_charset(data: bytes, text: str) -> None:
 @pytest.mark.parametrize("title", ["title", "TITLE", "Title"])
 @pytest.mark.parametrize("meta", ["meta", "META", "Meta"])
 def test_html_heads_in_any_case(title: str, meta: str) -> None:
-    named, told = f"<{title}>Plan</{title}>", f"<{meta} NAME=Author CONTENT=Ann>"
-    for head, wanted in ((named + told, ["title", "author"]), (named, ["title"]), (told, ["author"])):
+    named, reported = f"<{title}>Plan</{title}>", f"<{meta} NAME=Author CONTENT=Ann>"
+    for head, wanted in ((named + reported, ["title", "author"]), (named, ["title"]), (reported, ["author"])):
         page = f"<HTML><HEAD>{head}</HEAD><BODY>hello</BODY></HTML>"
         assert [key for key in read(HtmlHandler(), page.encode()).metadata if not key.startswith("charset")] == wanted
 
@@ -287,7 +287,7 @@ def test_rows_are_counted_as_they_were_split(text: str) -> None:
         assert out.metadata["rows"] == sum(1 for line in out.text.splitlines() if line)
 
 
-def test_line_ends_alone_tell_nothing_twice() -> None:
+def test_line_ends_alone_are_not_repeated() -> None:
     assert list(decoded_strings(r'{"source": ["import os\n", "print(1)\r\n", "a\tb\n"]}')) == ["a\tb\n"]
     assert list(decoded_strings('["' + r"\n" * 300_000 + 'x"]')) == ["\n" * 300_000 + "x"]
 

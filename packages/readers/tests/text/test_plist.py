@@ -44,6 +44,6 @@ def test_a_shared_object_is_shown_once() -> None:
     assert read(binary(inner)).text == "deep\n"
 
 
-def test_a_cut_one_says_so() -> None:
+def test_a_cut_one_reports_it() -> None:
     with pytest.raises(DocumentError, match=r"^corrupt:"):
         read(binary({"a": ["b"] * 50})[:-9])

@@ -167,10 +167,10 @@ def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
     """Traces of the other types hold every call of theirs, and can be played as a discovery's: as fast as it goes, by their
     start times, and with the time in between. Where they write is no part of a trace, and how well it compresses is."""
     source = _source(bench)
-    told, traces = bench.home / "told.json", {}
+    reported, traces = bench.home / "told.json", {}
     with bench.standing():
-        bench.edbench("discover", str(source), "-o", "json", "--output-file", str(told))
-        job = json.loads(told.read_text())["job_id"]
+        bench.edbench("discover", str(source), "-o", "json", "--output-file", str(reported))
+        job = json.loads(reported.read_text())["job_id"]
         for kind in ("text", "images", "export"):
             bench.edbench(
                 "produce",
@@ -182,9 +182,9 @@ def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
                 "-o",
                 "json",
                 "--output-file",
-                str(told),
+                str(reported),
             )
-            result = json.loads(told.read_text())
+            result = json.loads(reported.read_text())
             traces[kind] = result["trace"]
             assert (traces[kind]["calls"] > 40, traces[kind]["lost"]) == (True, 0)
             _check_trace(bench, Path(traces[kind]["path"]), result["calls"])

@@ -251,9 +251,9 @@ def test_what_differs_is_counted(tmp_path: Path) -> None:
     removed = next(path for path in target.homes()[0].rglob("*") if path.is_file())
     removed.unlink()
     found = run_client(program, target, client=0, done=shared_steps(1), start_ns=time.monotonic_ns())
-    told = {(d.op, d.expected, d.found): d.calls for d in found.differences}
-    assert told[Op.STAT, 0, 2] == 1
-    assert told[Op.OPEN, 0, 2] == 1
+    reported = {(d.op, d.expected, d.found): d.calls for d in found.differences}
+    assert reported[Op.STAT, 0, 2] == 1
+    assert reported[Op.OPEN, 0, 2] == 1
     assert found.calls == program.calls
 
 

@@ -99,7 +99,9 @@ def result(*points: ReplayPoint, **changes: Any) -> ReplayResult:
     labels = labels_of(points, emulated, cached=True)
     knee = changes.get("knee")
     kind = "knee" if knee else "sweep"
-    said = sentence(ABOUT, kind, "clients", points, where=LOCAL, pace="at recorded speed", found=[knee] if knee else ())
+    shown = sentence(
+        ABOUT, kind, "clients", points, where=LOCAL, pace="at recorded speed", found=[knee] if knee else ()
+    )
     made = ReplayResult(
         workload="replay",
         kind="knee" if knee else "sweep",
@@ -118,5 +120,5 @@ def result(*points: ReplayPoint, **changes: Any) -> ReplayResult:
         points=points,
         fidelity=fidelity(figures, same[0]) if same else None,
     )
-    made = dataclasses.replace(made, verdict="; ".join([*labels, said, *as_recorded(made)]))
+    made = dataclasses.replace(made, verdict="; ".join([*labels, shown, *as_recorded(made)]))
     return dataclasses.replace(made, **changes)

@@ -66,14 +66,14 @@ def test_the_first_line_answers_for_each_scheduler() -> None:
 
 
 def test_what_was_not_set_and_paths_on_one_device_are_warned_of() -> None:
-    said = AnalysisWording({"sessions": [], "targets": []}).warnings(
+    shown = AnalysisWording({"sessions": [], "targets": []}).warnings(
         [_point(2, 100, "bfq", ("vda: scheduler bfq is not set: Permission denied",))]
     )
-    assert any("Permission denied" in one for one in said)
-    assert any("2 paths are on 1 device (vda)" in one for one in said)
+    assert any("Permission denied" in one for one in shown)
+    assert any("2 paths are on 1 device (vda)" in one for one in shown)
 
 
-def test_without_a_trace_it_says_how_to_record_one(tmp_path: Path) -> None:
+def test_without_a_trace_it_states_how_to_record_one(tmp_path: Path) -> None:
     """`describe` works without one."""
     profile = made("analysis-replay", Targets(paths=(tmp_path,)), [], small=True)
     assert profile.room().bytes == 0

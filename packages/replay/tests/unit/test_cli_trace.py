@@ -47,10 +47,10 @@ def test_info_prints_what_a_trace_holds(trace: Path, capsys: pytest.CaptureFixtu
 
 def test_info_as_json(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("info", trace, "-o", "json") == OK
-    said = json.loads(capsys.readouterr().out)
-    assert (said["schema"], said["calls"]) == ("edbench-trace-info/1", 15)
-    assert said["bytes"] == trace.stat().st_size
-    refuse_unlike_schema("trace-info", said)
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["schema"], shown["calls"]) == ("edbench-trace-info/1", 15)
+    assert shown["bytes"] == trace.stat().st_size
+    refuse_unlike_schema("trace-info", shown)
 
 
 def test_info_writes_a_page_that_needs_nothing_but_itself(trace: Path, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_out_and_back_in(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(("form", "files"), [("fio", 7), ("elbencho", 1)])
-def test_an_export_says_what_it_loses(
+def test_an_export_states_what_it_loses(
     form: str, files: int, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("export", trace, tmp_path / "out", "--format", form) == OK
@@ -93,7 +93,7 @@ def test_an_export_says_what_it_loses(
     assert shown[-1].startswith("use: ")
 
 
-def test_an_import_says_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_import_states_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = LOGS / "shell.log"
     assert run("import", log, "--under", "/tmp/demo", "--cwd", "/tmp/demo", "--to", tmp_path / "t") == OK
     shown = capsys.readouterr()
@@ -109,7 +109,7 @@ def test_two_become_one(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "shows"),
     [
         (["info", "{here}/none"], "none"),
         (["info", "{here}/cut"], "cut short"),
@@ -127,14 +127,14 @@ def test_two_become_one(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_bad_input_is_one_line(
-    words: list[str], says: str, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], shows: str, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "cut").write_bytes(trace.read_bytes()[:-40])
     (tmp_path / "foreign").write_text("nothing of the kind\n")
     before = {path.name for path in tmp_path.iterdir()}
     assert run(*(word.format(here=tmp_path, trace=trace) for word in words)) == USAGE
     shown = capsys.readouterr()
-    assert says in shown.err
+    assert shows in shown.err
     assert shown.err.count("\n") == 1
     assert {path.name for path in tmp_path.iterdir()} == before
 
@@ -158,7 +158,7 @@ def _refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--pace", "fast"), "job, schedule, max"),
         (("--path", "/no/such/directory"), "/no/such/directory"),
@@ -180,7 +180,11 @@ def _refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str
     ],
 )
 def test_options(
-    tmp_path: Path, trace_of_cli_replay: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
+    tmp_path: Path,
+    trace_of_cli_replay: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    message: str,
 ) -> None:
     (tmp_path / "target").mkdir()
-    assert said in _refusal(tmp_path, capsys, str(trace_of_cli_replay), "--path", str(tmp_path / "target"), *options)
+    assert message in _refusal(tmp_path, capsys, str(trace_of_cli_replay), "--path", str(tmp_path / "target"), *options)

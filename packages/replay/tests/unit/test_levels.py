@@ -88,7 +88,7 @@ def test_a_plan_that_no_command_makes_is_refused(change: dict[str, int | None]) 
         kind_of(dataclasses.replace(kind.plan, **change), ABOUT)  # type: ignore[arg-type]
 
 
-def test_levels_that_were_not_reached_are_said_and_end_the_curve() -> None:
+def test_levels_that_were_not_reached_are_reported_and_end_the_curve() -> None:
     """880 of 900 is within 5 %; 880 of 1,000 is not: the figure is up to 90 % and says so."""
     found = _levels()
     assert [level.reached for level in found.levels] == [True] * 9 + [False]

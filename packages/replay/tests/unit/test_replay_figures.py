@@ -86,7 +86,7 @@ def test_merging_adds(clients: list[list[tuple[int, int, int, int]]]) -> None:
     assert ClientResult.from_json(json.loads(json.dumps(merged.to_json()))) == merged
 
 
-def test_what_a_client_told_is_written_and_read_as_it_always_was() -> None:
+def test_what_a_client_reported_is_written_and_read_as_it_always_was() -> None:
     of_op = OpResult(
         calls=3, errors=1, bytes=9, response=Histogram({7: 1, 2: 2}), service=Histogram({2: 3}), response_max_ns=5,
         service_max_ns=4, response_total_ns=8, service_total_ns=6,

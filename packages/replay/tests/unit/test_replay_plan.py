@@ -66,11 +66,11 @@ def test_clones_of_the_same_streams_have_their_scripts_in_common() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "shows"),
     [({"clients": 0}, "clients"), ({"clients": 1, "paths": 0}, "paths"), ({"clients": 1, "speed": 0.0}, "x0")],
 )
-def test_what_cannot_be_planned_is_refused(arguments: dict[str, float], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_what_cannot_be_planned_is_refused(arguments: dict[str, float], shows: str) -> None:
+    with pytest.raises(UsageError, match=shows):
         plan_replay(header(1), **arguments)  # type: ignore[arg-type]
 
 
@@ -98,7 +98,7 @@ def test_every_host_plans_what_was_asked_for(closed: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", range(CONTENT_CLASSES + 1))
-def test_content_is_as_compressible_as_its_class_says(kind: int) -> None:
+def test_content_is_as_compressible_as_its_class_states(kind: int) -> None:
     content = Content(seed=1, clone=0)
     raw = bytes(content.piece(kind, 7, 0, 128 * BLOCK))
     assert len(zlib.compress(raw)) / len(raw) == pytest.approx(kind / CONTENT_CLASSES, abs=0.03)

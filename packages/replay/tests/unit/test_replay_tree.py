@@ -154,14 +154,14 @@ def test_paths_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
         path.mkdir()
     file = tmp_path / "file"
     file.write_text("")
-    for paths, says in (
+    for paths, shows in (
         ([], "--path"),
         ([tmp_path / "missing"], "No such file"),
         ([file], "not a directory"),
         ([full], "not empty: it contains 'within'; give an empty directory, or --not-empty"),
         ([empty, empty], "twice"),
     ):
-        with pytest.raises(UsageError, match=says) as error:
+        with pytest.raises(UsageError, match=shows) as error:
             check_paths(paths)
         assert "\n" not in str(error.value)
     with pytest.raises(UsageError, match="is inside the other"):
@@ -183,14 +183,14 @@ def test_room_is_checked_first(tmp_path: Path) -> None:
     (tmp_path / "path").mkdir()
     check_room(program, [tmp_path / "path"])
     info = os.statvfs(tmp_path)
-    for room, says in (
+    for room, shows in (
         (Room(bytes=info.f_bavail * info.f_frsize, inodes=1), "GB are free"),
         (Room(bytes=1, inodes=info.f_favail + 1), "inodes"),
     ):
         if room.inodes > 1 and not info.f_files:
             continue
         kinds = {key: replace(kind, own=(room,)) for key, kind in program.kinds.items()}
-        with pytest.raises(UsageError, match=says) as error:
+        with pytest.raises(UsageError, match=shows) as error:
             check_room(replace(program, kinds=kinds), [tmp_path / "path"])
         assert "\n" not in str(error.value)
     with pytest.raises(UsageError, match="too long"):

@@ -59,13 +59,13 @@ def test_a_faithful_replay_passes_and_each_bound_can_fail_it() -> None:
     assert [row.what for row in fidelity(recorded, tail).rows if row.kept is False] == ["all calls p99"]
 
 
-def test_the_report_says_what_the_filer_did() -> None:
+def test_the_report_states_what_the_filer_did() -> None:
     plain = made.point(1, 900.0)
     assert "filer" not in {section.anchor for section in build_sections(made.result(plain))}
     stations = {"link": {"utilisation": 0.85, "mean_wait_us": 60_000.0, "calls": 26_416}}
     wire = {"total": {"call_read_bytes": 4_000_000, "wire_read_bytes": 1_000_000, "ratio": 0.25}}
-    told = made.point(1, 900.0, job={"filer": {"stations": stations}, "wire": wire})
-    (section,) = (one for one in build_sections(made.result(told)) if one.anchor == "filer")
+    reported = made.point(1, 900.0, job={"filer": {"stations": stations}, "wire": wire})
+    (section,) = (one for one in build_sections(made.result(reported)) if one.anchor == "filer")
     rows = {part.series.name: part.series.rows for part in section.parts if isinstance(part, Tabled)}
     assert rows["stations"] == ((made.EMULATED, 1, "link", 0.85, 60_000.0, 26_416),)
     assert rows["wire"] == ((made.EMULATED, 1, 4_000_000, 1_000_000, 0.25),)
@@ -123,8 +123,8 @@ def test_emulated_points_beside_real_ones_are_labelled_wherever_they_stand(tmp_p
 def test_warnings() -> None:
     recorded = dataclasses.replace(made.recorded(), lost=5)
     differs = made.point(2, 100.0, differences={"open: recorded OK, replayed ENOENT": 12})
-    said = warnings_of(recorded, [differs], adapted=3)
-    assert [line.split()[:4] for line in said] == [
+    shown = warnings_of(recorded, [differs], adapted=3)
+    assert [line.split()[:4] for line in shown] == [
         ["the", "trace", "lacks", "5"],
         ["3", "calls", "of", "the"],
         ["2", "clients:", "12", "calls"],
@@ -147,8 +147,8 @@ def test_the_report_is_one_page_with_its_series(tmp_path: Path) -> None:
         "curves", "points", "knee", "timeline", "beside", "latency", "conditions", "runs",
     }  # fmt: skip
     assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"curves", "knee", "timeline"}
-    beside = (tmp_path / "series" / "beside.csv").read_text().splitlines()
-    assert beside[1].startswith("calls a second,calls/s,1000.0,990.0,")
+    others = (tmp_path / "series" / "beside.csv").read_text().splitlines()
+    assert others[1].startswith("calls a second,calls/s,1000.0,990.0,")
 
 
 def test_a_report_of_one_load_that_is_not_judged(tmp_path: Path) -> None:
@@ -200,25 +200,25 @@ GB = 10**9
 
 
 def wording(recorded: RecordedFigures | None = None, **cache: Any) -> ReplayWording:
-    beside: dict[str, Any] = dict.fromkeys(
+    others: dict[str, Any] = dict.fromkeys(
         ("trace", "seed", "storage", "targets", "emulated_filer", "null_storage", "hosts")
     )
     known = {"client_memory_bytes": GB, "filer_cache_bytes": None, "filer_caches_itself": True}
     return ReplayWording(
-        beside
+        others
         | {"recorded": to_builtins(recorded or made.recorded()), "configuration": {"pace": "schedule"}, "cache": known | cache}
     )  # fmt: skip
 
 
-def test_a_bound_on_writes_is_said_to_bound_copies() -> None:
+def test_a_bound_on_writes_is_reported_to_bound_copies() -> None:
     whole = made.result(made.point(4, 990.0))
     bounded = {op: Knee(bounds_us={op: 9.0}, peak=0, knee=0, broken=None) for op in ("read", "write")}
     unsynced = [wording().remarks(dataclasses.replace(whole, knee=knee)) for knee in (None, *bounded.values())]
     assert [any("copies into memory" in line for line in lines) for lines in unsynced] == [False, False, True]
     recorded = made.recorded()
     synced = dataclasses.replace(recorded, origin=recorded.origin | {"options": {"fsync": "file"}})
-    said = wording(recorded=synced).remarks(dataclasses.replace(whole, knee=bounded["write"]))
-    assert not any("copies into memory" in line for line in said)
+    shown = wording(recorded=synced).remarks(dataclasses.replace(whole, knee=bounded["write"]))
+    assert not any("copies into memory" in line for line in shown)
 
 
 def observed(*dropped: dict[str, Any] | None) -> Observed:
@@ -253,9 +253,9 @@ def test_every_client_drops_its_own() -> None:
 )
 def test_the_filers_cache_counts(declared: int | None, possible: bool, cached: bool, undeclared: bool) -> None:
     """10 GB of files on a client with 1 GB."""
-    told = wording(filer_cache_bytes=declared, filer_caches_itself=possible)
-    told.see(observed(None))
-    assert (told.cached([]), told.undeclared()) == (cached, undeclared)
+    reported = wording(filer_cache_bytes=declared, filer_caches_itself=possible)
+    reported.see(observed(None))
+    assert (reported.cached([]), reported.undeclared()) == (cached, undeclared)
 
 
 @pytest.mark.parametrize(
@@ -335,11 +335,11 @@ def test_of_a_closed_loop_the_elapsed_time_is_judged() -> None:
     assert {row.bound for one in judged for row in one.rows[1:]} == {None}
     elsewhere = fidelity(recorded, made.point(4, 990.0, elapsed_s=18.0), same_filer=False, closed=True)
     assert elsewhere.passed is None
-    said = as_recorded(made.result(made.point(4, 990.0), fidelity=elsewhere))
-    assert said == [f"18.0 s on {made.EMULATED} against 10.0 s recorded (+80.0 %)"]
+    shown = as_recorded(made.result(made.point(4, 990.0), fidelity=elsewhere))
+    assert shown == [f"18.0 s on {made.EMULATED} against 10.0 s recorded (+80.0 %)"]
 
 
-def test_what_think_times_cannot_be_taken_for_is_said() -> None:
+def test_what_think_times_cannot_be_taken_for_is_reported() -> None:
     known = dataclasses.replace(made.recorded(), tasks_known=True)
     assert closed_doubts(known) == []
     short = dataclasses.replace(known, origin={"labels": ["CACHED", "GENERATOR-LIMITED at every point"]})

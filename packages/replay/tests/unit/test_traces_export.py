@@ -248,7 +248,7 @@ def test_streams_and_trees_stand_beside_each_other(traces: list[MemoryTrace], al
     assert merged.header.lost == 2 * len(traces)
 
 
-def test_the_clock_says_how_far_apart_they_are(tmp_path: Path) -> None:
+def test_the_clock_states_how_far_apart_they_are(tmp_path: Path) -> None:
     trace = written_and_moved()
     write_trace(trace, tmp_path / "a")
     write_trace(

@@ -32,7 +32,7 @@ def test_nothing_is_lost_on_the_way(trace: MemoryTrace) -> None:
         assert everything(target) == trace
 
 
-def test_every_line_is_an_object_that_says_what_it_is() -> None:
+def test_every_line_is_an_object_that_states_what_it_is() -> None:
     lines = [json.loads(line) for line in exported(written_and_moved()).splitlines()]
     assert [line["type"] for line in lines] == ["trace", *["call"] * 15, *["node"] * 5, "end"]
     assert lines[1] == {
@@ -60,7 +60,7 @@ def test_a_file_cut_short_is_refused(cut: float, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
+    ("old", "new", "shows"),
     [
         ('"op":"scan"', '"op":"dance"', "line 2"),
         ('"start_ns":1000000,', '"start_ns":-1,', "line 3"),
@@ -75,10 +75,10 @@ def test_a_file_cut_short_is_refused(cut: float, tmp_path: Path) -> None:
         ('{"type":"node","node":0', "[1]\n{", "line 17"),
     ],
 )
-def test_a_wrong_line_is_named(old: str, new: str, says: str, tmp_path: Path) -> None:
+def test_a_wrong_line_is_named(old: str, new: str, shows: str, tmp_path: Path) -> None:
     text = exported(written_and_moved())
     assert old in text
-    assert says in refusal(text.replace(old, new, 1), tmp_path)
+    assert shows in refusal(text.replace(old, new, 1), tmp_path)
 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ class Read:
         self.trace = trace
         self.calls = [call for stream in trace.streams for call in stream]
 
-    def said(self, *fields: str) -> list[tuple[object, ...]]:
+    def fields_of(self, *fields: str) -> list[tuple[object, ...]]:
         """The op of each call and these fields of it."""
         return [(call.op.label, *(getattr(call, field) for field in fields)) for call in self.calls]
 
@@ -74,7 +74,7 @@ def test_a_file_that_is_read(tmp_path: Path) -> None:
         'newfstatat(3, "", {st_mode=S_IFREG|0644, st_size=100, ...}, AT_EMPTY_PATH) = 0',
         "close(3)                     = 0",
     )
-    assert found.said("start_ns", "duration_ns", "bytes", "argument") == [
+    assert found.fields_of("start_ns", "duration_ns", "bytes", "argument") == [
         ("open", 0, 25_000, 0, 100),
         ("read", 2_000_000, 10_000, 60, 0),
         ("read", 3_000_000, 10_000, 10, 90),
@@ -102,7 +102,7 @@ def test_files_that_are_made_renamed_and_removed(tmp_path: Path) -> None:
         'unlink("/data/d/x")         = 0',
         'rmdir("d")                  = 0',
     )
-    assert found.said("bytes", "argument") == [
+    assert found.fields_of("bytes", "argument") == [
         ("mkdir", 0, 0), ("create", 0, 0), ("write", 3, 0), ("write", 3, 3), ("write", 1, 100), ("fsync", 0, 0),
         ("close", 0, 0), ("rename", 0, 0), ("remove", 0, 0), ("remove", 0, 0),
     ]  # fmt: skip
@@ -121,7 +121,7 @@ def test_failures_are_kept_with_their_errno(tmp_path: Path) -> None:
         'mkdir("there", 0777)            = -1 EEXIST (File exists)',
         'openat(AT_FDCWD, "shut", O_RDONLY) = -1 EACCES (Permission denied)',
     )
-    assert found.said("error") == [
+    assert found.fields_of("error") == [
         ("open", errno.ENOENT), ("stat", errno.ENOENT), ("create", 0), ("close", 0), ("mkdir", errno.EEXIST),
         ("open", errno.EACCES),
     ]  # fmt: skip
@@ -169,7 +169,7 @@ def test_a_directory_is_scanned_once_however_many_calls_it_takes(tmp_path: Path)
         "getdents64(3, 0x55 /* 3 entries */, 32768) = 80",
         "close(3) = 0",
     )
-    assert found.said("argument", "duration_ns") == [
+    assert found.fields_of("argument", "duration_ns") == [
         ("scan", 5, 60_000), ("stat", 0, 10_000), ("stat", 7, 10_000), ("scan", 1, 20_000)
     ]  # fmt: skip
     assert found.node(2) == Node(found.calls[1].node, NodeKind.FILE, True, 7, 1000, 1)
@@ -353,7 +353,7 @@ DEMO = Path("/tmp/demo")  # where the logs kept there were made
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "shows"),
     [
         ("", "-ttt"),
         ("nothing of the kind\n", "-ttt"),
@@ -362,15 +362,15 @@ DEMO = Path("/tmp/demo")  # where the logs kept there were made
         ("1700000000.000001 getpid() = 3 <0.000010>\n", "--under"),
     ],
 )  # fmt: skip
-def test_other_logs_are_refused(text: str, says: str, tmp_path: Path) -> None:
+def test_other_logs_are_refused(text: str, shows: str, tmp_path: Path) -> None:
     """In one line that says how to make one."""
     (tmp_path / "log").write_text(text)
-    with pytest.raises(UsageError, match=re.escape(says)):
+    with pytest.raises(UsageError, match=re.escape(shows)):
         import_strace(tmp_path / "log", tmp_path / "t")
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 
-def test_a_clock_that_is_set_back_is_said(tmp_path: Path) -> None:
+def test_a_clock_that_is_set_back_is_reported(tmp_path: Path) -> None:
     log = tmp_path / "log"
     times = (5, 7, 6)
     log.write_text("".join(f'1 1700000000.00000{at} stat("/f", 0x7f) = -1 ENOENT (x) <0.000001>\n' for at in times))
@@ -392,7 +392,7 @@ def test_a_shell_script_as_strace_saw_it(log: str, tmp_path: Path) -> None:
     assert sum(call.bytes for call in calls if call.op is Op.WRITE) == 1113 + 1092 + 1092 + 100
     assert sorted(n.size for n in trace.nodes if n.kind == NodeKind.FILE and n.existed) == [21, 284, 1092]
     assert (done.malformed, done.never_ended, done.steps_back, len(trace.streams)) == (0, 0, 0, 11)
-    _tells_a_possible_story(trace)
+    _is_possible(trace)
 
 
 def test_threads_as_strace_saw_them(tmp_path: Path) -> None:
@@ -402,7 +402,7 @@ def test_threads_as_strace_saw_them(tmp_path: Path) -> None:
     assert [[call.op.label for call in stream] for stream in trace.streams[1:]] == [expected] * 3
     assert dict(done.not_carried) == {"ftruncate": 3}
     assert all(not node.existed for node in trace.nodes if node.kind == NodeKind.FILE)
-    _tells_a_possible_story(trace)
+    _is_possible(trace)
 
 
 @settings(max_examples=30)
@@ -418,7 +418,7 @@ def test_a_damaged_log_is_read_as_far_as_it_makes_sense(data: st.DataObject) -> 
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch, "log").write_bytes(b"\n".join(lines))
         import_strace(Path(scratch, "log"), Path(scratch, "t"), start_directory=DEMO)
-        _tells_a_possible_story(everything(Path(scratch, "t")))
+        _is_possible(everything(Path(scratch, "t")))
 
 
 def test_a_path_may_be_deep(tmp_path: Path) -> None:
@@ -432,7 +432,7 @@ def test_a_path_may_be_deep(tmp_path: Path) -> None:
     assert all(node.existed for node in nodes)
 
 
-def _tells_a_possible_story(trace: MemoryTrace) -> None:
+def _is_possible(trace: MemoryTrace) -> None:
     """Nothing is there before in a directory that is not, and a node's parent stands before it."""
     for number, node in enumerate(trace.nodes):
         assert node.parent < number

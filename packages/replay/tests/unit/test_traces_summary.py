@@ -45,26 +45,26 @@ def test_every_node_is_counted_once(trace: MemoryTrace) -> None:
 
 
 def test_the_figures_of_a_trace() -> None:
-    said = trace_info(TraceSummary(written_and_moved()), 1500)
-    assert said["calls"] == 15
-    assert said["bytes_per_million_calls"] == 100_000_000
-    assert said["moved_bytes"] == 4096 + 904 + 3000 + 3000
-    assert {op: of["calls"] for op, of in said["ops"].items()} == {
+    shown = trace_info(TraceSummary(written_and_moved()), 1500)
+    assert shown["calls"] == 15
+    assert shown["bytes_per_million_calls"] == 100_000_000
+    assert shown["moved_bytes"] == 4096 + 904 + 3000 + 3000
+    assert {op: of["calls"] for op, of in shown["ops"].items()} == {
         "scan": 1, "open": 3, "read": 4, "create": 1, "write": 1, "fsync": 1, "close": 3, "rename": 1,
     }  # fmt: skip
-    assert said["ops"]["open"]["errors"] == 1
-    assert {phase: sum(of["calls"] for of in ops.values()) for phase, ops in said["phases"].items()} == {
+    assert shown["ops"]["open"]["errors"] == 1
+    assert {phase: sum(of["calls"] for of in ops.values()) for phase, ops in shown["phases"].items()} == {
         "walk": 11, "expand": 4,
     }  # fmt: skip
     assert {
         op: {size: one["calls"] for size, one in of["latency_by_size"].items()}
-        for op, of in said["ops"].items()
+        for op, of in shown["ops"].items()
         if of["latency_by_size"]
     } == {"read": {"to 4 KiB": 3}, "write": {"to 4 KiB": 1}}
-    reads = said["sizes"]["read"]
+    reads = shown["sizes"]["read"]
     assert (reads["calls"], reads["sequential_share"]) == (4, 1.0)
     assert {one["from"]: one["calls"] for one in reads["by_size"] if one["calls"]} == {0: 1, 512: 1, 2048: 1, 4096: 1}
-    tree = said["tree"]
+    tree = shown["tree"]
     assert (tree["existing"]["files"], tree["existing"]["bytes"]) == (1, 5000)
     assert (tree["made"]["files"], tree["made"]["bytes"]) == (1, 3000), "one file under two names"
     assert tree["files_by_depth"] == {2: 2}

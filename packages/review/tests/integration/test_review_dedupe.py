@@ -45,7 +45,7 @@ def second(services: Settings) -> Iterator[Database]:
         as_superuser(services, f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def test_the_scope_says_who_is_held_against_whom(shelf: Shelf) -> None:
+def test_the_scope_states_who_is_held_against_whom(shelf: Shelf) -> None:
     """The same bytes twice with Anna and once with Boris: by custodian one duplicate, by job two; a container, an empty
     file and one that could not be read are equal to nothing."""
     for custodian, name in (("boris", "a"), ("anna", "b"), ("anna", "c")):
@@ -244,7 +244,7 @@ def test_only_finished_jobs_and_none_twice(shelf: Shelf) -> None:
         dedupe([shelf.reference()], Scope.JOB, By.ITEM)
 
 
-def test_items_are_told_by_findings_that_are_known(shelf: Shelf) -> None:
+def test_items_are_selected_by_known_findings_only(shelf: Shelf) -> None:
     """Before a first run all would be no duplicates; that is refused."""
     shelf.loose("anna", "a", "x")
     (handle,), databases = shelf.stored().each, [shelf.database]

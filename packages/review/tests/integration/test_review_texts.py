@@ -72,8 +72,8 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     assert NEAR_DUPLICATES.last(job.each, databases) == found
     assert len(_listed(job, ItemFilter(near=True))) == found.near > 0
     (_, action) = actions_of(job.each)[-2:]
-    told = {"scope": "job", "threshold": 0.8, "jobs": [str(copy.handle.id)]}
-    assert (action.action, action.details) == ("near", told | {"found": action.details["found"]})
+    reported = {"scope": "job", "threshold": 0.8, "jobs": [str(copy.handle.id)]}
+    assert (action.action, action.details) == ("near", reported | {"found": action.details["found"]})
     assert action.details["found"]["near"] == found.near  # what came of it, and of which jobs
     with pytest.raises(UsageError, match=r"the threshold is 0.3; it must be from 0.5"):
         near([job], Scope.JOB, 0.3, copy.settings)
@@ -103,12 +103,12 @@ def test_languages_are_metadata_that_is_asked_for(copy: Copy) -> None:
     before = dict(copy.run("SELECT item::text, metadata::text FROM item_text"))
     found = languages([job], copy.settings)
     after = dict(copy.run("SELECT item::text, metadata::text FROM item_text"))
-    told = {item: json.loads(str(text)).get("language") for item, text in after.items()}
-    assert {k: json.loads(str(v)) | {"language": told[k]} for k, v in before.items() if told[k]} == {
-        k: json.loads(str(v)) for k, v in after.items() if told[k]
+    reported = {item: json.loads(str(text)).get("language") for item, text in after.items()}
+    assert {k: json.loads(str(v)) | {"language": reported[k]} for k, v in before.items() if reported[k]} == {
+        k: json.loads(str(v)) for k, v in after.items() if reported[k]
     }
     assert found.by["en"] > found.texts / 2
-    assert sum(found.by.values()) == found.texts == sum(language is not None for language in told.values())
+    assert sum(found.by.values()) == found.texts == sum(language is not None for language in reported.values())
     assert len(_listed(job, ItemFilter(conditions=in_language("en")))) == found.by["en"]
     with opened_index(copy.handle, copy.settings) as index:
         asked = {code: int(Evaluation(index).mask(parse(f"language:{code}")).sum()) for code in ("en", "EN", "e")}
@@ -117,7 +117,7 @@ def test_languages_are_metadata_that_is_asked_for(copy: Copy) -> None:
     assert LANGUAGES.last(job.each, [copy.handle.database]) == found
 
 
-def test_languages_that_nobody_told_are_not_asked_for(copy: Copy) -> None:
+def test_languages_without_a_report_are_not_asked_for(copy: Copy) -> None:
     """Nothing would be found, and nothing excluded: refused in a search, a list of terms, a tag, a production and a filter, at first
     and when items were processed again since; known, each answers."""
     job = alone(copy.handle)
@@ -133,10 +133,10 @@ def test_languages_that_nobody_told_are_not_asked_for(copy: Copy) -> None:
             lambda: refuse_unknown_filter(job.each, ItemFilter(conditions=in_language("en"))),
         ]
 
-    def refused(said: str) -> None:
+    def refused(message: str) -> None:
         for query in ("language:en", "* NOT language:de", "saved:theirs"):
             for ask in asks(query):
-                with pytest.raises(UsageError, match=said):
+                with pytest.raises(UsageError, match=message):
                     ask()
 
     save_search(job.each, "theirs", "the language:en")

@@ -67,10 +67,10 @@ def test_near_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str)
     assert (len(copies), len(rows)) == (outcome["near"], outcome["near"] + outcome["groups"])
     last = next(row for row in rows if row["near"] == "true")
     group = site.client.get(f"{site.job}/items/{last['item']}/near-duplicates").json()["near"]
-    told = [(row["item"], float(row["similarity"])) for row in rows if row["principal"] == last["principal"]]
-    assert [(each["item"], each["similarity"]) for each in group] == told
+    reported = [(row["item"], float(row["similarity"])) for row in rows if row["principal"] == last["principal"]]
+    assert [(each["item"], each["similarity"]) for each in group] == reported
     assert [each["near_to"] for each in group] == [None] + [last["principal"]] * (len(group) - 1)
-    assert all(item in site.page(f"{base}/items/{last['item']}") for item, _ in told)
+    assert all(item in site.page(f"{base}/items/{last['item']}") for item, _ in reported)
     alone = {each["id"] for each in site.client.get(f"{site.job}/items?near=false&limit=1000").json()["items"]}
     assert not alone & {each["id"] for each in copies}
     single = next(iter(alone - {row["item"] for row in rows}))
@@ -105,7 +105,7 @@ def test_paths_of_near_duplicates_are_text_and_no_formulas(site: Any, base: str)
         site.copy.run("UPDATE item SET container_path = %(path)s WHERE id = %(id)s", id=row["item"], path=path)
 
 
-def test_languages_are_told_and_lead_to_their_items(site: Any, base: str) -> None:
+def test_languages_are_shown_and_lead_to_their_items(site: Any, base: str) -> None:
     refused = site.client.get(f"{site.job}/languages")
     assert (refused.status_code, "`edbench review languages " in refused.json()["error"]) == (409, True)
     unknown = site.client.get(f"{base}/items?language=de")
@@ -118,8 +118,10 @@ def test_languages_are_told_and_lead_to_their_items(site: Any, base: str) -> Non
         assert len(of_it["items"]) == number
         assert f"{base}/items?language={language}" in page
     assert of_it["items"][0]["id"] in site.page(f"{base}/items?language={language}")
-    told = {each["id"] for each in site.client.get(f"{site.job}/items?limit=1000&language={language}").json()["items"]}
-    assert told == {each["id"] for each in of_it["items"]}
+    reported = {
+        each["id"] for each in site.client.get(f"{site.job}/items?limit=1000&language={language}").json()["items"]
+    }
+    assert reported == {each["id"] for each in of_it["items"]}
     assert f'value="{language}" selected' in site.page(f"{base}/items?language={language}")
 
 
@@ -133,7 +135,7 @@ def _found(site: Any, kind: str, path: str, order: dict[str, Any]) -> dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("path", "order", "field", "says"),
+    ("path", "order", "field", "shows"),
     [
         ("near-duplicates", {"threshold": 0.3}, "threshold", "0.5"),
         ("near-duplicates", {"threshold": 1.01}, "threshold", "1"),
@@ -145,12 +147,12 @@ def _found(site: Any, kind: str, path: str, order: dict[str, Any]) -> dict[str, 
     ],
 )
 def test_what_cannot_be_looked_for_is_refused_at_its_field(
-    site: Any, path: str, order: dict[str, Any], field: str, says: str
+    site: Any, path: str, order: dict[str, Any], field: str, shows: str
 ) -> None:
     refused = site.client.post(f"{site.job}/{path}", json=order)
     assert refused.status_code == 422
     assert list(refused.json()["errors"]) == [field]
-    assert says in refused.json()["errors"][field]
+    assert shows in refused.json()["errors"][field]
     nowhere = site.client.post(f"/api/v1/jobs/ffffffff/{path}", json={})
     assert (nowhere.status_code, "\n" in nowhere.json()["error"]) == (404, False)
     assert site.client.get(f"/api/v1/jobs/ffffffff/{path}").status_code == 404
@@ -171,7 +173,7 @@ def test_messages_are_threaded_and_a_thread_is_walked(site: Any, base: str) -> N
     assert all(item in site.page(f"{base}/items/{longest[0]}") for item in longest)
 
 
-def test_before_anybody_looked_the_list_says_what_to_do(site: Any, base: str) -> None:
+def test_before_anybody_looked_the_list_states_what_to_do(site: Any, base: str) -> None:
     text = site.page(f"{base}/items?system=no", 422)
     assert "denist" in text
     wrong = site.client.post(f"{site.job}/system-files", json={"lists": ["0:no.txt"]})

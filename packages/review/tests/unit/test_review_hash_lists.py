@@ -54,7 +54,7 @@ def test_what_programs_write_is_taken(tmp_path: Path) -> None:
     assert (rds.kind, rds.bad) == (HashKind.SHA1, 0)
 
 
-def test_bad_lines_are_counted_and_told(tmp_path: Path) -> None:
+def test_bad_lines_are_counted_and_reported(tmp_path: Path) -> None:
     """A digit too few or too many, a hash of another kind, letters that are no digits, white space within: none is taken
     for something else, and none goes unseen."""
     bad = [

@@ -126,7 +126,7 @@ def test_a_long_text_is_taken_in_pieces() -> None:
     assert (np.diff(whole.astype(object)) > 0).all()
 
 
-def test_a_full_scratch_is_said_in_one_line() -> None:
+def test_a_full_scratch_is_reported_in_one_line() -> None:
     """It is no bug, and nothing of it is stored."""
 
     class Full(io.BytesIO):
@@ -137,7 +137,7 @@ def test_a_full_scratch_is_said_in_one_line() -> None:
         Collected(Full(), bands_for(0.8)).add(0, 0, shingles("word " * LEAST))
 
 
-def test_real_texts_are_told() -> None:
+def test_languages_of_real_texts_are_found() -> None:
     """Of pieces of 45 languages: of a paragraph 98 of 100 at least and 3 wrong; of some words fewer, the others
     unknown rather than wrong."""
     dice = random.Random(1)
@@ -149,9 +149,9 @@ def test_real_texts_are_told() -> None:
                 start = dice.randrange(len(text) - length)
                 truth[f"{language}{number}"] = language
                 found[f"{language}{number}"] = language_of(text[start : start + length])
-        told = languages_detected(truth, found)
-        assert told.right >= share * sum(told), told
-        assert told.wrong <= 0.03 * sum(told), told
+        reported = languages_detected(truth, found)
+        assert reported.right >= share * sum(reported), reported
+        assert reported.wrong <= 0.03 * sum(reported), reported
 
 
 @pytest.mark.parametrize(
@@ -165,11 +165,11 @@ def test_real_texts_are_told() -> None:
         ("\ud800 lone surrogates in a text that somebody wrote in English, which was read all the same", "en"),
     ],
 )
-def test_what_says_little_is_not_guessed(text: str, wanted: str) -> None:
+def test_what_states_little_is_not_guessed(text: str, wanted: str) -> None:
     assert language_of(text) == wanted
 
 
-def test_a_long_text_is_told_by_its_middle_too() -> None:
+def test_the_middle_of_a_long_text_counts_too() -> None:
     german = own_texts()["de"]
     assert language_of("Dear all, please see below.\n\n" + german * 20) == "de"
 

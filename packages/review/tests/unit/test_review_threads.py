@@ -46,7 +46,7 @@ def test_an_answer_hangs_below_the_last_of_its_references() -> None:
     assert len({place.thread for place in places.values()}) == 2
 
 
-def test_what_a_message_says_of_itself_counts_more_than_what_others_say() -> None:
+def test_what_a_message_states_of_itself_counts_more_than_what_others_say() -> None:
     places = _linked(
         Mail("a", sent="1"), Mail("d", references=("c", "b", "a"), sent="0"), Mail("c", references=("a",), sent="2")
     )

@@ -22,13 +22,13 @@ def test_a_profile_is_drawn_while_it_runs(tmp_path: Path) -> None:
     live.counters.of(0).whole(2_000_000, 0)
     live.counters.of(0).moved(1024)
     live.look()
-    said, complaints = list[str](), Complaints()
+    shown, complaints = list[str](), Complaints()
     settings = Settings(storage=tmp_path / "storage", scratch=tmp_path / "scratch")
-    with profile_page(live, settings, {}, 0, said.append), launched() as browser:
+    with profile_page(live, settings, {}, 0, shown.append), launched() as browser:
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.set_default_timeout(TIMEOUT_MS)
         complaints.listen(page)
-        page.goto(said[0].removeprefix("web UI: "))
+        page.goto(shown[0].removeprefix("web UI: "))
         page.wait_for_url("**/profile")
         expect(page.get_by_role("heading", name="insert-drift")).to_be_visible()
         for panel in ("moved", "files", "file_time"):
@@ -37,7 +37,7 @@ def test_a_profile_is_drawn_while_it_runs(tmp_path: Path) -> None:
             "aria-label", "Mean time of a file or object: mean 2 ms"
         )
         live.run("own, 2 clients")
-        live.tell("400 of 800 files")
+        live.show("400 of 800 files")
         live.say("shared, 2 clients: 3,000 files/s")
         expect(page.locator("#doing")).to_have_text("400 of 800 files")
         expect(page.locator("#runs li")).to_have_count(2)

@@ -111,11 +111,11 @@ def test_an_endpoint_has_a_pair(name: str, given: list[str], tmp_path: Path, mon
 
 def test_an_emulated_filer_is_refused_where_it_delays_nothing(tmp_path: Path) -> None:
     on_path, on_s3 = Targets(paths=(tmp_path,)), Targets(s3="http://127.0.0.1:1/bucket/p")
-    for name, targets, filer, said in (
+    for name, targets, filer, shown in (
         ("stream", on_path, "nas-1g", "delays only the calls of edbench's own clients"),
         ("client-sweep", on_s3, "nas-1g", "not to S3"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=shown):
             refuse_filer(made(name, targets, [], small=True), filer)
     refuse_filer(made("insert-drift", on_path, [], small=True), "nas-1g")
     refuse_filer(made("stream", on_path, [], small=True), "none")
@@ -179,9 +179,9 @@ def test_profiles_run_on_a_real_endpoint(bucket: tuple[str, Path], tmp_path: Pat
         "insert-drift", Targets(s3=f"{url}/profiles"), ["files=30", "group=3", "clients=4"], tmp_path / "b"
     )
     for point in inserted.points:
-        told = point.repeats[0]
-        assert isinstance(told, InsertRun)
-        assert (told.files, told.refused, told.failed) == (30, 0, 0)
+        reported = point.repeats[0]
+        assert isinstance(reported, InsertRun)
+        assert (reported.files, reported.refused, reported.failed) == (30, 0, 0)
     assert [path.name for path in _files(data)] == ["theirs"]
 
 

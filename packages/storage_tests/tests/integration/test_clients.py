@@ -60,7 +60,7 @@ def test_clients_begin_no_sooner_than_told(tmp_path: Path) -> None:
     assert all(one.began_s >= late for one, late in zip(spread.clients, (0.0, 0.05, 0.1), strict=True))
 
 
-def test_what_fails_is_counted_and_said(tmp_path: Path) -> None:
+def test_what_fails_is_counted_and_reported(tmp_path: Path) -> None:
     with crowd(Place(roots=(tmp_path,)), 2) as people:
         people.do("write", range(1), 10)
         done = people.do("read", range(3), 10)

@@ -127,37 +127,37 @@ def all_of(under_test: Path, place: Path, discovery: str, monkeypatch: pytest.Mo
 def test_everything_is_one_page(
     discovery: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    under_test, said = tmp_path / "there", tmp_path / "said.json"
+    under_test, shown = tmp_path / "there", tmp_path / "said.json"
     under_test.mkdir()
-    given = ("-o", "json", "--output-file", str(said), *options(tmp_path))
+    given = ("-o", "json", "--output-file", str(shown), *options(tmp_path))
     assert all_of(under_test, tmp_path, discovery, monkeypatch, *given) == OK
     page = Path(capsys.readouterr().out.splitlines()[-1])
     runs = [run for point in read_result(page.parent / "packages" / "stream").points for run in point.repeats]
     assert [use.name for run in runs for use in run.array] == [NAME] * len(runs), "the array's own counters"
     assert {path.name for path in (page.parent / "packages").iterdir()} == {"discovery", "matrix", "stream"}
     assert summary.check(page.parent).differences == ()
-    assert [one["name"] for one in json.loads(said.read_text())["tests"]] == ["discovery", "matrix", "stream"]
+    assert [one["name"] for one in json.loads(shown.read_text())["tests"]] == ["discovery", "matrix", "stream"]
     text = page.read_text()
     for name in ("discovery", "matrix", "stream"):
         assert f'href="packages/{name}/report.html"' in text
     assert list(under_test.iterdir()) == []
 
 
-def test_a_test_that_fails_is_told_and_the_others_are_made(
+def test_a_test_that_fails_is_reported_and_the_others_are_made(
     discovery: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     under_test = tmp_path / "there"
     under_test.mkdir()
     (under_test / "theirs").write_text("not ours")
     assert all_of(under_test, tmp_path, discovery, monkeypatch) == FAILED
-    said = capsys.readouterr()
-    assert "is not empty" in said.out
-    assert "stream: not measured: " in said.out
-    assert "discovery: not measured" not in said.out
+    shown = capsys.readouterr()
+    assert "is not empty" in shown.out
+    assert "stream: not measured: " in shown.out
+    assert "discovery: not measured" not in shown.out
     assert (under_test / "theirs").read_text() == "not ours"
 
 
-def test_a_path_that_cannot_be_looked_at_is_told_of_each_profile(
+def test_a_path_that_cannot_be_looked_at_is_reported_of_each_profile(
     discovery: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It ends nothing else: the discovery of before is shown."""
@@ -169,13 +169,13 @@ def test_a_path_that_cannot_be_looked_at_is_told_of_each_profile(
 
     monkeypatch.setattr(refusal, "refuse_room", fails)
     assert all_of(under_test, tmp_path, discovery, monkeypatch) == OK
-    said = capsys.readouterr().out
-    assert "stream: not measured: there: Input/output error" in said
-    assert "discovery: not measured" not in said
+    shown = capsys.readouterr().out
+    assert "stream: not measured: there: Input/output error" in shown
+    assert "discovery: not measured" not in shown
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (("--set", "block=4096"), "NAME.SETTING=VALUE"),
         (("--set", "stream.engineless=1"), "engineless"),
@@ -184,7 +184,7 @@ def test_a_path_that_cannot_be_looked_at_is_told_of_each_profile(
 )
 def test_everything_is_refused_before_anything_is_run(
     given: tuple[str, ...],
-    said: str,
+    message: str,
     discovery: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -193,5 +193,5 @@ def test_everything_is_refused_before_anything_is_run(
     under_test = tmp_path / "there"
     under_test.mkdir()
     assert all_of(under_test, tmp_path, discovery, monkeypatch, *given) == USAGE
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert list(under_test.iterdir()) == []

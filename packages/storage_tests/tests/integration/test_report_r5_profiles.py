@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[4]
 _DEADLINE_S = 120.0
 
 
-def test_dedup_writes_each_type_and_says_what_became_of_it(tmp_path: Path) -> None:
+def test_dedup_writes_each_type_and_states_what_became_of_it(tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     for number in range(4):

@@ -37,8 +37,8 @@ def test_fewer_outstanding_than_asked_for_is_a_warning(
     """Linux queues of libaio only what passes the page cache by."""
     there = {"path": "/a", "device": 1, "label": "local", "mount": None, "direct": taken and str(taken)}
     settings = {"direct": direct, "engine": engine}
-    said = BlockWording({"targets": [there], "configuration": {"settings": settings}}).warnings(())
-    assert sum("outstanding than requested" in line for line in said) == warned
+    shown = BlockWording({"targets": [there], "configuration": {"settings": settings}}).warnings(())
+    assert sum("outstanding than requested" in line for line in shown) == warned
 
 
 @pytest.mark.parametrize(("direct", "ours"), [(True, 12_000.0), (False, None)])

@@ -63,10 +63,10 @@ def test_many_chunks_are_counted_from_some_of_them() -> None:
     for _ in range(3):
         for number in range(12_000):
             counted.add(number.to_bytes(16, "big"))
-    told = counted.expected("x")
-    assert told.share <= 1 / 12
-    assert told.ratio == pytest.approx(3.0, rel=0.12)
-    assert (told.bytes, told.chunks) == (3 * 12_000 * 16, 36_000)
+    reported = counted.expected("x")
+    assert reported.share <= 1 / 12
+    assert reported.ratio == pytest.approx(3.0, rel=0.12)
+    assert (reported.bytes, reported.chunks) == (3 * 12_000 * 16, 36_000)
 
 
 @pytest.mark.parametrize("data", [one for one in DATA_TYPES if one not in ("discovery", "own")])
@@ -81,8 +81,8 @@ def test_the_same_seed_gives_the_same_files(data: str) -> None:
     assert len({name for name, _ in first}) == len(first)
     assert (first != whole(2)) == (data != "zeros")
     assert 1.5 * MIB < sum(len(content) for _, content in first) < _room(data, 2 * MIB)
-    told = [(file.name, file.size) for file in files_of(data, 2 * MIB, 1, None)]  # type: ignore[arg-type]
-    assert told == [(name, len(content)) for name, content in first]
+    reported = [(file.name, file.size) for file in files_of(data, 2 * MIB, 1, None)]  # type: ignore[arg-type]
+    assert reported == [(name, len(content)) for name, content in first]
 
 
 def _room(data: str, size: int) -> int:
@@ -151,32 +151,32 @@ def test_a_source_that_holds_the_path_is_refused(below: str, tmp_path: Path) -> 
     made("dedup", Targets(paths=(tmp_path / "source2",)), given, small=True).check()
 
 
-class _Told:
+class _Reports:
     """A storage that tells of its space at given moments, and the clock that goes on by being waited for."""
 
-    def __init__(self, told: dict[float, int], grows: int = 0) -> None:
-        self.now, self._told, self._grows = 0.0, told, grows
+    def __init__(self, reported: dict[float, int], grows: int = 0) -> None:
+        self.now, self._reports, self._grows = 0.0, reported, grows
 
     def look(self, _roots: Sequence[Path]) -> Usage:
-        known = [used for moment, used in self._told.items() if moment <= self.now]
+        known = [used for moment, used in self._reports.items() if moment <= self.now]
         return Usage(used_bytes=known[-1] + int(self.now * self._grows), used_inodes=0)
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
 
 
-def _rest(told: _Told, still: float) -> Usage | None:
-    return usage_at_rest([], still, told.look, lambda: told.now, told.wait)
+def _rest(reported: _Reports, still: float) -> Usage | None:
+    return usage_at_rest([], still, reported.look, lambda: reported.now, reported.wait)
 
 
 @pytest.mark.parametrize(("still", "used"), [(3.0, 35), (0.0, 0)])
-def test_what_is_told_late_is_waited_for(still: float, used: int) -> None:
+def test_what_is_reported_late_is_waited_for(still: float, used: int) -> None:
     """MooseFS tells once a second, and of what was just written up to three seconds later."""
-    said = _rest(_Told({0.0: 0, 1.3: 17, 2.3: 35}), still)
-    assert said is not None
-    assert said.used_bytes == used
+    shown = _rest(_Reports({0.0: 0, 1.3: 17, 2.3: 35}), still)
+    assert shown is not None
+    assert shown.used_bytes == used
 
 
-def test_space_that_never_rests_is_not_told() -> None:
+def test_space_that_never_rests_is_not_reported() -> None:
     """Someone else writes there all the time: no ratio is better than a false one."""
-    assert _rest(_Told({0.0: 0}, grows=1_000_000), 3.0) is None
+    assert _rest(_Reports({0.0: 0}, grows=1_000_000), 3.0) is None

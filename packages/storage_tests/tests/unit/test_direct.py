@@ -84,7 +84,7 @@ def at(path: str, device: int, source: str, **more: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("targets", "told"),
+    ("targets", "reported"),
     [
         ((at("/a", 1, "/dev/sda"), at("/b", 1, "/dev/sda")), 1),  # two directories of one
         ((at("/a", 1, "server:/v"), at("/b", 2, "server:/v")), 1),  # mounted twice
@@ -93,17 +93,17 @@ def at(path: str, device: int, source: str, **more: object) -> dict[str, Any]:
         ((at("/a", 1, "/dev/sda"), at("/b", 2, "/dev/sdb"), at("/c", 1, "/dev/sda")), 1),
     ],
 )
-def test_paths_on_one_file_system_are_told(targets: tuple[dict[str, Any], ...], told: int) -> None:
-    said = list(shared_file_systems(targets))
-    assert len(said) == told
-    assert all("/a" in line and "one file system" in line for line in said)
+def test_paths_on_one_file_system_are_reported(targets: tuple[dict[str, Any], ...], reported: int) -> None:
+    shown = list(shared_file_systems(targets))
+    assert len(shown) == reported
+    assert all("/a" in line and "one file system" in line for line in shown)
 
 
 def test_what_was_asked_for_and_not_had_is_a_warning() -> None:
     cached, works = at("/a", 1, "/dev/sda", direct="taken, but through this host's page cache"), at("/b", 2, "/dev/sdb")
-    said = ProfileWording({"targets": [cached, works | {"direct": str(Direct.WORKS)}]}).warnings(())
-    assert len(said) == 1
-    assert said[0].startswith("/a: O_DIRECT was requested")
+    shown = ProfileWording({"targets": [cached, works | {"direct": str(Direct.WORKS)}]}).warnings(())
+    assert len(shown) == 1
+    assert shown[0].startswith("/a: O_DIRECT was requested")
 
 
 @pytest.fixture
@@ -119,9 +119,9 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_they_are_set_and_put_back(queue: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger"
-    with tuned([tmp_path, tmp_path], "bfq", 512, ledger) as told:
+    with tuned([tmp_path, tmp_path], "bfq", 512, ledger) as reported:
         assert (queue / "scheduler").read_text() == "bfq"
-        assert [(one.device, one.scheduler, one.read_ahead_kb, one.refused) for one in told] == [
+        assert [(one.device, one.scheduler, one.read_ahead_kb, one.refused) for one in reported] == [
             ("vdz", "bfq", 512, ())
         ] * 2
         with tuned([tmp_path], "none", None, ledger) as second:
@@ -132,8 +132,8 @@ def test_they_are_set_and_put_back(queue: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_is_touched_where_nothing_is_asked_for(queue: Path, tmp_path: Path) -> None:
-    with tuned([tmp_path], "", None, tmp_path / "ledger") as (told,):
-        assert (told.scheduler, told.read_ahead_kb, told.refused) == ("none", 128, ())
+    with tuned([tmp_path], "", None, tmp_path / "ledger") as (reported,):
+        assert (reported.scheduler, reported.read_ahead_kb, reported.refused) == ("none", 128, ())
     assert (queue / "scheduler").read_text() == "[none] mq-deadline bfq\n"
     assert not (tmp_path / "ledger").exists()
 
@@ -141,16 +141,16 @@ def test_nothing_is_touched_where_nothing_is_asked_for(queue: Path, tmp_path: Pa
 def test_what_cannot_be_kept_is_not_set(queue: Path, tmp_path: Path) -> None:
     """A setting that nobody could put back is worse than none; it is said."""
     (tmp_path / "file").write_text("in the way")
-    with tuned([tmp_path], "bfq", None, tmp_path / "file") as (told,):
-        assert "not changed" in told.refused[0]
-        assert told.scheduler == "none"
+    with tuned([tmp_path], "bfq", None, tmp_path / "file") as (reported,):
+        assert "not changed" in reported.refused[0]
+        assert reported.scheduler == "none"
 
 
-def test_a_path_without_a_device_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_path_without_a_device_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(devices, "queue_of", lambda path: None)
-    with tuned([tmp_path], "bfq", None, tmp_path / "ledger") as (told,):
-        assert told.refused == ("path 1 has no block device on this host; not set: scheduler",)
-        assert told.device == ""
+    with tuned([tmp_path], "bfq", None, tmp_path / "ledger") as (reported,):
+        assert reported.refused == ("path 1 has no block device on this host; not set: scheduler",)
+        assert reported.device == ""
 
 
 def test_what_a_killed_command_left_is_put_back_by_the_next(queue: Path, tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_replays_read_into_whole_pages() -> None:
     assert _address(calls._buffer) % mmap.PAGESIZE == 0
 
 
-def test_fio_is_told_to_as_well() -> None:
+def test_fio_gets_the_alignment_of_memory() -> None:
     read = Job(name="read", does="read", files=("0/file",), block=SIZE, size=None)
     assert f"iomem_align={mmap.PAGESIZE}" in job_file([read], log="log").splitlines()
 

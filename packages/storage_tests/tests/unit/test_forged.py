@@ -131,7 +131,7 @@ def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", ["insert-drift", "client-sweep"])
-def test_what_nobody_touched_checks(name: str, genuine: dict[str, Path]) -> None:
+def test_an_unchanged_package_checks(name: str, genuine: dict[str, Path]) -> None:
     assert check(genuine[name]).differences == ()
     verdict = read_result(genuine[name]).verdict
     assert verdict.startswith(LABEL)
@@ -174,7 +174,7 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
     "the limit cut from the first line": (SWEPT, _cut("limit: the filer's metadata, 99 % busy; "), "verdict is"),
     "a real filer instead": (
         INSERTED,
-        _study(lambda beside: beside.update(emulated_filer=None)),
+        _study(lambda conditions: conditions.update(emulated_filer=None)),
         "no result can be computed",
     ),
     "a ceiling raised": (
@@ -209,10 +209,10 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
 @pytest.mark.usefixtures("one_drawn")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forgeries_are_found(name: str, genuine: dict[str, Path], tmp_path: Path) -> None:
-    profile, forge, said = FORGERIES[name]
+    profile, forge, shown = FORGERIES[name]
     copied = Path(shutil.copytree(genuine[profile], tmp_path / "package"))
     forge(copied)
     assert broken(copied)
     seal(copied)
     found = check(copied).differences
-    assert any(said in line for line in found), found
+    assert any(shown in line for line in found), found

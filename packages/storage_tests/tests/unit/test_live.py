@@ -58,23 +58,23 @@ def test_a_point_has_the_rates_between_two_looks(seen: Live) -> None:
 def test_runs_lie_on_the_axis_with_what_came_of_them(seen: Live) -> None:
     for name in ("1 client", "1 client, on null storage"):
         seen.run(name)
-    seen.tell("200 of 400 files")
+    seen.show("200 of 400 files")
     seen.say("1 client: 3,000 files/s")
-    told = seen.timeline()
-    assert [run["phase"] for run in told["phases"]] == ["1 client", "1 client, on null storage"]
-    assert told["phases"][0]["end_s"] == told["phases"][1]["start_s"]
-    assert told["phases"][1]["end_s"] is None
-    assert (told["doing"], told["said"]) == ("200 of 400 files", ["1 client: 3,000 files/s"])
+    reported = seen.timeline()
+    assert [run["phase"] for run in reported["phases"]] == ["1 client", "1 client, on null storage"]
+    assert reported["phases"][0]["end_s"] == reported["phases"][1]["start_s"]
+    assert reported["phases"][1]["end_s"] is None
+    assert (reported["doing"], reported["said"]) == ("200 of 400 files", ["1 client: 3,000 files/s"])
 
 
 def test_a_long_run_has_no_more_points_than_are_drawn(seen: Live) -> None:
     """Each is the mean of its seconds."""
     for _ in range(1_300):
         seen.look()
-    told = seen.timeline()
-    assert told["step_s"] == 3
-    assert len(told["t"]) == 434
-    assert {len(series["values"]) for panel in told["panels"] for series in panel["series"]} == {434}
+    reported = seen.timeline()
+    assert reported["step_s"] == 3
+    assert len(reported["t"]) == 434
+    assert {len(series["values"]) for panel in reported["panels"] for series in panel["series"]} == {434}
 
 
 SECOND = 1_000_000_000
@@ -144,10 +144,10 @@ def test_it_shows_what_the_profile_does(tmp_path: Path) -> None:
     live.look()
     live.say("<b>done</b>")
     client = _client(tmp_path, live)
-    told = client.get("/api/v1/profile/timeline").json()
-    assert told["profile"] == "insert-drift"
-    assert told["phases"][0]["phase"] == "shared, 2 clients"
-    assert {"moved", "files"} <= {panel["id"] for panel in told["panels"]}
+    reported = client.get("/api/v1/profile/timeline").json()
+    assert reported["profile"] == "insert-drift"
+    assert reported["phases"][0]["phase"] == "shared, 2 clients"
+    assert {"moved", "files"} <= {panel["id"] for panel in reported["panels"]}
     page = client.get("/")
     assert page.url.path == "/profile"
     assert "/static/js/profile.js" in page.text

@@ -78,7 +78,7 @@ def point(read_s: float, ratio: float) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "message"),
     [
         ([(2.0, 1.0), (2.0, 1.1)], "no cache answered: re-read ÷ read is 1.05"),
         ([(2.0, 1.0), (2.0, 40.0)], "A CACHE ANSWERED at 1 of 2 cells"),
@@ -86,8 +86,8 @@ def point(read_s: float, ratio: float) -> Any:
         ([(0.01, 3.0)], "A CACHE ANSWERED at 1 of 1 cells"),
     ],
 )
-def test_a_cache_that_answered_is_called_out(cells: list[tuple[float, float]], said: str) -> None:
-    assert caches_text([point(*cell) for cell in cells]).startswith(said)
+def test_a_cache_that_answered_is_called_out(cells: list[tuple[float, float]], message: str) -> None:
+    assert caches_text([point(*cell) for cell in cells]).startswith(message)
 
 
 def test_a_cell_is_named_in_binary_units() -> None:

@@ -70,10 +70,10 @@ class Asked:
 @pytest.mark.parametrize("kind", COLLECTORS)
 def test_what_is_collected_is_growth_a_second(kind: str, tmp_path: Path) -> None:
     """Ten seconds lie between the two samples; bytes are MB/s, all else ops a second."""
-    asked, out, said = Asked(tmp_path, [BEFORE[kind], "nonsense", AFTER[kind]]), io.StringIO(), []
-    turns = list(collect(kind, asked.command, out, name="it", now=lambda: asked.at, wait=asked.next, say=said.append))
+    asked, out, shown = Asked(tmp_path, [BEFORE[kind], "nonsense", AFTER[kind]]), io.StringIO(), []
+    turns = list(collect(kind, asked.command, out, name="it", now=lambda: asked.at, wait=asked.next, say=shown.append))
     assert len(turns) == 2
-    assert len(said) == 1, "the nonsense is told and left out"
+    assert len(shown) == 1, "the nonsense is told and left out"
     file = tmp_path / "c.jsonl"
     file.write_text(out.getvalue() + '{"at":17')  # killed while it wrote
     assert is_collected(file)
@@ -92,14 +92,14 @@ def test_what_is_collected_is_growth_a_second(kind: str, tmp_path: Path) -> None
 
 def test_a_command_that_does_not_work_is_reported_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "c.jsonl"
-    for command, says in (
+    for command, shows in (
         (["/nowhere/gluster"], "No such file"),
         ([sys.executable, "-c", "import sys; sys.exit('volume edb is not started')"], "not started"),
         ([sys.executable, "-c", "print('all is well')"], "did not print what"),
     ):
         assert main(["counters", "collect", "glusterfs", "--to", str(out), "--", *command], {}) == USAGE
         (line,) = capsys.readouterr().err.splitlines()
-        assert says in line
+        assert shows in line
         assert not out.exists()
     assert main(["counters", "collect", "netapp", "--to", str(out), "--", "true"], {}) == USAGE
     assert "glusterfs or moosefs" in capsys.readouterr().err

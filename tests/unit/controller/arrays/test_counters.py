@@ -100,7 +100,7 @@ def test_a_time_without_a_zone_needs_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("[csv]", "[cvs]", "either [csv] or [prometheus]"),
         ('time = "Time"\n', "", "csv.time is missing"),
@@ -114,14 +114,14 @@ def test_a_time_without_a_zone_needs_one(tmp_path: Path) -> None:
         ("[csv]", "[csv", "has a syntax error"),
     ],
 )
-def test_a_wrong_map_is_refused_with_the_key(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_wrong_map_is_refused_with_the_key(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in MAP
     with pytest.raises(UsageError) as caught:
         read_map(written(tmp_path, "m.toml", MAP.replace(old, new)))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_missing_column_is_said_with_those_there_are(tmp_path: Path) -> None:
+def test_a_missing_column_is_reported_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no column 'Read KiB/s'; it has Time, Reads, Ops"):
         readings(tmp_path, text=CSV.replace("Read KiB/s", "Reads"))
 

@@ -25,8 +25,8 @@ def test_a_jobs_bounds_are_on_the_fields_of_its_result() -> None:
     assert [outcome.failed for outcome in found] == [False, False, True, True, True, True]
     group = merge([one, one], **GROUP)
     assert judged(group, ["items<7"])[0].value == 2 * one.items
-    told = one.with_observed({"bounds": found})
-    assert JobFigures.model_validate(told.to_json()) == told
+    reported = one.with_observed({"bounds": found})
+    assert JobFigures.model_validate(reported.to_json()) == reported
     assert "bounds" not in one.to_json()
 
 
@@ -52,8 +52,8 @@ def test_the_distribution_of_an_order_is_the_jobs_and_is_recorded_in_its_words()
         9,
     ]
     assert JobOptions.from_json(options.to_json()) == options
-    told = Distribution.of(options)
-    assert told.distributed(JobOptions()) == order.distributed(JobOptions())
+    reported = Distribution.of(options)
+    assert reported.distributed(JobOptions()) == order.distributed(JobOptions())
     assert Distribution.of(JobOptions()) == Distribution()
     assert str(Distribution()) == "default"
 

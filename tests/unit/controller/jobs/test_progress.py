@@ -57,7 +57,7 @@ def test_while_walking_nothing_is_promised() -> None:
     assert "so far" in items_text(shown)
 
 
-def test_expand_of_two_passes_tells_its_own_end_only() -> None:
+def test_expand_of_two_passes_reports_its_own_end_only() -> None:
     now = look(Phase.EXPAND, part(Phase.EXPAND, weight_done=50, weight_open=50), items=10)
     two = Pace(JobOptions()).snapshot(now, 0.0, 0.0)
     assert (two.left_s, two.phase_left_s) == (None, pytest.approx(10.0))
@@ -124,7 +124,7 @@ def test_one_job_is_shown_as_it_is() -> None:
     assert combined([_ONE]) is _ONE
 
 
-def test_counts_add_up_and_the_one_behind_says_how_far() -> None:
+def test_counts_add_up_and_the_one_behind_states_how_far() -> None:
     """Promise: rates are bytes of all over the longest time, as the result has it; nothing is promised of the end
     while one job does not know its own."""
     both = combined([_AHEAD, _ONE])
@@ -241,7 +241,7 @@ def test_a_group_goes_from_the_first_start_to_the_last_end_less_what_all_were_he
 
 
 @pytest.mark.parametrize(
-    ("state", "violations", "failed", "says"),
+    ("state", "violations", "failed", "shows"),
     [
         (JobState.COMPLETED, 0, False, "None"),
         (JobState.COMPLETED_WITH_EXCEPTIONS, 0, False, "None"),
@@ -254,15 +254,15 @@ def test_a_group_goes_from_the_first_start_to_the_last_end_less_what_all_were_he
         (JobState.CANCELLED, 0, True, "edbench job delete j"),  # by another command
     ],
 )
-def test_a_job_at_rest_is_good_or_says_why_not_and_how_to_continue(
-    state: JobState, violations: int, failed: bool, says: str
+def test_a_job_at_rest_is_good_or_states_why_not_and_how_to_continue(
+    state: JobState, violations: int, failed: bool, shows: str
 ) -> None:
     outcome = Outcome(state=state, reason="the filer is full", interrupted=False, calls_complete=True)
     if failed:
-        with pytest.raises(RunFailed, match=says):
+        with pytest.raises(RunFailed, match=shows):
             judge(outcome, "j", violations)
     else:
-        assert says in str(judge(outcome, "j", violations))
+        assert shows in str(judge(outcome, "j", violations))
 
 
 @pytest.fixture

@@ -334,7 +334,7 @@ def test_a_copy_is_the_source_again(tmp_path: Path) -> None:
     assert not list((root / "corpora").iterdir())
 
 
-def test_what_cannot_be_copied_is_said(tmp_path: Path) -> None:
+def test_what_cannot_be_copied_is_reported(tmp_path: Path) -> None:
     """Promise: a copy that would not be the source again is refused, with the way out."""
     (tmp_path / "source" / "a").mkdir(parents=True)
     (tmp_path / "source" / "a" / "link").symlink_to("/etc/hostname")

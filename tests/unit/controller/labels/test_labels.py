@@ -26,7 +26,7 @@ def done(*, discovered: int = 1000, known: bool = True, elapsed_s: float = 100.0
     return progress(raw_bytes=discovered, elapsed_s=elapsed_s, total_known=known)
 
 
-def said(progress: JobProgress, last: dict[str, Any], unique: float | None = 1000.0) -> list[str]:
+def titles_of(progress: JobProgress, last: dict[str, Any], unique: float | None = 1000.0) -> list[str]:
     place = {"host": "h", "processors": 2, "memory_bytes": 100}
     return labels_of([status()], [progress], {"w": place | last}, {"w": {"cpu_s": 7.0}}, unique, NO_CACHE)
 
@@ -48,10 +48,10 @@ def said(progress: JobProgress, last: dict[str, Any], unique: float | None = 100
 def test_labels_of_a_job(unique: float | None, elapsed_s: float, last: dict[str, Any], labels: list[str]) -> None:
     """Cached once all data is known, limited by the whole run, nothing of that in the first seconds. Of 10 s in calls,
     waits for a processor, of whatever process, limit nobody whose slots spend most of 18 s in tasks there without them."""
-    assert said(done(elapsed_s=elapsed_s), last, unique) == labels
+    assert titles_of(done(elapsed_s=elapsed_s), last, unique) == labels
 
 
-def test_an_emulated_filer_is_said_first() -> None:
+def test_an_emulated_filer_is_reported_first() -> None:
     filer = FilerChoice(source="small", name="small", scale=50.0, digest="abc")
     last = {"w": {"host": "h", "processors": 2, "memory_bytes": 1000}}
     cache = FilerCache(possible=True)
@@ -77,6 +77,6 @@ def test_what_two_databases_read_of_one_source_counts_once() -> None:
     assert unique_bytes(300, kind=None, jobs=1, source_copies=1) == 300
 
 
-def test_nothing_is_said_of_what_was_not_measured() -> None:
+def test_nothing_is_reported_of_what_was_not_measured() -> None:
     assert short_of_processors(Effort(cpu=None, waits=None)) == ()
     assert filer_cache("/", 5) == FilerCache(declared=5, possible=filer_cache("/", None).possible)

@@ -80,7 +80,7 @@ def test_on_real_storage_the_waits_of_slots_are_never_more_than_their_calls() ->
     assert quiet.dominated == {}
 
 
-def test_nothing_is_said_without_calls() -> None:
+def test_nothing_is_reported_without_calls() -> None:
     assert split({}, worker(wait=(0.0, 0.0, 0.0)), 1) is None
 
 
@@ -131,7 +131,7 @@ def test_the_innermost_and_latest_mount_counts(path: str, label: str) -> None:
     assert storage_label(path, MOUNTS) == label
 
 
-def test_what_is_not_known_is_said_to_be_so() -> None:
+def test_what_is_not_known_is_reported_to_be_so() -> None:
     """A FUSE program may be anything, and show directories of a filer; without a mount table nothing is known: never
     `local` by default."""
     assert storage_label("/mnt/pool", MOUNTS).startswith("unknown whether local or network storage (fuse.mergerfs")

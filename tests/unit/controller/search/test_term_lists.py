@@ -68,7 +68,7 @@ def test_a_line_ends_where_an_editor_shows_it(end: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "has no terms"),
         (b"\n \n\xef\xbb\xbf", "1 terms have syntax errors"),
@@ -79,11 +79,11 @@ def test_a_line_ends_where_an_editor_shows_it(end: str, tmp_path: Path) -> None:
         (b"a" * (MOST_BYTES + 1), "more than 10,000,000 bytes"),
     ],
 )
-def test_a_bad_list_is_one_line(data: bytes, said: str, tmp_path: Path) -> None:
+def test_a_bad_list_is_one_line(data: bytes, message: str, tmp_path: Path) -> None:
     """That names every line that is at fault, the first few with why."""
     file = tmp_path / "terms.txt"
     file.write_bytes(data)
-    with pytest.raises(UsageError, match=said) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         read_terms(file)
     assert "\n" not in str(caught.value)
 

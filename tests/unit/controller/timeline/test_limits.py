@@ -29,7 +29,7 @@ def verdict(
 
 
 @pytest.mark.parametrize(
-    ("figures", "who", "says"),
+    ("figures", "who", "shows"),
     [
         ({"cpu_share": 0.97, "run_queue_s": 4.4}, "workers", "use 97 % of this host's CPU and wait for a core 22 % of"),
         ({"cpu_share": 0.8, "run_queue_s": 6.0}, "workers", "the workers use 80 % of this host's CPU"),
@@ -41,18 +41,18 @@ def verdict(
         ({"busy_s": 30.0}, "queue", "slots are idle 62 % of the time while 40 tasks are pending"),
     ],
 )
-def test_one_bottleneck_is_named_with_its_figures(figures: dict[str, float], who: str, says: str) -> None:
+def test_one_bottleneck_is_named_with_its_figures(figures: dict[str, float], who: str, shows: str) -> None:
     found, sentence = verdict(**figures)  # type: ignore[arg-type]
     assert found == who
     assert sentence.startswith("The bottleneck is the ")
-    assert says in sentence
+    assert shows in sentence
 
 
 WAITING = {"run_queue_s": 73.0, "call_s": 20.0}
 
 
 @pytest.mark.parametrize(
-    ("own", "others", "stolen", "who", "says"),
+    ("own", "others", "stolen", "who", "shows"),
     [
         (0.12, 0.85, 0.0, "host", "other programs use 85 % of this host's CPU, the workers 12 %"),
         (0.85, 0.12, 0.0, "workers", "the workers use 85 % of this host's CPU, other programs 12 %"),
@@ -62,12 +62,12 @@ WAITING = {"run_queue_s": 73.0, "call_s": 20.0}
     ],
 )
 def test_the_sentence_names_who_uses_the_cores_that_the_workers_wait_for(
-    own: float, others: float, stolen: float, who: str, says: str
+    own: float, others: float, stolen: float, who: str, shows: str
 ) -> None:
     """The wait for a core alone would blame the workers at 12 % CPU."""
     found, sentence = verdict(cpu_share=own, others_share=others, stolen_share=stolen, **WAITING)
     assert found == who
-    assert says in sentence
+    assert shows in sentence
 
 
 def test_other_programs_are_no_bottleneck_while_no_worker_waits_for_them() -> None:

@@ -49,8 +49,8 @@ def wire(n: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("produced", "word"), [(False, "discovered"), (True, "written")])
 def test_what_a_production_writes_is_not_called_discovered(produced: bool, word: str) -> None:
-    told = readings(lambda n: {"raw_bytes": 0, "discovered_bytes": 1_000_000 * n, "elapsed_s": float(n)})
-    volumes, *_ = work_panels(AXIS, [Work(AXIS, told, 100.5, over=True)], produced=produced)
+    reported = readings(lambda n: {"raw_bytes": 0, "discovered_bytes": 1_000_000 * n, "elapsed_s": float(n)})
+    volumes, *_ = work_panels(AXIS, [Work(AXIS, reported, 100.5, over=True)], produced=produced)
     labels = [series.label for series in volumes.series]
     assert [label for label in labels if not label.startswith("raw")] == [f"{word}, now", f"{word}, since start"]
     assert (len(labels) == 2) is produced
@@ -175,7 +175,7 @@ def test_an_axis_has_at_most_the_points_asked_for(seconds: int, points: int, sin
         assert len(axis.edges) == 1 or axis.edges[1] - START > since
 
 
-def test_nothing_is_said_of_time_without_readings() -> None:
+def test_nothing_is_reported_of_time_without_readings() -> None:
     rates = Counter([(12, 5.0), (14, 9.0)]).rates([10, 12, 13, 14, 15, 20, 25])
     assert rates == [None, None, 2.0, 2.0, None, None]
 

@@ -72,14 +72,14 @@ def test_all_who_wait_are_woken() -> None:
     """Promise: it is for several threads, and for those that come later; without a word a wait ends with its time."""
     stop = Stop()
     assert not stop.wait(0)
-    told: list[bool] = []
-    threads = [threading.Thread(target=lambda: told.append(stop.wait(60))) for _ in range(5)]
+    reported: list[bool] = []
+    threads = [threading.Thread(target=lambda: reported.append(stop.wait(60))) for _ in range(5)]
     for thread in threads:
         thread.start()
     stop.set()
     for thread in threads:
         thread.join()
-    assert told == [True] * 5
+    assert reported == [True] * 5
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_url_is_shown_without_its_login(url: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("cannot clone 'https://u:p@h/x.git' into y", "cannot clone 'https://…@h/x.git' into y"),
         ("'redis://u:p/w@h:1' and amqp://:q@k", "'redis://…@h:1' and amqp://…@k"),
@@ -110,8 +110,8 @@ def test_a_url_is_shown_without_its_login(url: str, shown: str) -> None:
         ("s3://bucket/a@b stays", "s3://bucket/a@b stays"),
     ],
 )
-def test_a_message_is_said_without_the_logins_of_its_urls(text: str, said: str) -> None:
-    assert without_logins(text) == said
+def test_a_message_is_reported_without_the_logins_of_its_urls(text: str, message: str) -> None:
+    assert without_logins(text) == message
 
 
 REPOSITORY = Path(__file__).parents[4]
@@ -137,7 +137,7 @@ def test_a_program_loads_in_peace_and_ends_where_its_work_does(tmp_path: Path) -
     assert (ended.returncode, ended.stdout) == (3, "collects after 100000\ntidied up\n")
 
 
-def test_a_program_that_fails_says_where(tmp_path: Path) -> None:
+def test_a_program_that_fails_states_where(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("def run():\n    raise ValueError('so')\n")
     ended = _python("from core.program import begin; begin('program')", tmp_path)
     assert ended.returncode == 1

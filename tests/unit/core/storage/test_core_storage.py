@@ -417,9 +417,14 @@ def test_a_stale_file_is_its_own_trouble_where_its_name_leads_elsewhere(
             assert getattr(caught.value, "code", None) in (None, ExceptionCode.VANISHED)
 
 
-@pytest.mark.parametrize(("number", "told"), [(errno.ENOENT, False), (errno.ESTALE, False), (errno.EIO, True)])
+@pytest.mark.parametrize(("number", "reported"), [(errno.ENOENT, False), (errno.ESTALE, False), (errno.EIO, True)])
 def test_a_file_that_others_took_away_is_closed_without_a_word(
-    storage: Storage, recorder: MemoryRecorder, root: bytes, monkeypatch: pytest.MonkeyPatch, number: int, told: bool
+    storage: Storage,
+    recorder: MemoryRecorder,
+    root: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    reported: bool,
 ) -> None:
     storage.write_file(root + b"/f", [b"x"])
     file, close = storage.open(root + b"/f"), os.close
@@ -428,7 +433,7 @@ def test_a_file_that_others_took_away_is_closed_without_a_word(
         close(descriptor)
         raise OSError(number, os.strerror(number))
 
-    with monkeypatch.context() as patched, pytest.raises(StorageFault) if told else contextlib.nullcontext():
+    with monkeypatch.context() as patched, pytest.raises(StorageFault) if reported else contextlib.nullcontext():
         patched.setattr(os, "close", failing)
         file.close()
     assert file.closed
@@ -470,8 +475,8 @@ def test_this_machine_keeps_names(tmp_path: Path) -> None:
 def test_storage_that_lists_names_in_another_case_has_no_strays() -> None:
     known = {"VOL001/TEXT/0001/EDB1.txt", "VOL001/TEXT/0001/EDB2.txt"}
     assert strays({path.lower() for path in known}, known) == set()
-    beside = {"VOL001/TEXT/0001/edb1.txt", "VOL001/TEXT/0001/EDB2.txt.ab12.tmp"}
-    assert strays(known | beside, known) == beside
+    others = {"VOL001/TEXT/0001/edb1.txt", "VOL001/TEXT/0001/EDB2.txt.ab12.tmp"}
+    assert strays(known | others, known) == others
 
 
 _SECONDS = 60.0  # after which a call that waits for its caller would be one that its caller waits for
@@ -491,12 +496,12 @@ def _fail(_fd: int) -> None:
 def test_what_is_called_meanwhile_does_not_wait(
     owner: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = threading.Event()
+    reported = threading.Event()
     waited: list[bool] = []
-    monkeypatch.setattr(sync, "syncfs", lambda _fd: waited.append(told.wait(_SECONDS)))
+    monkeypatch.setattr(sync, "syncfs", lambda _fd: waited.append(reported.wait(_SECONDS)))
     with owner.begin_sync(os.fsencode(tmp_path)):
         owner.stat(os.fsencode(tmp_path))
-        told.set()
+        reported.set()
     assert waited == [True]
     assert [(each.op.label, each.error) for each in recorder.records] == [
         ("open", 0),

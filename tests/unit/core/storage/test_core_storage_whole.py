@@ -14,7 +14,7 @@ from core.storage import whole
 from core.storage.layer import Storage
 from core.storage.whole import WHOLE, Parts, parts_below, parts_of, read_parts
 
-TOLD = """[xlator.cluster.dht.edb-dht.priv]
+REPORTED = """[xlator.cluster.dht.edb-dht.priv]
 subvol_cnt = 2
 subvolumes[0] = protocol/client.edb-client-0
 file_layouts[0].gen = 0
@@ -37,15 +37,15 @@ def mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = tmp_path / "mountinfo"
     table.write_text(line)
     monkeypatch.setattr(whole, "read_mountinfo", lambda: read_mountinfo(table))
-    told = tmp_path / ".meta/graphs/active/edb-dht/private"
-    told.parent.mkdir(parents=True)
-    told.write_text(TOLD.format(up=1, generation=2))
-    return told
+    reported = tmp_path / ".meta/graphs/active/edb-dht/private"
+    reported.parent.mkdir(parents=True)
+    reported.write_text(REPORTED.format(up=1, generation=2))
+    return reported
 
 
 def test_a_part_that_is_away_is_named() -> None:
-    assert read_parts(TOLD.format(up=0, generation=3)) == Parts(away=("edb-client-1",), changes=(3,))
-    assert read_parts(TOLD.format(up=1, generation=4)) == Parts(changes=(4,))
+    assert read_parts(REPORTED.format(up=0, generation=3)) == Parts(away=("edb-client-1",), changes=(3,))
+    assert read_parts(REPORTED.format(up=1, generation=4)) == Parts(changes=(4,))
     assert read_parts("") == WHOLE
 
 
@@ -54,9 +54,9 @@ def test_what_is_reported_below_a_root(mount: Path) -> None:
     device, _ = Storage(NullRecorder()).root_identity(root)
     before = parts_below(root, device)
     assert before.away == ()
-    mount.write_text(TOLD.format(up=0, generation=2))
+    mount.write_text(REPORTED.format(up=0, generation=2))
     assert parts_below(root, device).away == ("edb-client-1",)
-    mount.write_text(TOLD.format(up=1, generation=3))
+    mount.write_text(REPORTED.format(up=1, generation=3))
     assert parts_below(root, device).away == ()
     assert parts_below(root, device) != before
     mount.unlink()
@@ -65,7 +65,7 @@ def test_what_is_reported_below_a_root(mount: Path) -> None:
         parts_below(root, device)
 
 
-def test_where_nobody_tells_it_is_whole(mount: Path, tmp_path: Path) -> None:
+def test_without_a_report_it_is_whole(mount: Path, tmp_path: Path) -> None:
     assert parts_of(os.makedev(0, 4_000)) == WHOLE
     mount.unlink()
     assert parts_of(os.stat(tmp_path).st_dev) == WHOLE

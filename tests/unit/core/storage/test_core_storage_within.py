@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.whole import lies_in
+from core.storage.whole import is_within
 
 
 def test_names_and_links_are_followed(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "link").symlink_to("a")
     for inside in ("a", "a/b", "a/b/new/er", "link", "link/b", "link/new", "a/../a/b"):
-        assert lies_in(tmp_path / inside, tmp_path / "a"), inside
-        assert lies_in(tmp_path / inside, tmp_path / "link"), inside
+        assert is_within(tmp_path / inside, tmp_path / "a"), inside
+        assert is_within(tmp_path / inside, tmp_path / "link"), inside
     for outside in ("ab", "b", "a/../b", "."):
-        assert not lies_in(tmp_path / outside, tmp_path / "a"), outside
-    assert lies_in(tmp_path / "new" / "er", tmp_path / "new")
-    assert not lies_in(tmp_path / "a", tmp_path / "new")
-    assert lies_in("/a", "/")
+        assert not is_within(tmp_path / outside, tmp_path / "a"), outside
+    assert is_within(tmp_path / "new" / "er", tmp_path / "new")
+    assert not is_within(tmp_path / "a", tmp_path / "new")
+    assert is_within("/a", "/")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_directory_that_has_two_names(second_name: Path) -> None:
     """By its second name it lies where it does by the first."""
     first = second_name.with_name("first")
     for one, other in ((first, second_name), (second_name, first)):
-        assert lies_in(one, other)
-        assert lies_in(one / "below" / "new", other)
-        assert lies_in(one / "below" / "new", other / "below")
-        assert not lies_in(one, other / "below")
+        assert is_within(one, other)
+        assert is_within(one / "below" / "new", other)
+        assert is_within(one / "below" / "new", other / "below")
+        assert not is_within(one, other / "below")

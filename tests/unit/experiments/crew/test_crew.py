@@ -101,7 +101,7 @@ def _lease(**changes: Any) -> dict[str, Any]:
         {"do": "make", "run": RUN, "databases": 1},
     ],
 )
-def test_an_order_says_a_run_counts_and_a_place_and_nothing_else(order: dict[str, Any]) -> None:
+def test_an_order_has_a_run_counts_and_a_place_and_nothing_else(order: dict[str, Any]) -> None:
     """Anything more, anything else, and the provisioner's own orders are refused by a member."""
     assert isinstance(msgspec.json.decode(msgspec.json.encode(_lease()), type=MemberOrder), Lease)
     with pytest.raises(msgspec.ValidationError):

@@ -32,14 +32,14 @@ def another(genuine: Path, tmp_path: Path) -> Path:
     return tmp_path / "another"
 
 
-def test_what_nobody_touched_checks(genuine: Path) -> None:
+def test_an_unchanged_package_checks(genuine: Path) -> None:
     """Every figure, label, verdict, report and series comes out again; what cannot is named; sha256sum agrees."""
     found = check(genuine)
     assert found.differences == ()
     assert found.signed is None
     assert any("items, bytes" in line for line in found.trusted)
-    told = subprocess.run(["sha256sum", "--strict", "-c", MANIFEST], cwd=genuine, capture_output=True, check=False)
-    assert told.returncode == 0
+    reported = subprocess.run(["sha256sum", "--strict", "-c", MANIFEST], cwd=genuine, capture_output=True, check=False)
+    assert reported.returncode == 0
     result = json.loads((genuine / FILE).read_text())
     assert result["points"][0]["repeats"][0]["result"]["calls"]["read"]["count"] == 400
     assert result["points"][0]["figures"]["storage_share"]["n"] == 2
@@ -56,7 +56,7 @@ def test_a_search_is_gone_through_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"kind": "knee"}, "the plan of kind knee must have a start"),
         ({"seed": None}, "must have points and a seed"),
@@ -64,9 +64,9 @@ def test_a_search_is_gone_through_again(tmp_path: Path) -> None:
         ({"repeats": 10**12}, "1,000,000,000,000 repeats"),
     ],
 )
-def test_a_plan_that_is_none_is_refused(change: dict[str, Any], said: str) -> None:
+def test_a_plan_that_is_none_is_refused(change: dict[str, Any], message: str) -> None:
     plan = sweep([PointSpec(1, 1, 1)], "slots", [1, 2], repeats=2, seed=1)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         kind_of(dataclasses.replace(plan, **change), ABOUT)
 
 
@@ -191,7 +191,7 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
 }
 
 
-def test_what_a_later_version_tells_of_an_older_ones_observations_is_no_difference() -> None:
+def test_what_a_later_version_reports_of_an_older_ones_observations_is_no_difference() -> None:
     for nothing in ({}, [], None):
         assert list(differing({"calls": 1}, {"calls": 1, "sizes": nothing}, "")) == []
     assert list(differing({"calls": 1}, {"calls": 1, "sizes": {"to 4 KiB": 1}}, "")) != []
@@ -200,18 +200,18 @@ def test_what_a_later_version_tells_of_an_older_ones_observations_is_no_differen
 @pytest.mark.usefixtures("one_drawn")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forgeries_are_found(name: str, copied: Path, another: Path) -> None:
-    forge, said = FORGERIES[name]
+    forge, shown = FORGERIES[name]
     forge(copied)
     assert broken(copied)
     seal(copied)
     assert not broken(copied)
     found = check(copied).differences
-    assert any(said in line for line in found), found
+    assert any(shown in line for line in found), found
     assert all("\n" not in line for line in found)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda lines: lines[1:], "not in the manifest"),
         (
@@ -220,12 +220,12 @@ def test_forgeries_are_found(name: str, copied: Path, another: Path) -> None:
         ),
     ],
 )
-def test_a_manifest_that_says_less_or_more_is_found(
-    copied: Path, change: Callable[[list[str]], list[str]], said: str
+def test_a_manifest_that_states_less_or_more_is_found(
+    copied: Path, change: Callable[[list[str]], list[str]], message: str
 ) -> None:
     lines = (copied / MANIFEST).read_text().splitlines(keepends=True)
     (copied / MANIFEST).write_text("".join(change(lines)))
-    assert any(said in line for line in broken(copied))
+    assert any(message in line for line in broken(copied))
 
 
 @pytest.mark.parametrize("name", ["manifest.sha256", "manifest.SHA256.sig", FILE.upper()])
@@ -251,7 +251,7 @@ def test_a_link_is_no_file_of_a_package(copied: Path) -> None:
         seal(copied)
 
 
-def test_what_is_no_package_is_said_to_be_none(tmp_path: Path) -> None:
+def test_what_is_no_package_is_reported_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a result package: it has no MANIFEST"):
         check(tmp_path)
     (tmp_path / "packed.tar.xz").write_bytes(b"")

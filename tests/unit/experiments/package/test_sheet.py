@@ -47,7 +47,7 @@ def test_what_does_not_check_is_not_described(copied: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (TEMPLATE, "name is empty; enter"),
         ('name = "f"\nprice = 5.0\n', "has no currency"),
@@ -57,6 +57,6 @@ def test_what_does_not_check_is_not_described(copied: Path) -> None:
         ("name =\n", "sheet.toml: Invalid value"),
     ],
 )
-def test_what_is_no_sheet_is_refused(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_what_is_no_sheet_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse_sheet(text)

@@ -179,9 +179,9 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(result: Result, tmp_p
 
 def test_what_to_do_about_a_label_stands_on_the_page_and_on_the_command_line(result: Result) -> None:
     unpaired = dataclasses.replace(result, labels=("NO BASELINE at 1 of 2 points",))
-    said = io.StringIO()
-    show_study(Console(file=said, width=200), unpaired)
+    shown = io.StringIO()
+    show_study(Console(file=shown, width=200), unpaired)
     (line,) = advice_on(unpaired.labels)
-    assert said.getvalue().count(line) == 1
+    assert shown.getvalue().count(line) == 1
     assert page_html(unpaired, []).count(line) == 1
     assert "about the labels" not in page_html(dataclasses.replace(result, labels=()), [])

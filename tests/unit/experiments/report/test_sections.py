@@ -35,7 +35,7 @@ from experiments.workloads.discovery.sections.scaling import scaling
 from experiments.workloads.discovery.views import busiest, middle_run, point_name
 
 
-def said(section: Section) -> str:
+def shown_in(section: Section) -> str:
     """Everything a reader reads in the section, figures aside."""
     texts = []
     for part in section.parts:
@@ -69,13 +69,13 @@ def scale_out() -> Result:
     return made.result(made.point(2), made.point(2, databases=2), kind="scale-out")
 
 
-def test_points_tell_limited_ones_and_why() -> None:
+def test_points_report_limited_ones_and_why() -> None:
     """A point that says nothing about the storage must not stand there like the others."""
     section = points(made.result(made.point(1), made.point(2, limited=True)))
     (rows,) = tables(section)
     assert [row[-1] for row in rows] == ["", "GENERATOR-LIMITED"]
-    assert "2 workers: elapsed is 1.10 times that on null storage" in said(section)
-    assert "probability of 75 %" in said(section)
+    assert "2 workers: elapsed is 1.10 times that on null storage" in shown_in(section)
+    assert "probability of 75 %" in shown_in(section)
 
 
 def test_each_setting_is_a_curve_of_its_own() -> None:
@@ -85,7 +85,7 @@ def test_each_setting_is_a_curve_of_its_own() -> None:
         for setting in ("fsync=none", "fsync=file")
         for point in (made.point(1), made.point(2))
     ]
-    text = said(scaling(made.result(*varied)))
+    text = shown_in(scaling(made.result(*varied)))
     assert "2 workers on fsync=none reach" in text
     assert "2 workers on fsync=file reach" in text
     assert point_name(varied[0], varied) == "1 worker, fsync=none"
@@ -102,14 +102,14 @@ def test_what_every_point_has_is_no_column_and_settings_are_not_compared_by_work
     titles = [column.title for column in point_columns(result, ABOUT) if column.title]
     assert "setting" in titles
     assert not {"databases", "workers", "slots"} & set(titles)
-    assert "Every point has 1 database, 2 workers and" in said(points(result))
+    assert "Every point has 1 database, 2 workers and" in shown_in(points(result))
     anchors = {section.anchor for section in sections(result)}
     assert "points" in anchors
     assert not {"scaling", "one-or-two", "r1"} & anchors
 
 
-def test_single_repeats_are_said_to_prove_nothing() -> None:
-    assert "prove nothing" in said(points(made.result(made.point(1, repeats=1), made.point(2, repeats=3))))
+def test_single_repeats_are_reported_to_prove_nothing() -> None:
+    assert "prove nothing" in shown_in(points(made.result(made.point(1, repeats=1), made.point(2, repeats=3))))
 
 
 def test_r1_is_next_to_ours_with_its_labels() -> None:
@@ -126,12 +126,12 @@ def test_r1_scale_out_needs_two_numbers_of_databases() -> None:
     """The second table stands there only where the quantity was measured."""
     alone = r1_comparison(made.result())
     assert len(tables(alone)) == 1
-    assert "Scale-out is not shown" in said(alone)
+    assert "Scale-out is not shown" in shown_in(alone)
     both = r1_comparison(scale_out())
     assert [row[-1] for row in tables(both)[1]] == ["1.00×", "1.49×", "1.00×", "1.41×"]
-    assert "R1 gains 1.49× from 1 to 2 databases at 30 workers; ours gains 1.41×" in said(both)
+    assert "R1 gains 1.49× from 1 to 2 databases at 30 workers; ours gains 1.41×" in shown_in(both)
     shared = dataclasses.replace(scale_out(), conditions={"configuration": {"several_databases": "all of one source"}})
-    assert "Ours: all of one source." in said(r1_comparison(shared))
+    assert "Ours: all of one source." in shown_in(r1_comparison(shared))
 
 
 def test_r1_has_its_tables_for_each_setting() -> None:
@@ -155,18 +155,18 @@ def test_a_gain_inside_the_noise_is_none() -> None:
     """Repeats that mix must be called no difference."""
     rates = (40, 45, 50, 55, 60)
     noisy = [made.point(n, runs=[made.run(n, rate=r, repeat=i) for i, r in enumerate(rates)]) for n in (1, 2)]
-    assert "the repeats show no difference" in said(r1_comparison(made.result(*noisy)))
+    assert "the repeats show no difference" in shown_in(r1_comparison(made.result(*noisy)))
 
 
 def test_few_runs_prove_no_difference() -> None:
     alone = made.result(made.point(1, repeats=1), made.point(2, repeats=1))
-    assert "ours gains 1.74× from 1 to 2 workers; fewer than 5 repeats, which" in said(r1_comparison(alone))
+    assert "ours gains 1.74× from 1 to 2 workers; fewer than 5 repeats, which" in shown_in(r1_comparison(alone))
 
 
-def test_scaling_says_speed_up_and_efficiency() -> None:
+def test_scaling_states_speed_up_and_efficiency() -> None:
     section = scaling(made.result())
-    assert "2 workers reach 1.74× the rate of 1 (interval 1.72 to 1.76), an efficiency of 87 %" in said(section)
-    assert "at least 6 worker counts; this result has 2" in said(section)
+    assert "2 workers reach 1.74× the rate of 1 (interval 1.72 to 1.76), an efficiency of 87 %" in shown_in(section)
+    assert "at least 6 worker counts; this result has 2" in shown_in(section)
 
 
 def test_scaling_fits_the_law_with_six_worker_counts() -> None:
@@ -182,8 +182,8 @@ def test_calls_are_called_calls() -> None:
     result = made.result()
     section = calls_over_time(result)
     peak = max(sum(ops.values()) for _, ops in result.points[1].repeats[1].series.calls_per_second)
-    assert f"2 workers: {peak:,} calls a second at the peak" in said(section)
-    assert "filer operations" in said(section)
+    assert f"2 workers: {peak:,} calls a second at the peak" in shown_in(section)
+    assert "filer operations" in shown_in(section)
 
 
 def test_database_activity_sums_databases_and_keeps_each_in_the_series() -> None:
@@ -191,7 +191,7 @@ def test_database_activity_sums_databases_and_keeps_each_in_the_series() -> None
     section = database_activity(result)
     samples = result.points[1].repeats[1].series.database_activity
     most = max(sum(db["commits"] for db in by_db.values()) for _, by_db in samples)
-    assert f"2 workers, 2 databases: at most {most:.1f} commits a second" in said(section)
+    assert f"2 workers, 2 databases: at most {most:.1f} commits a second" in shown_in(section)
     assert {row[6] for row in plot(section).series.rows} == {"db1", "db2"}
 
 
@@ -200,24 +200,24 @@ def test_databases_sampled_at_different_moments_make_no_peaks() -> None:
     run = made.run(2, databases=2)
     run = dataclasses.replace(run, series=dataclasses.replace(run.series, database_activity=activity))
     section = database_activity(made.result(made.point(2, databases=2, runs=[run])))
-    assert "at most 20.0 commits a second (2.0 s into the run) and 40.0 rows a second" in said(section)
+    assert "at most 20.0 commits a second (2.0 s into the run) and 40.0 rows a second" in shown_in(section)
 
 
 def test_one_against_two_databases() -> None:
-    assert "2 databases instead of 1 change discovered GB/hour from 70.3 to 99.5, 1.41×" in said(
+    assert "2 databases instead of 1 change discovered GB/hour from 70.3 to 99.5, 1.41×" in shown_in(
         one_or_two(scale_out())
     )
 
 
 def test_sizes_say_expansion_and_the_best_rate() -> None:
-    text = said(sizes(made.result()))
+    text = shown_in(sizes(made.result()))
     assert "90.0 MB become 151 MB (expansion 1.68×" in text
     assert "the highest rate is 70.3 discovered GB/hour (41.9 raw) with 2 workers" in text
 
 
 def test_stages_have_latency_and_utilisation_of_each_third() -> None:
     section = stages(made.result())
-    assert "the p99 of read is 1.28 ms, 1.60 ms, 2.24 ms in the three thirds" in said(section)
+    assert "the p99 of read is 1.28 ms, 1.60 ms, 2.24 ms in the three thirds" in shown_in(section)
     (rows,) = tables(section)
     assert [row[0] for row in rows][1:] == [
         "emulated filer, metadata: utilisation",
@@ -225,14 +225,14 @@ def test_stages_have_latency_and_utilisation_of_each_third() -> None:
     ]
 
 
-def test_queue_depth_says_how_deep_and_whether_slots_starved() -> None:
-    text = said(queue_depth(made.result()))
+def test_queue_depth_states_how_deep_and_whether_slots_starved() -> None:
+    text = shown_in(queue_depth(made.result()))
     assert re.search(r"the most tasks pending were \d+", text)
     assert "some slot was free though tasks were pending" in text
 
 
 def test_latency_names_the_most_frequent_and_the_slowest_op() -> None:
-    text = said(latency(made.result()))
+    text = shown_in(latency(made.result()))
     assert "rename is made most often (8,000 calls" in text
     assert "From 1 to 2 workers the p99 changes: read from 1.60 ms to 2.26 ms" in text
 
@@ -252,8 +252,8 @@ def test_latencies_by_size_stand_under_their_op() -> None:
         for point in whole.points
     ]  # fmt: skip
     section = latency(dataclasses.replace(whole, points=tuple(points)))
-    assert "read to 4 KiB" in said(section)
-    assert "read to 4 KiB" not in said(latency(whole))
+    assert "read to 4 KiB" in shown_in(section)
+    assert "read to 4 KiB" not in shown_in(latency(whole))
     rows = [row for row in plot(section).series.rows if row[5] == "read to 4 KiB"]
     assert len(rows) == sum(len(point.repeats) for point in points)
     assert {row[6:] for row in rows} == {(77, None, None, 5.0, 6.0, 7.0, None, "")}
@@ -272,11 +272,11 @@ def test_percentiles_of_waiting_for_a_processor_are_marked() -> None:
         for point in whole.points
     ]  # fmt: skip
     section = latency(dataclasses.replace(whole, points=tuple(points)))
-    assert re.findall(r"[\d.]+ [mµ]?s†", said(section)) == [
+    assert re.findall(r"[\d.]+ [mµ]?s†", shown_in(section)) == [
         words.microseconds(middle_run(busiest(whole)).latency["read"].p99_us) + "†"
     ]
-    assert "60 % service, 30 % in the filer's queues, 10 % waiting for a core" in said(section)
-    assert "†" not in said(latency(whole))
+    assert "60 % service, 30 % in the filer's queues, 10 % waiting for a core" in shown_in(section)
+    assert "†" not in shown_in(latency(whole))
 
 
 def test_every_kind_of_io_has_a_line() -> None:
@@ -304,13 +304,13 @@ def test_every_kind_of_io_has_a_line() -> None:
         ["searches", "no", "not counted", "not counted"],
         ["block h:sda", "beside", "7.00 kB", "1 B"],
     ]
-    assert "25 % is unrecorded" in said(section)
-    assert "Not shown" in said(io_kinds(whole))
+    assert "25 % is unrecorded" in shown_in(section)
+    assert "Not shown" in shown_in(io_kinds(whole))
 
 
 def test_knee_names_peak_knee_and_what_broke() -> None:
     found = Knee(bounds_us={"read": 20_000.0}, peak=1, knee=0, broken="read p99 21.0 ms over 20.0 ms at 2 workers")
-    text = said(knee(made.result(kind="knee", knee=found)))
+    text = shown_in(knee(made.result(kind="knee", knee=found)))
     assert "The peak is 70.3 GB/hour discovered with 2 workers" in text
     assert "the last point within every bound is 1 worker with 40.4 (read p99 21.0 ms over" in text
 
@@ -328,17 +328,17 @@ def test_each_setting_has_a_line_of_its_own() -> None:
     section = knee(dataclasses.replace(whole, points=tuple(points), knees=knees))
     (plot,) = (part for part in section.parts if isinstance(part, Plot))
     assert [row[0] for row in plot.series.rows] == ["fsync=none"] * each + ["fsync=file"] * each
-    assert "fsync=none: The peak is" in said(section)
-    assert "fsync=file: The peak is" in said(section)
+    assert "fsync=none: The peak is" in shown_in(section)
+    assert "fsync=file: The peak is" in shown_in(section)
 
 
-def test_calls_an_item_are_said_to_be_another_quantity() -> None:
+def test_calls_an_item_are_reported_to_be_another_quantity() -> None:
     """36,000 calls over 2,400 items; R1's filer operations stand beside, labelled."""
     section = calls_an_item(made.result())
     (rows,) = tables(section)
     assert rows[0][:4] == ["1 worker", "2,400", "15.0 calls", "0.42"]
     assert rows[-1][:4] == ["R1", "about 1 million", "≥ 70 filer ops", "–"]
-    assert "a different quantity" in said(section)
+    assert "a different quantity" in shown_in(section)
 
 
 def test_several_jobs_are_added_up() -> None:
@@ -347,11 +347,11 @@ def test_several_jobs_are_added_up() -> None:
 
 
 def test_phases_say_which_took_longest() -> None:
-    assert "With 1 worker index takes 55 % of 13.5 s" in said(phases(made.result()))
+    assert "With 1 worker index takes 55 % of 13.5 s" in shown_in(phases(made.result()))
 
 
-def test_occupancy_says_the_straggler_tail() -> None:
-    assert "a straggler tail of 7.0 % of elapsed" in said(occupancy(made.result()))
+def test_occupancy_states_the_straggler_tail() -> None:
+    assert "a straggler tail of 7.0 % of elapsed" in shown_in(occupancy(made.result()))
 
 
 def test_bars_close_gaps_of_a_phase_only() -> None:
@@ -370,11 +370,11 @@ def test_generator_table_has_every_repeat() -> None:
 
 def test_exceptions_say_whether_runs_agree() -> None:
     """The same corpus must give each run the same exceptions; where it does not, each run has its row."""
-    assert "Each of 6 runs recorded the same 5 exceptions." in said(exceptions(made.result()))
+    assert "Each of 6 runs recorded the same 5 exceptions." in shown_in(exceptions(made.result()))
     one = made.point(1, repeats=2)
     other = dataclasses.replace(one.repeats[1], result=one.repeats[1].result | {"exceptions": {"encrypted": 9}})
     section = exceptions(made.result(dataclasses.replace(one, repeats=(one.repeats[0], other))))
-    assert "The 2 runs differ: 5 to 9 exceptions." in said(section)
+    assert "The 2 runs differ: 5 to 9 exceptions." in shown_in(section)
     assert tables(section)[0] == [["encrypted", "2", "9"], ["zero_bytes", "3", "0"]]
 
 
@@ -386,15 +386,15 @@ def test_disclosure_leaves_no_condition_out() -> None:
 
 
 @pytest.mark.parametrize("section", ALWAYS, ids=lambda section: section.__name__)
-def test_what_is_missing_is_said_and_not_drawn(section: Callable[[Result], Section]) -> None:
+def test_what_is_missing_is_reported_and_not_drawn(section: Callable[[Result], Section]) -> None:
     """Without series a section gives its reason and no empty figure; no section fails."""
     built = section(made.without_series(made.result(made.point(1))))
     from_series = (scaling, calls_over_time, database_activity, one_or_two, stages, queue_depth, latency, calls_an_item,
                    phases, occupancy)  # fmt: skip
     if section in from_series:
-        assert re.match(r"Not shown: .+", said(built))
+        assert re.match(r"Not shown: .+", shown_in(built))
         assert not any(isinstance(part, Plot) for part in built.parts)
-    assert said(built)
+    assert shown_in(built)
 
 
 @pytest.mark.parametrize("section", ALWAYS, ids=lambda section: section.__name__)

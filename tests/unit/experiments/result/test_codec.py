@@ -38,7 +38,7 @@ def _with(path: list[str | int], value: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "message"),
     [
         (["schema"], "edbench-result/9", "schema is 'edbench-result/9'"),
         (["workload"], "guess", "workload 'guess' is not one of analysis-replay, block-8k, .*discovery, .*replay"),
@@ -54,17 +54,19 @@ def _with(path: list[str | int], value: Any) -> Any:
         (["conditions"], [], "Expected `object`, got `array` - at `result.conditions`"),
     ],
 )
-def test_a_wrong_field_is_named(path: list[str | int], value: Any, said: str) -> None:
-    with pytest.raises(UsageError, match=said) as caught:
+def test_a_wrong_field_is_named(path: list[str | int], value: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
         from_json(_with(path, value))
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("content", "said"), [(None, "does not exist"), ("{", "has a syntax error"), ("[]", "object")])
-def test_a_file_that_is_no_result_is_named(tmp_path: Path, content: str | None, said: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"), [(None, "does not exist"), ("{", "has a syntax error"), ("[]", "object")]
+)
+def test_a_file_that_is_no_result_is_named(tmp_path: Path, content: str | None, message: str) -> None:
     file = tmp_path / "r.json"
     if content is not None:
         file.write_text(content)
-    with pytest.raises(UsageError, match=said) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         read_result(file)
     assert str(file) in str(caught.value)

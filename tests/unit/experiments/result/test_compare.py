@@ -20,7 +20,7 @@ def _result(*elapsed: float, spec: PointSpec = ONE, **conditions: Any) -> Result
 
 
 @pytest.mark.parametrize(
-    ("conditions", "said"),
+    ("conditions", "message"),
     [
         ({"configuration": {"passes": 1, "fsync": "none", "limits": {"depth": 16}}}, "passes 1, the first has 2"),
         ({"configuration": {"passes": 2, "fsync": "none", "limits": {"depth": 9}}}, "limits.depth 9, the first has 16"),
@@ -30,14 +30,14 @@ def _result(*elapsed: float, spec: PointSpec = ONE, **conditions: Any) -> Result
         ({"expansion": 1.5}, "expansion 1.5, the first has 1.67"),
     ],
 )
-def test_what_differs_is_refused_by_name(conditions: dict[str, Any], said: str) -> None:
+def test_what_differs_is_refused_by_name(conditions: dict[str, Any], message: str) -> None:
     """Configuration, corpus and expansion must be equal; the difference is named, and --force shows it as one."""
     results = [_result(10.0, 11.0), _result(10.0, 11.0, **conditions)]
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         compare(results, force=False)
     forced = compare(results, force=True)
     assert len(forced.differences) == 1
-    assert said in forced.differences[0]
+    assert message in forced.differences[0]
 
 
 def test_another_kind_or_no_common_point_is_refused() -> None:

@@ -46,17 +46,17 @@ def test_what_returns_is_no_drift() -> None:
 @pytest.mark.parametrize("neighbours", [0.0, 0.5])
 def test_a_slope_is_found_with_its_size(neighbours: float) -> None:
     dice = np.random.default_rng(7)
-    told = [drift_of(_noise(dice, 60, neighbours, 0.05) * np.linspace(1, 0.7, 60)) for _ in range(50)]
-    assert sum(one.found for one in told if one) >= 48
-    assert float(np.median([one.trend for one in told if one])) == pytest.approx(-0.35, abs=0.05)  # of the median
+    reported = [drift_of(_noise(dice, 60, neighbours, 0.05) * np.linspace(1, 0.7, 60)) for _ in range(50)]
+    assert sum(one.found for one in reported if one) >= 48
+    assert float(np.median([one.trend for one in reported if one])) == pytest.approx(-0.35, abs=0.05)  # of the median
 
 
 def test_a_change_is_found_with_its_place_and_size() -> None:
     dice = np.random.default_rng(8)
-    told = [drift_of(_noise(dice, 60, 0.0, 0.05) * np.where(np.arange(60) < 36, 1, 0.75)) for _ in range(50)]
-    assert all(one and one.found for one in told)
-    assert float(np.median([one.change_at for one in told if one])) == pytest.approx(36, abs=1)
-    assert float(np.median([one.change for one in told if one])) == pytest.approx(-0.25, abs=0.03)
+    reported = [drift_of(_noise(dice, 60, 0.0, 0.05) * np.where(np.arange(60) < 36, 1, 0.75)) for _ in range(50)]
+    assert all(one and one.found for one in reported)
+    assert float(np.median([one.change_at for one in reported if one])) == pytest.approx(36, abs=1)
+    assert float(np.median([one.change for one in reported if one])) == pytest.approx(-0.25, abs=0.03)
 
 
 def test_few_values_and_flat_ones_say_nothing() -> None:

@@ -64,12 +64,12 @@ def test_a_true_difference_is_found() -> None:
     assert ratio.low <= 2.0 <= ratio.high
 
 
-@pytest.mark.parametrize(("repeats", "comparisons", "said"), [(5, 6, "+"), (5, 7, "too few"), (6, 7, "+")])
-def test_where_nothing_could_be_found_nothing_is_said(repeats: int, comparisons: int, said: str) -> None:
+@pytest.mark.parametrize(("repeats", "comparisons", "message"), [(5, 6, "+"), (5, 7, "too few"), (6, 7, "+")])
+def test_where_nothing_could_be_found_nothing_is_reported(repeats: int, comparisons: int, message: str) -> None:
     """Twice as fast everywhere, without noise: among more comparisons than so few repeats can carry that is no proof, and
     "no difference" would be false."""
     ratios = [ratio_of([2.0] * repeats, [1.0] * repeats)] * comparisons
-    assert all(difference(one).startswith(said) for one in judged(ratios))
+    assert all(difference(one).startswith(message) for one in judged(ratios))
 
 
 def test_few_repeats_or_figures_that_are_nothing_allow_no_statement() -> None:

@@ -39,7 +39,7 @@ def test_the_ranks_are_those_of_the_tables(n: int, low: int, high: int) -> None:
     assert (found.low, found.high) == (low, high)
 
 
-def test_the_interval_holds_the_true_median_as_often_as_it_says() -> None:
+def test_the_interval_holds_the_true_median_as_often_as_it_states() -> None:
     dice = random.Random(4)
     true = 0.6931471805599453  # of the exponential distribution
     held, coverage = 0, 0.0

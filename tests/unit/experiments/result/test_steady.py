@@ -90,14 +90,14 @@ def test_a_short_run_makes_no_result() -> None:
     assert labels_of([point], [None], cached=False) == (SHORT,)
     assert any(
         "SHORT: the shortest run took 9 min 59 s, at least 10 min 00 s are required" in w
-        for w in warnings_of([point], no_pair=None)
+        for w in warnings_of([point], no_baseline=None)
     )
 
 
 def test_a_drifting_point_makes_no_result() -> None:
     (point,) = _points(_run(0, 700.0, STEADY, DRIFTS), _run(1, 700.0, STEADY))
     assert labels_of([point], [None], cached=False) == (UNSTEADY,)
-    (line,) = [w for w in warnings_of([point], no_pair=None) if w.startswith("NOT STEADY")]
+    (line,) = [w for w in warnings_of([point], no_baseline=None) if w.startswith("NOT STEADY")]
     assert line.startswith("NOT STEADY at 1 worker x 4 slots: repeat 1, index: spread")
     assert unsteady([_run(0, 700.0, DRIFTS), _run(1, 700.0, STEADY), _run(2, 700.0, STEADY)]) == ()
 
@@ -107,7 +107,7 @@ def test_no_evidence_is_not_steady() -> None:
     assert "no part of it is long enough" in point.unsteady[0]
 
 
-def test_a_lowered_rule_is_said() -> None:
+def test_a_lowered_rule_is_reported() -> None:
     points = _points(_run(0, 60.0, STEADY), least=30.0)
     labels = labels_of(points, [None], cached=False, least_s=30.0)
     assert labels == ("LEAST LENGTH LOWERED to 30 s",)

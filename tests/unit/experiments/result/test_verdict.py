@@ -62,8 +62,8 @@ def test_with_a_pair_the_storage_share_decides_alone() -> None:
     share = point.figures.get(SHARE)
     assert None not in (share.low, share.high)
     assert [round(value or 0, 3) for value in (share.low, share.median, share.high)] == [0.613, 0.64, 0.656]
-    (said,) = limits_of([a_run(10.0, null_elapsed_s=8.0, worker_cpu=0.1)])
-    assert said == "the storage share is 20 % (under 23 %)"
+    (shown,) = limits_of([a_run(10.0, null_elapsed_s=8.0, worker_cpu=0.1)])
+    assert shown == "the storage share is 20 % (under 23 %)"
 
 
 def test_waits_for_a_processor_limit_only_who_is_not_in_calls_anyway() -> None:
@@ -89,8 +89,8 @@ def test_cached_is_three_times_all_caches() -> None:
 
 def test_cached_counts_each_byte_once() -> None:
     def group(kind: str, copies: int) -> tuple[Point, ...]:
-        told = {"discovered_bytes": 3_000, "kind": kind, "databases": 2, "source_copies": copies}
-        return _points(a_run(result=told))
+        reported = {"discovered_bytes": 3_000, "kind": kind, "databases": 2, "source_copies": copies}
+        return _points(a_run(result=reported))
 
     assert cached(group("simultaneous", 1), 501)
     assert not cached(group("simultaneous", 1), 500)
@@ -109,7 +109,7 @@ def test_what_is_not_known_is_a_label_with_what_to_do() -> None:
     assert labels_of(points[:1], [None], cached=False) == ("NO BASELINE",)
 
 
-def test_every_label_says_what_to_do() -> None:
+def test_every_label_states_what_to_do() -> None:
     points = _points(a_run(null_elapsed_s=9.5), a_run(null_elapsed_s=None))
     labels = labels_of(points, ["EMULATED FILER titan, scale 1/8"] * 2, cached=True, undeclared=True)
     assert len(advice_on(labels)) == len(labels) == 5
@@ -162,7 +162,7 @@ def test_a_clean_result_has_no_label() -> None:
     assert _line("scale-up", points, (), "network storage (nfs4)", None).startswith("scale-up on network storage")
 
 
-def test_the_knee_says_what_broke() -> None:
+def test_the_knee_states_what_broke() -> None:
     points = _points(a_run(), a_run(5.0))
     knee = Knee(bounds_us={"read": 1.0}, peak=1, knee=0, broken="read p99 5.00 ms over 1.00 ms at 2 workers")
     line = _line("knee", points, (), "x", knee)
@@ -185,14 +185,14 @@ def test_warnings_say_what_is_missing() -> None:
     """Few repeats, short runs, no pair, lost records and runs that found different items are told; else nothing."""
     long = [a_run(700.0) for _ in range(5)]
     good = points_of({PointSpec(1, 1, 4): long})
-    assert [*warnings_of_any(good, no_pair=None), *warnings_of(good)] == []
+    assert [*warnings_of_any(good, no_baseline=None), *warnings_of(good)] == []
     odd = a_run(5.0, null_elapsed_s=None, result={"discovered_bytes": 1, "items": 99, "calls_complete": False})
     null = NullUse(portions=2, held_bytes=1, discarded_bytes=1, items=1, discovered_bytes=1)
     points = points_of({PointSpec(1, 1, 4): [a_run(10.0, null=null)], PointSpec(1, 2, 4): [odd]}, 600.0)
-    said = "\n".join([*warnings_of_any(points, no_pair="no memory"), *warnings_of(points)])
+    shown = "\n".join([*warnings_of_any(points, no_baseline="no memory"), *warnings_of(points)])
     for part in ("1 repeat a point", "10 min", "lower bound", "not find the same items"):
-        assert part in said
-    assert "1 of 2 runs have no null baseline: no memory" in said
-    assert "null storage took up to 2 portions of under 60 s each" in said
-    assert "1 null baselines did not find the items" in said
-    assert "no run has a null baseline: no" in "".join(warnings_of_any(_points(odd), no_pair="no memory"))
+        assert part in shown
+    assert "1 of 2 runs have no null baseline: no memory" in shown
+    assert "null storage took up to 2 portions of under 60 s each" in shown
+    assert "1 null baselines did not find the items" in shown
+    assert "no run has a null baseline: no" in "".join(warnings_of_any(_points(odd), no_baseline="no memory"))

@@ -78,11 +78,11 @@ def test_what_is_planned_will_be_neither_cached_nor_short_and_over_in_time(
 
 
 @pytest.mark.parametrize("there", [1.0, 4.0, 40.0])
-def test_a_refusal_says_what_would_do(there: float) -> None:
+def test_a_refusal_states_what_would_do(there: float) -> None:
     wish = Wish(client_memory=128 * GB, filer_cache=32 * GB, hours=there, workers=(1, 8), repeats=5)
-    said = planned(wish, some_rates())
-    assert isinstance(said, str)
-    more = re.search(r"use --hours ([0-9.]+)", said)
+    shown = planned(wish, some_rates())
+    assert isinstance(shown, str)
+    more = re.search(r"use --hours ([0-9.]+)", shown)
     assert float(more[1]) > there
     for changed in (float(more[1]), float(more[1]) * 1.001):
         assert isinstance(planned(replace(wish, hours=changed), some_rates()), Sizing)
@@ -123,7 +123,7 @@ def test_rates_that_were_not_measured_are_bounded_by_those_that_were() -> None:
     assert rates.most(64) == 400.0
 
 
-def test_what_makes_a_pair_impossible_is_said_before() -> None:
+def test_what_makes_a_pair_impossible_is_reported_before() -> None:
     plain = planned(Wish(client_memory=64 * GB, filer_cache=0, hours=9_999.0), some_rates())
     assert plain.notes == ()
     much = planned(Wish(client_memory=8 * GB, filer_cache=512 * GB, hours=9_999.0), some_rates())
@@ -133,7 +133,7 @@ def test_what_makes_a_pair_impossible_is_said_before() -> None:
     assert not any("null storage" in part.what for part in none.parts)
 
 
-def test_too_little_room_is_said_before_anything_is_made(tmp_path: Path) -> None:
+def test_too_little_room_is_reported_before_anything_is_made(tmp_path: Path) -> None:
     sizing = planned(Wish(client_memory=900_000 * GB, filer_cache=0, hours=1e9), some_rates())
     assert isinstance(sizing, Sizing)
     with pytest.raises(UsageError, match="there: free space"):

@@ -227,7 +227,7 @@ def test_large_files_go_by_themselves(tmp_path: Path) -> None:
     assert given[:4] == [1, 1, 1, 16]
 
 
-def test_the_trace_says_where_a_process_was(tmp_path: Path) -> None:
+def test_the_trace_states_where_a_process_was(tmp_path: Path) -> None:
     path, spool = tmp_path / "trace", tmp_path / "spool"
     new_trace(path)
     assert path.stat().st_size == TRACE_BYTES

@@ -233,11 +233,11 @@ def test_every_file_is_in_the_summary(tmp_path: Path, capfdbinary: pytest.Captur
     assert by_format["Plain text, source code, logs, JSON"].states == {"ok": 61}
     assert by_format["application/octet-stream"].states == {"unsupported": 1}
     assert by_format["inode/symlink"].exceptions == {"symlink": 1}
-    said = b"6 loose files, 70 items, 4 of them with exceptions; children: 65 expected = 64 emitted + 1 failed; 1 cut short"
-    assert said in err
+    shown = b"6 loose files, 70 items, 4 of them with exceptions; children: 65 expected = 64 emitted + 1 failed; 1 cut short"
+    assert shown in err
     assert main(["inspect", str(tmp_path), "--processes", "1"], {"COLUMNS": "200"}) == OK
     out, err = capfdbinary.readouterr()
-    assert said in out
+    assert shown in out
     assert b"only the first 50 of 70 items are shown" in out
 
 

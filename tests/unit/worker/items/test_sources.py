@@ -119,7 +119,7 @@ def test_other_bytes_of_the_same_size_and_time_have_another_change_time(tmp_path
         confirm(hashed)
 
 
-def test_a_change_time_of_just_now_says_nothing(tmp_path: Path) -> None:
+def test_a_change_time_of_just_now_states_nothing(tmp_path: Path) -> None:
     """A further change within the same tick of the file system's clock would have the same."""
     (tmp_path / "f").write_bytes(_DATA)
     with Storage(NullRecorder()).open(bytes(tmp_path / "f")) as file:

@@ -34,7 +34,7 @@ def _item(*, container: bool = False) -> Item:
     return loose_file(item_id(uuid.UUID(int=1), None, b"a"), container=container, size=1)
 
 
-class _Says(LeafHandler):
+class _Returns(LeafHandler):
     """Gives or raises what it is told to."""
 
     def __init__(self, outcome: Text | Exception) -> None:
@@ -47,7 +47,7 @@ class _Says(LeafHandler):
 
 
 def _take(outcome: Text | Exception, out: Findings | None = None, limit: int = 10_000) -> tuple[str, ItemText]:
-    return take_text(_item(), SOURCE, _Says(outcome), Limits(text_characters=limit), out or Findings())
+    return take_text(_item(), SOURCE, _Returns(outcome), Limits(text_characters=limit), out or Findings())
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_fault_of_the_system_is_not_the_documents() -> None:
         _take(StorageFault("gone"))
 
 
-def test_text_over_the_limit_is_cut_and_says_so() -> None:
+def test_text_over_the_limit_is_cut_and_reports_it() -> None:
     """No text row claims more characters than were indexed."""
     text, row = _take(Text(text="abcdef", pages=7), limit=4)
     assert (text, row.state, row.characters, row.pages) == ("abcd", TextState.TRUNCATED_BY_LIMIT, 4, 7)
@@ -105,8 +105,8 @@ def test_states_and_pages_without_errors(found: Text, state: TextState, pages: i
 
 
 def test_containers_and_unreadable_items_are_not_read() -> None:
-    text, container = take_text(_item(container=True), SOURCE, _Says(Text(text="words")), Limits(), Findings())
-    _, unread = take_text(_item(), None, _Says(StorageFault("asked")), Limits(), Findings())
+    text, container = take_text(_item(container=True), SOURCE, _Returns(Text(text="words")), Limits(), Findings())
+    _, unread = take_text(_item(), None, _Returns(StorageFault("asked")), Limits(), Findings())
     assert (text, container.state, container.pages) == ("", TextState.EMPTY, 0)
     assert unread.state is TextState.FAILED
 
@@ -114,10 +114,10 @@ def test_containers_and_unreadable_items_are_not_read() -> None:
 def test_a_containers_metadata_is_kept() -> None:
     """What a container says of itself is in its row; that it cannot say it is no second exception."""
     out = Findings()
-    about = _Says(Text(state=TextState.EMPTY, metadata={"password": True}))
+    about = _Returns(Text(state=TextState.EMPTY, metadata={"password": True}))
     text, row = take_text(_item(container=True), SOURCE, about, Limits(), out)
     assert (text, row.state, row.metadata) == ("", TextState.EMPTY, {"password": True})
-    broken = _Says(DocumentError(ExceptionCode.CORRUPT, "no header"))
+    broken = _Returns(DocumentError(ExceptionCode.CORRUPT, "no header"))
     assert take_text(_item(container=True), SOURCE, broken, Limits(), out)[1].metadata == {}
     assert not out.exceptions
 
@@ -151,8 +151,8 @@ def test_a_cut_container_counts_what_it_announced() -> None:
     out, counts = _booked(ChildCounts(None, emitted=2, cut=cut))
     assert counts == (None, 2, 1, True)
     assert [e.missing for e in out.exceptions] == [None]
-    told = DocumentError(ExceptionCode.CORRUPT, "two", missing=2)
-    assert _booked(ChildCounts(None, emitted=2, cut=told))[1] == (None, 2, 2, False)
+    reported = DocumentError(ExceptionCode.CORRUPT, "two", missing=2)
+    assert _booked(ChildCounts(None, emitted=2, cut=reported))[1] == (None, 2, 2, False)
 
 
 def test_failures_are_summed_by_code() -> None:
@@ -277,10 +277,14 @@ def test_states_of_odd_files(name: bytes, data: bytes, state: TextState) -> None
 
 
 def test_dates_are_in_utc_and_the_original_is_beside() -> None:
-    told = {"created": "2024-01-02T10:00:00", "modified": "2024-01-02T10:00:00-05:00", "start": "2024-05-01"}
-    told |= {"taken": "2024-01-02T10:00:00Z", "digitised": "2024-01-02T10:00:00+00:00", "title": "2024-01-02T10:00:00"}
-    out = with_dates_in_utc(told, "Europe/Berlin")
-    assert out == told | {
+    reported = {"created": "2024-01-02T10:00:00", "modified": "2024-01-02T10:00:00-05:00", "start": "2024-05-01"}
+    reported |= {
+        "taken": "2024-01-02T10:00:00Z",
+        "digitised": "2024-01-02T10:00:00+00:00",
+        "title": "2024-01-02T10:00:00",
+    }
+    out = with_dates_in_utc(reported, "Europe/Berlin")
+    assert out == reported | {
         "created": "2024-01-02T09:00:00Z",
         "created_original": "2024-01-02T10:00:00",
         "modified": "2024-01-02T15:00:00Z",
@@ -292,8 +296,8 @@ def test_dates_are_in_utc_and_the_original_is_beside() -> None:
 
 
 def test_what_a_handler_keeps_of_the_original_stays() -> None:
-    told = {"date": "2024-01-02T10:00:00", "date_original": "Tue, 2 Jan 2024 10:00"}
-    assert with_dates_in_utc(told, "UTC") == told | {"date": "2024-01-02T10:00:00Z"}
+    reported = {"date": "2024-01-02T10:00:00", "date_original": "Tue, 2 Jan 2024 10:00"}
+    assert with_dates_in_utc(reported, "UTC") == reported | {"date": "2024-01-02T10:00:00Z"}
 
 
 def test_every_date_has_a_key_for_its_original() -> None:

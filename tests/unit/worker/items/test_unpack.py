@@ -73,7 +73,7 @@ def test_a_zip_in_a_zip() -> None:
     assert found.out.exceptions == []
 
 
-def test_a_name_that_says_more_than_was_read() -> None:
+def test_a_name_that_states_more_than_was_read() -> None:
     page = b"<html><body>not found</body></html>"
     loose = [
         unpack(name, data).out.exceptions for name, data in ((b"a.docx", b"plain"), (b"a.pdf", page), (b"a.txt", page))
@@ -554,7 +554,7 @@ def test_damaged(media_type: str, seed: int, split_bytes: int, tight: bool) -> N
 @pytest.mark.usefixtures("_handlers")
 @pytest.mark.parametrize("split_bytes", [1, 10**9])
 @pytest.mark.parametrize(("how", "code"), [(b"", "corrupt"), (b"raises", "truncated")])
-def test_what_a_handler_says_nothing_of_is_named(how: bytes, code: str, split_bytes: int) -> None:
+def test_what_a_handler_states_nothing_of_is_named(how: bytes, code: str, split_bytes: int) -> None:
     found = unpack(b"s", b"SHORT " + how, options=JobOptions(split_bytes=split_bytes), defer=True)
     assert found.count("s") == (3, 1, 2, False)
     assert sum(e.missing or 0 for e in found.out.exceptions) == 2

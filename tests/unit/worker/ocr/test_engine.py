@@ -42,7 +42,7 @@ def test_versions(text: str, found: tuple[str, int]) -> None:
     assert parse_version(text) == found
 
 
-def test_what_says_no_version_is_no_tesseract() -> None:
+def test_what_states_no_version_is_no_tesseract() -> None:
     with pytest.raises(OcrUnavailable, match="install"):
         parse_version("usage: something else")
 
@@ -55,10 +55,10 @@ def test_languages() -> None:
 def test_a_language_without_data_is_named_with_its_package() -> None:
     with pytest.raises(OcrUnavailable) as refused:
         Engine("t", "5.3.0", ("eng", "osd")).needs("deu+eng+chi_sim")
-    said = str(refused.value)
-    assert "no data for deu, chi_sim" in said
-    assert "apt-get install tesseract-ocr-deu tesseract-ocr-chi-sim" in said
-    assert "\n" not in said
+    shown = str(refused.value)
+    assert "no data for deu, chi_sim" in shown
+    assert "apt-get install tesseract-ocr-deu tesseract-ocr-chi-sim" in shown
+    assert "\n" not in shown
     Engine("t", "5.3.0", ("eng", "osd")).needs("eng")
 
 
@@ -73,14 +73,14 @@ def test_no_tesseract(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "said"), [("echo tesseract 3.04.01", "too old"), ("echo wrong >&2; exit 3", "wrong")]
+    ("script", "message"), [("echo tesseract 3.04.01", "too old"), ("echo wrong >&2; exit 3", "wrong")]
 )
-def test_one_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, said: str) -> None:
+def test_one_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, message: str) -> None:
     program = tmp_path / "tesseract"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(OcrUnavailable, match=said):
+    with pytest.raises(OcrUnavailable, match=message):
         find_engine()
 
 

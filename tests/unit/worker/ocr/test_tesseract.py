@@ -156,7 +156,7 @@ def test_it_dies_with_its_slot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "code"),
+    ("status", "message", "code"),
     [
         (1, b"Error in pixReadMem: png: no pix returned\nError during processing.\n", ExceptionCode.CORRUPT),
         (1, b"", ExceptionCode.CORRUPT),
@@ -167,8 +167,8 @@ def test_it_dies_with_its_slot(tmp_path: Path) -> None:
         (-64, b"\xff\n", ExceptionCode.KILLED_PARSER),
     ],
 )
-def test_codes(status: int, said: bytes, code: ExceptionCode) -> None:
-    assert fault_of(status, said).code is code
+def test_codes(status: int, message: bytes, code: ExceptionCode) -> None:
+    assert fault_of(status, message).code is code
 
 
 _ECHO = f"{_WORD} page"
@@ -281,10 +281,10 @@ def test_tesseract_takes_for_pictures_what_we_do() -> None:
     for head in (b"\xff\xd8\xff", b"GIF89a", b"BM", b"II*\0", b"RIFF1234WEBP"):
         data = head + b"\n/etc/hostname\n"
         assert is_picture(data)
-        assert "hostname" not in _said(data)
+        assert "hostname" not in _message(data)
 
 
-def _said(data: bytes) -> str:
+def _message(data: bytes) -> str:
     done = subprocess.run(["tesseract", "stdin", "stdout"], input=data, capture_output=True, timeout=120, check=False)
     return (done.stdout + done.stderr).decode(errors="replace")
 

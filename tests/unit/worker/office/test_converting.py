@@ -187,9 +187,9 @@ def test_one_that_was_taken_over_has_nothing(tmp_path: Path, monkeypatch: pytest
     Path(office.program).write_text(_INTRUDER.format(ours=str(secret)))
     pdf = _one(office, scratch)
     assert isinstance(pdf, bytes), pdf
-    told = json.loads(pdf[len(b"%PDF-1.4") : -len(b"%%EOF")])
-    assert told["done"] == []
-    assert "EDBENCH_TOKEN" not in told["environment"]
+    reported = json.loads(pdf[len(b"%PDF-1.4") : -len(b"%%EOF")])
+    assert reported["done"] == []
+    assert "EDBENCH_TOKEN" not in reported["environment"]
     assert not Path("/tmp/edbench-written").exists()
 
 

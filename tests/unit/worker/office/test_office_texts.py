@@ -83,7 +83,7 @@ def test_what_it_makes_is_read_as_open_document(tmp_path: Path, monkeypatch: pyt
     assert not list(tmp_path.glob("office-*"))
 
 
-def test_without_libreoffice_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_libreoffice_it_states_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> Office:
         raise OfficeUnavailable("LibreOffice is not installed on this host")
 

@@ -38,8 +38,8 @@ def _as_ordinary_user(body: Callable[[], Any]) -> Any:
         finally:
             os._exit(0)
     os.close(write)
-    with open(read, "rb") as said:
-        answer = said.read()
+    with open(read, "rb") as shown:
+        answer = shown.read()
     os.waitpid(pid, 0)
     return json.loads(answer)
 

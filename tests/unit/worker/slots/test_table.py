@@ -152,7 +152,7 @@ def _consistent(row: object) -> None:
         assert row.deadline == float(n)  # type: ignore[attr-defined]
 
 
-def test_a_cleared_row_says_nothing_and_the_next_slot_continues_from_it() -> None:
+def test_a_cleared_row_states_nothing_and_the_next_slot_continues_from_it() -> None:
     table = SlotTable(1, _DATABASES)
     writer = RowWriter(table, 0, 7, uuid.uuid4())
     writer.begin_task("db2", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), Phase.INDEX)

@@ -167,12 +167,12 @@ def test_a_slot_that_keeps_dying_is_started_ever_more_slowly_but_always() -> Non
 def test_what_lasts_long_is_reported_ever_more_rarely() -> None:
     watched = Watched(0)
 
-    def told(since: float) -> list[float]:
+    def recorded(since: float) -> list[float]:
         row = dataclasses.replace(_row(1, since + 1_000.0), since=since)
         return [n for n in range(0, 200, 5) if watched.worth_reporting(row, since + n)]
 
-    assert told(50.0) == [20, 40, 80, 160]
-    assert told(500.0) == [20, 40, 80, 160]
+    assert recorded(50.0) == [20, 40, 80, 160]
+    assert recorded(500.0) == [20, 40, 80, 160]
     assert not watched.worth_reporting(_row(2, 0.0), 10_000.0)  # it may take as long as it likes
 
 
@@ -185,14 +185,14 @@ def _writer(table: SlotTable) -> RowWriter:
     return writer
 
 
-def test_short_things_and_those_without_a_deadline_are_not_said() -> None:
+def test_short_things_and_those_without_a_deadline_are_not_reported() -> None:
     table = SlotTable(1, ["db1"])
     writer = _writer(table)
     writer.doing(Activity.LISTING, b"/source/\xff")
     later = 100.0 + REPORT_SECONDS
     assert waiting(3, table.read(0), later - 1) is None
-    said = f"slot 3 (process {os.getpid()}) has been listing /source/\\xff for {REPORT_SECONDS:.0f} s"
-    assert waiting(3, table.read(0), later) == {"job": str(JOB_WAITING), "text": said}
+    shown = f"slot 3 (process {os.getpid()}) has been listing /source/\\xff for {REPORT_SECONDS:.0f} s"
+    assert waiting(3, table.read(0), later) == {"job": str(JOB_WAITING), "text": shown}
 
 
 def test_an_item_is_named_and_so_are_kernel_and_mount() -> None:

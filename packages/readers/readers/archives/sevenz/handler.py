@@ -26,7 +26,7 @@ from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, RangeStream, as_bi
 # CRC has to be one. The CRC of a file of one byte fits one wrong password in 256, so after a short file the next has
 # to come out too; where there is none, the last block has to be filled up with zeros, as 7-Zip does it.
 
-_TELLING = 8  # bytes; a wrong password does not give so many with the right CRC by chance
+_CONCLUSIVE = 8  # bytes; a wrong password does not give so many with the right CRC by chance
 
 
 def unlock(
@@ -56,7 +56,7 @@ def _right(reader: FolderReader, folder: Folder, *, header: bool) -> bool:
         if not _comes_out(reader, size, crc, header=header):
             return False
         checked += size
-        if checked >= _TELLING:
+        if checked >= _CONCLUSIVE:
             break
     return True
 
@@ -82,7 +82,7 @@ def _filled_up(file: BinaryIO, folder: Folder, aes: Coder, password: str) -> boo
     """Return whether only zeros fill the space between the end of a short folder and the end of its last block; a long
     one is not checked."""
     filling = folder.packed - aes.size
-    if folder.size >= _TELLING or folder.chain[0] is not aes or folder.packed % BLOCK or not 0 < filling < BLOCK:
+    if folder.size >= _CONCLUSIVE or folder.chain[0] is not aes or folder.packed % BLOCK or not 0 < filling < BLOCK:
         return True
     start = max(folder.position, folder.position + folder.packed - 2 * BLOCK)
     file.seek(start)

@@ -204,7 +204,7 @@ def shown_name(name: bytes, extra: bytes) -> str | None:
     return text if all(c.isalpha() for c in text if c > "\x7f") else None
 
 
-def says_no_charset(entry: ZipEntry) -> bool:
+def lacks_charset(entry: ZipEntry) -> bool:
     """Return whether the bytes of its name may be in any charset but ASCII and UTF-8."""
     if entry.name.isascii():
         return False

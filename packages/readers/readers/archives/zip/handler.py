@@ -19,9 +19,9 @@ from readers.archives.zip.directory import (
     find_directory,
     iter_entries,
     iter_quietly,
+    lacks_charset,
     least_end,
     overlapping,
-    says_no_charset,
 )
 from readers.archives.zip.member import MemberReader, open_member
 from readers.archives.zip.salvage import salvage
@@ -249,9 +249,9 @@ def _members(
         except DocumentError as error:
             child = failed_member(entry.name, entry.index, error)
         child.shown, child.occurrence = entry.shown, view.occurrence(entry)
-        if says_no_charset(entry):
+        if lacks_charset(entry):
             if names is None:
-                unsaid = (entry.name for entry in iter_quietly(file, directory) if says_no_charset(entry))
+                unsaid = (entry.name for entry in iter_quietly(file, directory) if lacks_charset(entry))
                 names = likely_charset(islice(unsaid, MOST))
             _name(child, names)
         yield child

@@ -21,7 +21,7 @@ from readers.documents.pdf import document as pdf_document
 from readers.documents.pdf import metadata as pdf_metadata
 from readers.documents.pdf import metadata as pdf_signatures
 from readers.documents.pdf import metadata as pdf_xfa
-from readers.documents.pdf.pages import MOST_TOLD, Attachment, Pages, utf16
+from readers.documents.pdf.pages import MOST_NAMES, Attachment, Pages, utf16
 from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
 from readers.inflate import ISAL_ERROR
 from readers.records import Kind, Limits, TextState
@@ -222,7 +222,7 @@ class PdfHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         with pdf_document.opened(data, source.passwords, limits) as (document, opened):
             collector = clean.Collector(limits.text_characters)
-            signed = list(pdf_signatures.said(document, data))  # before their fields are drawn into pages
+            signed = list(pdf_signatures.signature_texts(document, data))  # before their fields are drawn into pages
             pdf_document.with_forms(document, data)
             seen = _collect(document, data, collector)
             values, outline = pdf_xfa.Values(document), Outline(document)
@@ -246,14 +246,14 @@ class _Seen(Struct):
     """Findings on the pages, apart from their text."""
 
     unreadable: int = 0
-    said: bool = False  # a page has text of its own
+    own_text: bool = False  # a page has text of its own
     noted: bool = False  # a comment, a field or a link on a page has text
     # Numbers (from 1) of the first pages with drawings and without text
     bare: list[int] = field(default_factory=list)
     pictured: int = 0  # number of such pages that show pictures
     played: int = 0  # places where something plays
     mute: int = 0
-    untold: int = 0  # addresses and names that were not included
+    omitted: int = 0  # addresses and names that were not included
 
 
 def _judge_layer(out: Text, seen: _Seen) -> None:
@@ -261,7 +261,7 @@ def _judge_layer(out: Text, seen: _Seen) -> None:
     scan, as captions are none about a picture. Undecided if no page can be read."""
     if not out.text.strip():
         out.text, out.state = "", None if 0 < seen.unreadable == out.pages else TextState.NO_TEXT_LAYER
-    elif seen.bare and not seen.said and (seen.pictured or not seen.noted):
+    elif seen.bare and not seen.own_text and (seen.pictured or not seen.noted):
         out.state = out.state or TextState.NO_TEXT_LAYER
     elif seen.bare:
         out.metadata["pages_without_text"] = page_numbers.written(seen.bare)
@@ -289,10 +289,10 @@ def _lacking(out: Text, seen: _Seen) -> DocumentError | None:
     if seen.played:
         detail = f"{seen.played} multimedia annotations (films, sounds, Flash, 3D models) are not read"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
-    if seen.untold:
-        detail = f"{seen.untold:,} addresses, authors and names of fields come after the first {MOST_TOLD:,}"
+    if seen.omitted:
+        detail = f"{seen.omitted:,} addresses, authors and names of fields come after the first {MOST_NAMES:,}"
         return DocumentError(ExceptionCode.TOO_LARGE, detail)
-    if seen.said and seen.pictured:
+    if seen.own_text and seen.pictured:
         detail = f"{seen.pictured} of {out.pages} pages show pictures and have no text"
         return PagesWithoutText(ExceptionCode.UNSUPPORTED, detail)
     return None
@@ -338,10 +338,10 @@ def _collect(document: pdfium.PdfDocument, data: bytes, collector: clean.Collect
             continue
         seen.played += content.played
         seen.mute += content.mute
-        seen.said = seen.said or bool(content.texts[0].strip())
+        seen.own_text = seen.own_text or bool(content.texts[0].strip())
         seen.noted = seen.noted or any(content.texts[1:])
         seen.pictured += content.pictured
-        seen.untold = pages.untold
+        seen.omitted = pages.omitted
         if content.bare and len(seen.bare) < _BARE:
             seen.bare.append(number + 1)
         for piece in content.texts:

@@ -104,7 +104,7 @@ _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|[\x00-\xff])")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"\n": b"", b"\r": b"", b"\r\n": b""}
 
 
-def said(document: pdfium.PdfDocument, data: bytes) -> Iterator[str]:
+def signature_texts(document: pdfium.PdfDocument, data: bytes) -> Iterator[str]:
     """Yield each signature's texts; only reasons if encrypted, as PDFium does not decrypt the others."""
     encrypted = raw.FPDF_GetSecurityHandlerRevision(document.raw) >= 0
     for index in range(min(raw.FPDF_GetSignatureCount(document.raw), _MOST_SIGNATURES)):

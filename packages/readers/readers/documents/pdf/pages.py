@@ -194,7 +194,7 @@ def _taken_apart() -> dict[str, list[str]]:
 Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
 Annotation = Any  # raw.FPDF_ANNOTATION
 Attachment = Any  # raw.FPDF_ATTACHMENT
-MOST_TOLD = 10_000  # different addresses, authors and names of fields of a document
+MOST_NAMES = 10_000  # different addresses, authors and names of fields of a document
 _LOOKED_AT, _NEARLY = 32, 0.1  # sampled letters of a page, and their tolerance in radians
 _PIECES, _PIECES_A_LETTER = 20, 4  # a piece of text gives at least one letter, unless it repeats another for bold
 _LINES = 100  # ends of lines and curves drawn on a page: a few drawn letters have as many, a frame has fewer
@@ -238,7 +238,7 @@ class Pages:
         self._form = document.formenv.raw if document.formenv else None
         self._buffer = (ctypes.c_ushort * _FIRST_BUFFER)()
         self._known: set[str] = set()  # addresses of links and authors of comments: each once
-        self.untold = 0  # number of those that were omitted
+        self.omitted = 0  # number of those that were omitted
 
     def __len__(self) -> int:
         return int(raw.FPDF_GetPageCount(self._document))
@@ -298,7 +298,7 @@ class Pages:
         drawn, played = False, 0
         for annotation in _annotations(page):
             subtype = raw.FPDFAnnot_GetSubtype(annotation)
-            texts += self._said(annotation, subtype)
+            texts += self._texts_of(annotation, subtype)
             drawn = drawn or self._is_drawn(annotation, subtype)
             played += subtype in _PLAYED
         return texts, drawn, played
@@ -348,7 +348,7 @@ class Pages:
             text = text.replace("\ufffe\r\n", "\xad").replace("\ufffe", "\xad")
         return text.replace("\r\n", "\n")
 
-    def _said(self, annotation: Annotation, subtype: int) -> Iterator[str]:
+    def _texts_of(self, annotation: Annotation, subtype: int) -> Iterator[str]:
         if subtype == raw.FPDF_ANNOT_POPUP:
             return
         if subtype == raw.FPDF_ANNOT_LINK:
@@ -380,8 +380,8 @@ class Pages:
         text = text.strip()
         if not text or text in self._known:
             return ""
-        if len(self._known) >= MOST_TOLD:
-            self.untold += 1
+        if len(self._known) >= MOST_NAMES:
+            self.omitted += 1
             return ""
         self._known.add(text)
         return text

@@ -68,18 +68,18 @@ def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], out: l
 # Format Specification 1.9.1, "Drawing Properties"; their names are in [MS-ODRAW]).
 
 _LONGEST = 8_192  # bytes of a value, as it is written
-_TOLD = re.compile(rb"\{\\sn (?:wzDescription|wzTooltip|gtextUNICODE)\}\s{0,8}\{\\sv[ \r\n]")
+_TEXT_PROPERTY = re.compile(rb"\{\\sn (?:wzDescription|wzTooltip|gtextUNICODE)\}\s{0,8}\{\\sv[ \r\n]")
 _ESCAPED = re.compile(
     rb"\\u(-?\d{1,5}) ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z'])|\\[a-zA-Z]{1,32}-?\d{0,10} ?|[\r\n]+|([^\\\r\n]+)"
 )
 
 
-def said(data: bytes, start: int, stop: int | None, codec: str, fallback: int) -> Iterator[str]:
+def property_texts(data: bytes, start: int, stop: int | None, codec: str, fallback: int) -> Iterator[str]:
     r"""Yield the texts of the properties between these positions (`stop` None: of the one that begins at `start`), of a
     document in this code page; `fallback` is how many characters follow each \\u for readers that do not know it. A
     value that does not end is omitted."""
-    one = _TOLD.match(data, start) if stop is None else None
-    for match in filter(None, [one]) if stop is None else _TOLD.finditer(data, start, stop):
+    one = _TEXT_PROPERTY.match(data, start) if stop is None else None
+    for match in filter(None, [one]) if stop is None else _TEXT_PROPERTY.finditer(data, start, stop):
         end = data.find(b"}", match.end(), match.end() + _LONGEST)
         if end >= 0 and (text := plain(data[match.end() : end], codec, fallback).strip()):
             yield text
@@ -439,7 +439,7 @@ class RtfReader:
 
     def _add_description(self, start: int, stop: int | None) -> None:
         """Add, as a line, the description of a shape or picture from its properties between these positions."""
-        texts = said(self.data, start, stop, self._fonts.unformatted, self._now.fallback)
+        texts = property_texts(self.data, start, stop, self._fonts.unformatted, self._now.fallback)
         for text in () if self._now.again else texts:
             self._flush()
             (self._hold if stop is None else self._put)(f"\n{text}\n")

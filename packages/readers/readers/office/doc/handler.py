@@ -220,7 +220,7 @@ class DocHandler(LeafHandler):
         collector = clean.Collector(limits.text_characters)
         labels = {} if fib.old else _labels(stream, streams, fib, whole)
         collector.lines(stories(whole, fib.counts, labels))
-        collector.lines(_beside(compound, streams[0], fib, whole))
+        collector.lines(_other_texts(compound, streams[0], fib, whole))
         metadata = property_set.metadata(compound) | opened
         out = collector.result(error=fib.error or error or compound.error)
         out.metadata = metadata
@@ -241,7 +241,7 @@ def _left(data: bytes) -> str:
     return "\n".join(stories(next(pieces(stream, (), fib, None), ""), fib.counts, {})).strip()
 
 
-def _beside(compound: CompoundFile, table: bytes, fib: Fib, whole: str) -> Iterator[str]:
+def _other_texts(compound: CompoundFile, table: bytes, fib: Fib, whole: str) -> Iterator[str]:
     """Yield text that is not among the document's characters, or only in codes of fields."""
     drawing, owners = (table[at : at + size] for at, size in (fib.drawings, fib.owners))
     yield from office_art.lettering(drawing)

@@ -36,7 +36,7 @@ LINKS = frozenset(
 )
 # Texts of a control (part 3, 19.263): its label, and what was entered or preset. For other kinds of controls
 # `value` is sent to a server.
-_SAYS = (FORM + "label", FORM + "current-value")
+_CONTROL_TEXTS = (FORM + "label", FORM + "current-value")
 _ENTERED = frozenset(
     FORM + kind for kind in ("text", "textarea", "formatted-text", "combobox", "number", "date", "time")
 )
@@ -53,7 +53,7 @@ SOURCES = frozenset(
 _ELSEWHERE = ("/", "../", "\\\\")
 # Texts in attributes (part 3, 9.2.7, 9.4.15, 14.6.1, 19.870): scenarios, sources of cells, values of variables.
 _OFFICE_VALUE = _OFFICE + "string-value"
-SAYS = {
+TEXT_ATTRIBUTES = {
     _TABLE + "scenario": (_TABLE + "comment",),
     _TABLE + "database-source-sql": (_TABLE + "database-name", _TABLE + "sql-statement"),
     _TABLE + "database-source-table": (_TABLE + "database-name", _TABLE + "database-table-name"),
@@ -67,7 +67,7 @@ SAYS = {
 }
 
 
-class Beside:
+class AttributeTexts:
     """Collector of such text from elements as they begin."""
 
     def __init__(self) -> None:
@@ -86,15 +86,15 @@ class Beside:
         if ":" in address or address.startswith(_ELSEWHERE):
             self.add(address)
 
-    def says(self, tag: str, attributes: Attributes) -> None:
-        """Add the text of an element of `SAYS`."""
-        self.add(" ".join(attributes.get(name, "") for name in SAYS[tag]))
+    def element(self, tag: str, attributes: Attributes) -> None:
+        """Add the text of an element of `TEXT_ATTRIBUTES`."""
+        self.add(" ".join(attributes.get(name, "") for name in TEXT_ATTRIBUTES[tag]))
 
     def control(self, tag: str, attributes: Attributes) -> None:
         """Add the texts of a form element."""
-        for name in _SAYS:
+        for name in _CONTROL_TEXTS:
             self.add(attributes.get(name, ""))
-        if tag in _ENTERED and _SAYS[1] not in attributes:
+        if tag in _ENTERED and _CONTROL_TEXTS[1] not in attributes:
             self.add(attributes.get(FORM + "value", ""))
 
     def add(self, text: str) -> None:
@@ -156,7 +156,7 @@ class _Lines:
         self._values: list[str] = []  # values of the open cells
         self._held = 0  # characters in buffers and sinks
         self._comments = 0  # around here
-        self._beside = Beside()
+        self._attribute_texts = AttributeTexts()
         self._slides = False
         self.pages = 0  # slides
 
@@ -171,11 +171,11 @@ class _Lines:
         elif tag == _ANNOTATION:
             self._comments += 1
         elif tag in LINKS and self._inside:
-            self._beside.link(attributes)
+            self._attribute_texts.link(attributes)
         elif tag in SOURCES:
-            self._beside.source(attributes)
-        elif tag in SAYS:
-            self._beside.says(tag, attributes)
+            self._attribute_texts.source(attributes)
+        elif tag in TEXT_ATTRIBUTES:
+            self._attribute_texts.element(tag, attributes)
         top = self._buffers[-1]
         if tag in _LINES:
             top = []
@@ -205,7 +205,7 @@ class _Lines:
         elif tag == _SHEET and self._sheets and (name := attributes.get(_TABLE + "name")):
             self._line(name)
         elif tag.startswith(FORM) and self._inside:
-            self._beside.control(tag, attributes)
+            self._attribute_texts.control(tag, attributes)
 
     def _mark(self, buffer: list[str], tag: str, attributes: Attributes) -> None:
         if tag == _TEXT + "s":
@@ -240,7 +240,7 @@ class _Lines:
         elif tag == _ROW:
             self._line("\t".join(self._sinks.pop()))
         elif tag == _CREATOR and own is not None:
-            self._beside.add(author := "".join(own))
+            self._attribute_texts.add(author := "".join(own))
             self._held -= len(author)
         elif tag == _ANNOTATION:
             self._comments -= 1
@@ -318,11 +318,11 @@ class _Lines:
 
     def add_rest(self) -> None:
         """Add the text from outside the paragraphs after the lines."""
-        self._collector.lines(self._beside.lines)
+        self._collector.lines(self._attribute_texts.lines)
 
     def check_rest(self) -> None:
         """Raise DocumentError if the text from outside the paragraphs is incomplete."""
-        if self._beside.more:
+        if self._attribute_texts.more:
             detail = (
                 f"it has more than {MOST:,} link targets, form values and names of commenters; only the first are read"
             )

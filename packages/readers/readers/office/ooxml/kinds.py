@@ -99,7 +99,7 @@ WORDS: dict[str, Words] = {
         "X509IssuerName": (TEXT,),
     },
 }
-# Words in the main parts of workbooks and presentations, which `said` reads for their reader.
+# Words in the main parts of workbooks and presentations, which `distinct_lines` reads for their reader.
 WORKBOOK: Words = {
     "definedName": ("name", "comment", "description", "help", "statusBar", "customMenu", TEXT),
     "fileSharing": ("userName",),

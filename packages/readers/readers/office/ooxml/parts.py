@@ -15,7 +15,7 @@ _STRINGS = re.compile(r'"((?:[^"]|"")*)"')
 _SENTENCE = re.compile(r"[^\W\d_]{2}\s+[^\W\d_]{2}|(?![\x00-\x7f])[^\W\d_]")
 
 
-def said(package: Package, name: str, words: Words) -> Iterator[str]:
+def distinct_lines(package: Package, name: str, words: Words) -> Iterator[str]:
     """Yield the words in these elements of a part: a line for each, once. Raises as `Package.pieces` does."""
     known: set[str] = set()
     for element in elements(package.pieces(name), *words):

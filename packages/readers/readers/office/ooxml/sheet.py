@@ -218,7 +218,7 @@ class Workbook:
         self.looks: dict[str, tuple[str, str, str]] = {}  # results of `look`
         self.start = datetime(1899, 12, 30)
         self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
-        self.said: dict[str, None] = {}  # lines of the workbook's own words, each once
+        self.own_words: dict[str, None] = {}  # lines of the workbook's own words, each once
         self.gone: list[str] = []  # names of sheets that are not in the package
         # Whether its program stores no results of formulas and leaves them to the program that opens it.
         self.unkept = False
@@ -281,7 +281,7 @@ class Workbook:
                 kind = local(element)
                 if kind in WORKBOOK:
                     if line := line_of(element, WORKBOOK):
-                        self.said[line] = None
+                        self.own_words[line] = None
                     continue
                 if kind != "sheet":
                     if element.get("date1904") in _TRUE:

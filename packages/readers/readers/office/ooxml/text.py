@@ -19,7 +19,7 @@ from readers.office.ooxml.xml import Element, attribute, elements, local, presen
 # Attributes with text: title and description of pictures and shapes, for those who cannot see them (20.1.2.2.8), tool
 # tips of links (17.16.22, 21.1.2.3.5), help and presets of forms (17.16.16, 17.16.31, 17.16.10), names of controls,
 # descriptions of tables (17.4.62, 17.4.63).
-SAYS: dict[str, tuple[str, ...]] = {
+TEXT_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("docPr", "cNvPr"), ("title", "descr")),
     **dict.fromkeys(("hyperlink", "hlinkClick", "hlinkHover", "hlinkMouseOver"), ("tooltip",)),
     **dict.fromkeys(("helpText", "statusText", "alias", "tblCaption", "tblDescription"), ("val",)),
@@ -27,14 +27,14 @@ SAYS: dict[str, tuple[str, ...]] = {
     "annotation": ("author",),
 }
 _PLAIN = frozenset(("docPr", "cNvPr"))  # elements whose attributes have no namespace
-TAGS = (*SAYS, "textInput", "fldSimple", "instrText", "delInstrText")
+TAGS = (*TEXT_ATTRIBUTES, "textInput", "fldSimple", "instrText", "delInstrText")
 _BEGINS = re.compile(r"\s*[A-Za-z]{2,}(?:\s|\Z)")
 # Fields with an address; those that show their codes, because they have no results (ECMA-376 part 1, 17.16.5).
 _LEADS = re.compile(r"\s*HYPERLINK\s+(?:\"([^\"]*)|([^\s\"\\]\S*))", re.IGNORECASE)
 _SHOWN = re.compile(r"\s*(?:EQ|(?:MACROBUTTON|GOTOBUTTON)\s+\S+)\s+(.*\S)", re.IGNORECASE | re.DOTALL)
 
 
-class Beside:
+class AttributeTexts:
     """Collector of such text from elements in their order; each line once."""
 
     def __init__(self) -> None:
@@ -45,9 +45,9 @@ class Beside:
     def texts(self, element: Element) -> Iterator[str]:
         """Yield the texts of an element with one of these names."""
         name = local(element)
-        if name in SAYS:
+        if name in TEXT_ATTRIBUTES:
             value_of = element.get if name in _PLAIN else partial(attribute, element)
-            for text in filter(None, map(value_of, SAYS[name])):
+            for text in filter(None, map(value_of, TEXT_ATTRIBUTES[name])):
                 yield from self._once(text)
             return
         if name == "textInput":
@@ -226,18 +226,18 @@ def _numbered(package: Package, name: str, lists: Lists) -> Iterator[str]:
 
 
 def _lines(package: Package, name: str, line_of: Callable[[Element, tuple[str, ...]], str]) -> Iterator[str]:
-    beside, tags, count = Beside(), _OF_PARAGRAPH, 0
+    attribute_texts, tags, count = AttributeTexts(), _OF_PARAGRAPH, 0
     trees: list[Element] = []
     for element in elements(package.pieces(name), "p", *TAGS, whole=trees.append):
         if local(element) != "p":
-            yield from beside.texts(element)
+            yield from attribute_texts.texts(element)
             continue
         count += 1
         if count == _MANY and trees:
             tags = present(trees[0], tags)
         if line := line_of(element, tags):
             yield line
-    yield from beside.rest()
+    yield from attribute_texts.rest()
 
 
 def _plain(package: Package, name: str, *tags: str) -> Iterator[str]:
@@ -282,7 +282,7 @@ class Reader:
             if name.endswith(".bin"):
                 self._take(name, xlsb.words(package, name))
             elif words is not None:
-                self._take(name, parts.said(package, name, words))
+                self._take(name, parts.distinct_lines(package, name, words))
             else:
                 self._take(name, parts.unknown(package, name))
 
@@ -312,7 +312,7 @@ class Reader:
                 self._take(name, _numbered(self._package, name, found[0]))
         self._paragraphs(*_NUMBERED, *_DRAWN, "glossary")
         for name in self._package.having("glossary"):
-            self._take(f"words of {name}", parts.said(self._package, name, kinds.GLOSSARY))
+            self._take(f"words of {name}", parts.distinct_lines(self._package, name, kinds.GLOSSARY))
         self._authors("comments")
 
     def _workbook(self, *, binary: bool) -> None:
@@ -329,7 +329,7 @@ class Reader:
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._authors("person")
-        self._take("words of the workbook", iter(book.said))
+        self._take("words of the workbook", iter(book.own_words))
         for name in package.having("main") if binary else ():
             self._take(f"words of {name}", xlsb.words(package, name, xlsb.NAMES))
         self._paragraphs(*_DRAWN)

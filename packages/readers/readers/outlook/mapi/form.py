@@ -26,7 +26,7 @@ from readers.mail.headers import (
     parse_fields,
     raw_text,
 )
-from readers.mail.text import Said, much_more
+from readers.mail.text import KnownWords, much_more
 from readers.mail_form import Address, MailAttachment, MailForm, clean_text
 from readers.outlook.mapi import properties as mapi
 from readers.outlook.mapi.fields import contact_text, is_contact, noted
@@ -94,7 +94,7 @@ def _add_rtf(body: Body, packed: bytes, limit: int) -> None:
     if (lacking := unpacked.error or reader.error) is not None:
         body.damage = _of_body(lacking)
     rich = clean_text(reader.text)
-    more = rich if not length or much_more(rich, length) else Said(body.plain or "").unsaid(rich)
+    more = rich if not length or much_more(rich, length) else KnownWords(body.plain or "").other_lines(rich)
     if more:
         body.read.append(reader.detected)
     if not length:
@@ -385,11 +385,11 @@ def _shown(names: str) -> tuple[Address, ...]:
     return tuple((piece, piece if "@" in piece and " " not in piece else "") for piece in pieces if piece)
 
 
-def beside(form: MailForm) -> MailForm:
+def without_content(form: MailForm) -> MailForm:
     """Reduce a form to the facts about a message that are not in its bytes: its own, and those of the messages attached
     to it."""
     inner = (
-        MailAttachment(name="", message=beside(one.message)) if one.message else MailAttachment(name="")
+        MailAttachment(name="", message=without_content(one.message)) if one.message else MailAttachment(name="")
         for one in form.attachments
     )
     return MailForm(attachments=tuple(inner), damage=form.damage, notes=form.notes)

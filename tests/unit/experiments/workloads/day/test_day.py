@@ -92,7 +92,7 @@ def test_a_schedule_is_read_from_a_file_and_repeated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "shows"),
     [
         ("[[matter]]\nat_hours = 9", "matter[0].at_hours is 9; it must be between 0 and 8"),
         ("[[matter]]", "matter[0].at_hours is missing"),
@@ -103,11 +103,11 @@ def test_a_schedule_is_read_from_a_file_and_repeated(tmp_path: Path) -> None:
         ("[[matter", "it must be TOML"),
     ],
 )
-def test_a_bad_schedule_is_refused_in_one_line(tmp_path: Path, text: str, says: str) -> None:
+def test_a_bad_schedule_is_refused_in_one_line(tmp_path: Path, text: str, shows: str) -> None:
     (tmp_path / "day.toml").write_text(text)
     with pytest.raises(UsageError) as refused:
         read_schedule(tmp_path / "day.toml", DAY.sources)
-    assert says in str(refused.value) or says == "it must be TOML"
+    assert shows in str(refused.value) or shows == "it must be TOML"
     assert "\n" not in str(refused.value)
 
 

@@ -53,7 +53,7 @@ def test_containers_are_summed_by_service() -> None:
     assert len(table.series.rows) == 3
 
 
-def test_block_io_that_nobody_tells_is_not_zero() -> None:
+def test_block_io_without_a_report_is_not_zero() -> None:
     section = containers(_result(_use("a", "run-worker", 1.0, None, None), _use("b", "run-db1", 1.0, 5, "processes")))
     assert [row[6] for row in _rows(section)] == ["5 B", "not known"]
     assert "/proc/PID/io" in str(section.parts[-1])
@@ -83,7 +83,7 @@ def test_a_run_has_an_empty_storage_root(tmp_path: Path) -> None:
     assert not (tmp_path / "filer" / "experiments").exists()
 
 
-def test_database_files_out_of_sight_are_said_to_be(tmp_path: Path) -> None:
+def test_database_files_out_of_sight_are_reported_to_be(tmp_path: Path) -> None:
     (found,) = database_places({"db1": tmp_path / "closed"}, tmp_path)
     assert found["on_storage_under_test"] is None
     assert "not visible from here" in found["label"]

@@ -38,10 +38,10 @@ def bounded(op: str, fsync: str) -> Result:
     return made.result(point, kind="knee", knee=found, conditions={"configuration": {"fsync": fsync}})
 
 
-def test_a_bound_on_writes_into_memory_says_so() -> None:
-    (said,) = write_remarks(bounded("write", "none"))
-    assert "copies into memory" in said
-    assert "3.50 s for each GB at 1 worker x 4 slots" in said
+def test_a_bound_on_writes_into_memory_reports_it() -> None:
+    (shown,) = write_remarks(bounded("write", "none"))
+    assert "copies into memory" in shown
+    assert "3.50 s for each GB at 1 worker x 4 slots" in shown
     assert write_remarks(bounded("read", "none")) == write_remarks(bounded("write", "file")) == []
     unbounded = dataclasses.replace(bounded("write", "none"), knee=None)
     assert write_remarks(unbounded) == []

@@ -10,8 +10,9 @@ import pytest
 from result_packages import START, job
 
 from experiments.workloads.discovery.figures import phases_used, processors_between, thinned
+from experiments.workloads.discovery.observed import Samples
 from experiments.workloads.discovery.result import SERVERS, WORKERS
-from experiments.workloads.discovery.sampler import COMMAND, QUEUE_MANAGER, Samples, ServingMeter
+from experiments.workloads.discovery.site import COMMAND, QUEUE_MANAGER, ServingMeter
 
 
 def test_this_command_is_counted() -> None:
@@ -48,10 +49,10 @@ def test_of_many_tasks_the_ends_stay() -> None:
 
 
 def test_of_each_task_that_is_kept_it_is_known_when_its_turn_was() -> None:
-    told = job(40.0)
+    reported = job(40.0)
     spans = [("w1", 0, "walk", START + at, START + at + lasted) for at, lasted in ((2.0, 1.0), (0.0, 4.0), (1.0, 3.0))]
-    table = dataclasses.replace(told.tables["task_spans"], rows=tuple(spans))
-    changed = dataclasses.replace(told, tables=told.tables | {"task_spans": table})
+    table = dataclasses.replace(reported.tables["task_spans"], rows=tuple(spans))
+    changed = dataclasses.replace(reported, tables=reported.tables | {"task_spans": table})
     use = phases_used(changed, START, lambda *_: {})[0]
     assert (use.tasks, use.busy_s) == (3, 8.0)
     assert use.task_s == (1.0, 3.0, 4.0)

@@ -64,12 +64,12 @@ def test_the_time_of_workers_is_counted_after_their_end(tmp_path: Path) -> None:
         for more in (("-m", "worker"), ("-m", "worker.sandbox"), ("-m", "something"))
     ]
     try:
-        told = [float(child.stdout.readline()) for child in children if child.stdout is not None]
+        reported = [float(child.stdout.readline()) for child in children if child.stdout is not None]
         used = meter.read()[0] - before
     finally:
         for child in children:
             child.communicate()
-    assert sum(told[:2]) - 0.05 < used < sum(told[:2]) + 0.25
+    assert sum(reported[:2]) - 0.05 < used < sum(reported[:2]) + 0.25
     assert meter.read()[0] - before == used
 
 
@@ -100,7 +100,7 @@ def test_the_host_is_never_busier_than_time_allows() -> None:
     assert 0 <= now[0] - first[0] <= now[1] - first[1] + 0.05
 
 
-def test_places_tell_their_mount_and_the_hash_ignores_order(tmp_path: Path) -> None:
+def test_places_report_their_mount_and_the_hash_ignores_order(tmp_path: Path) -> None:
     found = place(tmp_path)
     assert found["mount"]["type"]
     assert found["free_bytes"] <= found["total_bytes"]
@@ -120,7 +120,7 @@ def test_content_is_distinguished_from_content_of_the_same_size(custodians: Path
     assert content_of(corpus).hash != before.hash
 
 
-def test_a_sample_is_the_same_for_the_same_data_and_says_how_much(
+def test_a_sample_is_the_same_for_the_same_data_and_states_how_much(
     custodians: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(40):

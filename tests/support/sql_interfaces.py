@@ -8,13 +8,13 @@ from pkgutil import iter_modules
 from typing import Any
 
 import sql
-from sql.face import QUERIES, Query
+from sql.interface import QUERIES, Query
 
 _MODULES = [
     *(f"sql.{module.name}" for module in iter_modules(sql.__path__)),
     *(f"{package}.statements" for package in ("production", "review") if find_spec(package)),  # optional packages
 ]
-FACES: dict[str, Any] = {
+INTERFACES: dict[str, Any] = {
     f"{module} {name}": declared
     for module in _MODULES
     for name, declared in vars(import_module(module)).items()

@@ -14,7 +14,7 @@ from old_office import workbook as compound
 from core.records import Limits
 from readers.base import MemorySource, Text
 from readers.errors import ExceptionCode
-from readers.office.odf import text as odf_beside
+from readers.office.odf import text as odf_text
 from readers.office.odf.handler import OdfHandler
 from readers.office.xls.handler import XlsHandler
 
@@ -42,7 +42,7 @@ def words(text: str) -> str:
 
 
 @PADDINGS
-def test_word_tells_what_pictures_show(padding: str) -> None:
+def test_word_reports_what_pictures_show(padding: str) -> None:
     drawn = '<a:inline><a:docPr id="1" name="n" descr="Photograph of the&#10;Quarterdeck" title="Kumquat"/><a:cNvPr name="n" descr="Kumquat"/></a:inline>'
     body = f"<w:p>{words('seen')}<w:r><w:drawing>{drawn}</w:drawing></w:r></w:p>"
     body += '<w:tbl><w:tblPr><w:tblCaption w:val="Ships"/><w:tblDescription w:val="All of them"/></w:tblPr></w:tbl>'
@@ -60,30 +60,30 @@ def test_word_tells_what_pictures_show(padding: str) -> None:
         ('<w:result w:val="99999999999999999999"/>', ""),
     ],
 )
-def test_word_tells_the_entry_that_is_chosen(padding: str, choice: str, wanted: str) -> None:
+def test_word_reports_the_entry_that_is_chosen(padding: str, choice: str, wanted: str) -> None:
     entries = '<w:listEntry w:val="Innocent"/><w:listEntry w:val="Guilty"/>'
     box = f'<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList>{choice}{entries}</w:ddList></w:ffData></w:fldChar></w:r>'
     assert lines(f"<w:p>{words('Verdict: ')}{box}{code(' FORMDROPDOWN ')}</w:p>", padding) == [f"Verdict: {wanted}"]
 
 
 @PADDINGS
-def test_word_tells_where_fields_lead(padding: str) -> None:
+def test_word_reports_where_fields_lead(padding: str) -> None:
     body = "<w:p>" + code(' HYPERLINK "http://evi', 'dence.example/a" \\o "tip"', result="click") + "</w:p>"
     body += "<w:p>" + code(" hyperlink http://second.example/ ", result="there") + code(" PAGE ", result="7") + "</w:p>"
     body += "<w:p>" + code(' HYPERLINK \\l "inside"', result="below") + code(' REF x "http://no.example"', result="ref")
     body += code(" MACROBUTTON DoIt Press here") + code(" EQ \\o\\ad(\\s\\up 9(furi),kanji)") + "</w:p>"
-    told = lines(body, padding)
-    assert [line for line in told if line in ("click", "there7", "belowref")] == ["click", "there7", "belowref"]
+    reported = lines(body, padding)
+    assert [line for line in reported if line in ("click", "there7", "belowref")] == ["click", "there7", "belowref"]
     wanted = {"http://evidence.example/a", "http://second.example/", "Press here", "\\o\\ad(\\s\\up 9(furi),kanji)"}
-    assert set(told) - {"click", "there7", "belowref"} == wanted
+    assert set(reported) - {"click", "there7", "belowref"} == wanted
 
 
 @PADDINGS
-def test_slides_tell_what_shapes_show(padding: str) -> None:
+def test_slides_report_what_shapes_show(padding: str) -> None:
     """Controls that XML does not allow are escaped, as is what looks like one that is."""
     picture = '<p:pic><p:nvPicPr><p:cNvPr id="2" name="n" descr="Two ships"/></p:nvPicPr></p:pic>'
-    said = "<p:sp><p:txBody><a:p><a:r><a:t>Slide_x000B_two _x005F_x0041_ _xD83D__xDE00_</a:t></a:r></a:p></p:txBody></p:sp>"
-    slide = f"<p:sld {W}>{padding}<p:cSld><p:spTree>{picture}{said}</p:spTree></p:cSld></p:sld>"
+    shown = "<p:sp><p:txBody><a:p><a:r><a:t>Slide_x000B_two _x005F_x0041_ _xD83D__xDE00_</a:t></a:r></a:p></p:txBody></p:sp>"
+    slide = f"<p:sld {W}>{padding}<p:cSld><p:spTree>{picture}{shown}</p:spTree></p:cSld></p:sld>"
     found = read(package({"ppt/presentation.xml": f"<p:presentation {W}/>", "ppt/slides/slide1.xml": slide}, {}))
     assert sorted(found.text.split("\n")) == ["", "Slide", "Two ships", "two _x0041_ 😀"]
 
@@ -101,7 +101,7 @@ def link(address: str, tag: str = "text:a") -> str:
 
 
 @PADDINGS
-def test_opendocument_tells_links_forms_and_who_commented(padding: str) -> None:
+def test_opendocument_reports_links_forms_and_who_commented(padding: str) -> None:
     form = '<form:textarea form:current-value="Filled  answer" form:value="old"/><form:checkbox form:label="Agreed" form:value="on"/>'
     form += '<form:text form:value="Preset"/>'
     comment = "<office:annotation><dc:creator>Miller</dc:creator><dc:date>2020</dc:date><text:p>why</text:p></office:annotation>"
@@ -114,14 +114,14 @@ def test_opendocument_tells_links_forms_and_who_commented(padding: str) -> None:
         f"{changed}<office:forms><form:form>{form}</form:form></office:forms><text:p>a{comment}b {links}</text:p>{cell}"
     )
     found = odt(body, padding)
-    said = ["Filled answer", "Agreed", "Preset", "Miller", "http://linked.example/", "other.odt"]
-    assert found.text.splitlines() == ["why", "ab xxx", "why", "cell", *said]
+    shown = ["Filled answer", "Agreed", "Preset", "Miller", "http://linked.example/", "other.odt"]
+    assert found.text.splitlines() == ["why", "ab xxx", "why", "cell", *shown]
     assert found.error is None
 
 
 @PADDINGS
-def test_opendocument_says_that_there_are_more_links(padding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(odf_beside, "MOST", 2)
+def test_opendocument_states_that_there_are_more_links(padding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(odf_text, "MOST", 2)
     found = odt("<text:p>" + "".join(link(f"http://{n}.example/") for n in range(4)) + "</text:p>", padding)
     assert found.text.splitlines()[1:] == ["http://0.example/", "http://1.example/"]
     assert (found.error and found.error.code) is ExceptionCode.TOO_LARGE
@@ -180,8 +180,8 @@ def at(row: int, column: int, style: int) -> bytes:
 @pytest.mark.parametrize("tree", [False, True])
 def test_xlsx_shows_numbers_and_texts_by_their_formats(tree: bool) -> None:
     cells = '<c><v>7</v></c><c s="1"><v>42</v></c><c s="2"><v>1234567.5</v></c><c s="2" t="s"><v>0</v></c><c s="3" t="s"><v>0</v></c>'
-    told = "7\t42 INV INV0042\t1234567.5 1,234,567.50\t42 x\tRef-42 x\n"
-    assert xlsx(f"<row>{cells}</row>", tree=tree).text == told
+    reported = "7\t42 INV INV0042\t1234567.5 1,234,567.50\t42 x\tRef-42 x\n"
+    assert xlsx(f"<row>{cells}</row>", tree=tree).text == reported
 
 
 def test_xls_shows_the_same() -> None:
@@ -195,8 +195,8 @@ def test_xls_shows_the_same() -> None:
         (0xFD, at(0, 5, 3) + bytes(4)),
         (0x204, at(0, 6, 3) + wide("own")),
     ]
-    told = "7\t42 INV INV0042\t1234567.5 1,234,567.50\t1234567.5\t42 x\tRef-42 x\tRef-own\n"
-    assert xls(*records).text == told
+    reported = "7\t42 INV INV0042\t1234567.5 1,234,567.50\t1234567.5\t42 x\tRef-42 x\tRef-own\n"
+    assert xls(*records).text == reported
 
 
 @pytest.mark.parametrize("tree", [False, True])
@@ -213,8 +213,10 @@ def test_strings_of_formulas_without_a_result(tree: bool) -> None:
     zero, counted = formula('IF(A1,"Zebra",2)', "<v>0</v>"), formula('COUNTIF(A1,"Zebra")', "<v>3</v>")
     empty = formula('IF(A1,"","Gone")', "<v></v>", ' t="str"')
     links = f"<c><f>{link}</f><v>0</v></c>", f'<c t="str"><f>{link}</f><v>Shown</v></c>'
-    told = 'Secret  Words\t0\t3\t0 http://evil.example/xyz Click "here"\tShown http://evil.example/xyz Click "here"\n'
-    assert xlsx(row(nothing, zero, counted, empty, *links), tree=tree).text == told
+    reported = (
+        'Secret  Words\t0\t3\t0 http://evil.example/xyz Click "here"\tShown http://evil.example/xyz Click "here"\n'
+    )
+    assert xlsx(row(nothing, zero, counted, empty, *links), tree=tree).text == reported
     out = xlsx(row(zero, counted), book='<calcPr calcId="124519" fullCalcOnLoad="1"/>', tree=tree)
     assert out.text == "0 Zebra\t3\n"
 
@@ -236,15 +238,15 @@ def test_xlsx_comments_of_libreoffice() -> None:
 
 
 def test_what_cells_say_when_they_are_filled_in() -> None:
-    told = ["7", "Choose", "Pick the Bribery\noption", "Wrong", "Stop!", "Walrus,Narwhal"]
-    assert xlsx("<row><c><v>7</v></c></row>", VALIDATION).text == "\n".join(told) + "\n"
+    reported = ["7", "Choose", "Pick the Bribery\noption", "Wrong", "Stop!", "Walrus,Narwhal"]
+    assert xlsx("<row><c><v>7</v></c></row>", VALIDATION).text == "\n".join(reported) + "\n"
 
 
 def test_xls_what_cells_say_when_they_are_filled_in() -> None:
     """Dv of [MS-XLS] 2.4.90, in which an empty text is a zero."""
     listed = b"\x17" + struct.pack("<BB", 14, 0) + b"Walrus\0Narwhal"
-    said = b"".join(map(wide, ("Choose", "Wrong", "Pick the Bribery option", "\0")))
-    first = struct.pack("<I", 0x83) + said + struct.pack("<HH", len(listed), 0) + listed + struct.pack("<HHH", 0, 0, 0)
+    shown = b"".join(map(wide, ("Choose", "Wrong", "Pick the Bribery option", "\0")))
+    first = struct.pack("<I", 0x83) + shown + struct.pack("<HH", len(listed), 0) + listed + struct.pack("<HHH", 0, 0, 0)
     other = struct.pack("<I", 1) + wide("Choose") + 3 * wide("\0") + struct.pack("<HH", 3, 0) + b"\x1e\x0c\0"
     out = xls((0x203, at(0, 0, 0) + struct.pack("<d", 7)), (0x1BE, first), (0x1BE, other))
     assert out.text.splitlines() == ["7", "Choose", "Pick the Bribery option", "Wrong", "Walrus,Narwhal"]
@@ -275,24 +277,24 @@ def test_xls_addresses_behind_links() -> None:
         hlink(0x03, bytes(16)),
         (0x203, at(0, 0, 0) + struct.pack("<d", 7)),
     ]
-    told = ["7", "http://wlink.example/ü", "PLAN~1.X", "Plän of the year.xls", "\\\\server\\share"]
-    assert xls(*records).text.splitlines() == told
+    reported = ["7", "http://wlink.example/ü", "PLAN~1.X", "Plän of the year.xls", "\\\\server\\share"]
+    assert xls(*records).text.splitlines() == reported
 
 
-def test_xls_addresses_beyond_the_limit_are_said() -> None:
+def test_xls_addresses_beyond_the_limit_are_reported() -> None:
     out = xls(*(hlink(0x103, counted(f"http://{n}.example")) for n in range(10_001)))
     assert out.text.count("example") == 10_000
     assert (out.error and out.error.code) is ExceptionCode.TOO_LARGE
 
 
-@pytest.mark.parametrize(("function", "told"), [(359, "Shown\t5 http://evil.example Shown\n"), (4, "Shown\t5\n")])
-def test_xls_addresses_in_formulas(function: int, told: str) -> None:
+@pytest.mark.parametrize(("function", "reported"), [(359, "Shown\t5 http://evil.example Shown\n"), (4, "Shown\t5\n")])
+def test_xls_addresses_in_formulas(function: int, reported: str) -> None:
     address, shown = b"http://evil.example", b"Shown"
     tokens = b"".join(b"\x17" + bytes((len(one), 0)) + one for one in (address, shown))
     tokens = b"\x44" + bytes(4) + b"\x19\x02" + bytes(2) + tokens + b"\x42\x02" + struct.pack("<H", function)
     head = at(0, 1, 0) + struct.pack("<d", 5) + bytes(6) + struct.pack("<H", len(tokens))
     out = xls((0x204, at(0, 0, 0) + wide("Shown")), (0x06, head + tokens))
-    assert out.text == told
+    assert out.text == reported
 
 
 def test_halves_of_letters_in_what_cells_ask_for() -> None:

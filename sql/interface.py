@@ -1,4 +1,4 @@
-"""Statements as functions with typed rows: a class declares a method for each, and `face` implements them.
+"""Statements as functions with typed rows: a class declares a method for each; `implemented` returns an object that has them.
 
 A method has the name of its statement and takes, after the connection, the statement's parameters by keyword (a test
 compares them); a dataclass holds several of them, each in a field of its name. A parameter may have a default. The
@@ -82,7 +82,7 @@ def load_queries(package: str = "sql") -> dict[str, Query]:
 QUERIES = load_queries()
 
 
-def face(kind: type[Any], queries: Mapping[str, Query] = QUERIES) -> Any:
+def implemented(kind: type[Any], queries: Mapping[str, Query] = QUERIES) -> Any:
     """Return an object with the methods that `kind` declares, which run `queries`. Raises KeyError for an unknown
     statement."""
     declared = {name: function for name, function in vars(kind).items() if _declares(name, function)}
