@@ -59,6 +59,7 @@ class SimulationOrder(Order):
         Path | None,
         typer.Option("--report", metavar="DIR", help="Write report.html, figures, series and simulation.json to DIR."),
     ] = None
+    brief: Annotated[bool, typer.Option("--brief", help="Print the first line and the tables only.")] = False
 
 
 @commands.add("simulate", "edbench simulate r1 --report r1-simulated")
@@ -101,7 +102,7 @@ def simulate(
     with context.err.status("") as status:  # on a terminal
         answer = run(wish, status.update)
     context.document(answer.document)
-    show(context.people, answer)
+    show(context.people, answer, brief=order.brief)
     if order.report is not None:
         path = write_report(answer, order.report)
         print_lines(context.people, str(path))
@@ -146,7 +147,7 @@ def _day(context: CommandContext, order: SimulationOrder) -> None:
     show_predictions(context.people, found)
 
 
-def show(console: Console, answer: Answer) -> None:
+def show(console: Console, answer: Answer, *, brief: bool) -> None:
     """Print the first line, tables, facts and the lines below them."""
     from experiments.workloads.discovery.sections.r1 import COLUMNS
     from simulate import report
@@ -160,6 +161,8 @@ def show(console: Console, answer: Answer) -> None:
         for title, rows in report.r1_tables(answer.rows):
             console.print(f"\n{title}")
             console.print(column_table(COLUMNS, rows))
+    if brief:
+        return
     if answer.facts is not None:
         console.print("\nFacts of report R1")
         console.print(column_table(report.FACTS, answer.facts))
