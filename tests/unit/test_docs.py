@@ -149,6 +149,17 @@ def test_what_is_typed_exists(page: Path, commands: dict[tuple[str, ...], Any]) 
     assert [wrong for words in _called(page) if (wrong := _wrong(words, commands))] == []
 
 
+@pytest.mark.parametrize("script", ["calibration.py", "demo.py"])
+def test_options_that_scripts_give_exist(script: str, commands: dict[tuple[str, ...], Any]) -> None:
+    source = (ROOT / "scripts" / script).read_text(encoding="utf-8")
+    given = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", source)) - set(
+        re.findall(r'add_argument\("(--[a-z-]+)"', source)
+    )
+    known = {option for command in commands.values() for parameter in command.params for option in parameter.opts}
+    assert "--corpus" in given
+    assert given <= known
+
+
 def test_every_command_is_documented(commands: dict[tuple[str, ...], Any]) -> None:
     """In the list of commands, by a row of its own; nothing else is in it."""
     rows = re.findall(
