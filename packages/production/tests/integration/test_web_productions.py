@@ -67,8 +67,8 @@ def test_a_discovery_has_its_own_productions_and_images_that_can_be_taken(site: 
     assert re.findall(r"<option value=\"([^\"]*)\"", select[0]) == ["", fit]
 
 
-def test_a_production_reports_what_it_left_out_and_what_it_does_not_know(site: Any) -> None:
-    """On its page and in its result; a job that is older than these counts tells nothing, and no zeros either."""
+def test_a_production_reports_what_it_left_out(site: Any) -> None:
+    """On its page and in its result."""
     here = site.copy.handle.id
     reported = {"items": 4, "chosen": 12, "withheld": 2, "copies": 3, "system_files": 1, "containers": 2}
     made = _made(site, JobType.EXPORT, here, withhold=("privileged",), **reported)
@@ -84,7 +84,6 @@ def test_a_production_reports_what_it_left_out_and_what_it_does_not_know(site: A
     warned = site.client.get(f"/jobs/{_made(site, JobType.EXPORT, here, equal=5)}").text
     assert 'role="alert" id="production"' in warned
     assert "5 produced items are duplicates of an item" in warned
-    assert 'id="production"' not in site.client.get(f"/jobs/{_made(site, JobType.EXPORT, here)}").text
 
 
 def test_a_verification_reports_on_the_page_what_the_command_reports(
