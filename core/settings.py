@@ -95,7 +95,8 @@ class Settings:
 def _by_socket(url: str) -> bool:
     """Whether a database's URL leads to a unix socket, where the server's `peer` authentication decides."""
     parts = urlsplit(url)
-    return not parts.hostname and parse_qs(parts.query).get("host", ["/"])[0].startswith("/")
+    local = parts.scheme.startswith("postgresql") and not parts.hostname
+    return local and parse_qs(parts.query).get("host", ["/"])[0].startswith("/")
 
 
 def _guarded(url: str, what: str, login: str | None) -> str:

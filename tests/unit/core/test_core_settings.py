@@ -98,7 +98,9 @@ def test_a_log_level_may_be_written_small() -> None:
     assert read_settings({"EDBENCH_LOG_LEVEL": "info"}).log_level == "INFO"
 
 
-@pytest.mark.parametrize("broker", ["redis://h:6379/0", "redis://:@h/0", "redis://user@h/0", "rediss://user:@h"])
+@pytest.mark.parametrize(
+    "broker", ["redis://h:6379/0", "redis://:@h/0", "redis://user@h/0", "rediss://user:@h", "redis:///0"]
+)
 def test_a_broker_without_a_password_is_refused(broker: str) -> None:
     with pytest.raises(UsageError, match=r"EDBENCH_BROKER.*no password.*EDBENCH_LOGIN_FILE"):
         read_settings({"EDBENCH_BROKER": broker})

@@ -1,4 +1,4 @@
-"""A stream tells what changes of a job until it is over, and waits for a database that is away."""
+"""A stream sends what changes of a job until it is over, and waits for a database that is away."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Job:
         return Look(row, {"now_s": now, "since": since})
 
 
-def _names(job: Job, streams: Streams | None = None, told: Callable[[str], None] = lambda _: None) -> list[str]:
+def _names(job: Job, streams: Streams | None = None, seen: Callable[[str], None] = lambda _: None) -> list[str]:
     """The names of all events until the stream ends."""
 
     async def scene() -> list[str]:
@@ -49,7 +49,7 @@ def _names(job: Job, streams: Streams | None = None, told: Callable[[str], None]
         async for text in (streams or Streams()).events(job.look):
             for block in text.strip().split("\n\n"):
                 names.append(block.split("\n")[0].removeprefix("event: "))
-                told(block)
+                seen(block)
         return names
 
     return asyncio.run(asyncio.wait_for(scene(), PATIENCE))
@@ -66,15 +66,15 @@ def test_a_job_that_is_over_ends_at_once() -> None:
     assert _names(Job("cancelled")) == ["timeline", "job", "end"]
 
 
-def test_a_database_that_goes_away_is_said_once_and_waited_for() -> None:
+def test_a_database_that_goes_away_is_reported_once_and_waited_for() -> None:
     away = DatabaseFault("database db1 cannot be reached", transient=True)
     names = _names(Job("running", "running", away, away, away, "completed"))
     assert names.count("problem") == 1
     assert names[-1] == "end"
 
 
-def test_a_database_that_does_not_answer_is_said_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is said is taken back by the next answer."""
+def test_a_database_that_does_not_answer_is_reported_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next answer removes the problem."""
     job, answer = Job("paused", "paused", "completed"), threading.Event()
     looked = job.look
 
@@ -82,7 +82,7 @@ def test_a_database_that_does_not_answer_is_said_and_waited_for(monkeypatch: pyt
         assert len(job.asked) != 1 or answer.wait(PATIENCE)
         return looked(since)
 
-    def told(block: str) -> None:
+    def seen(block: str) -> None:
         if block.startswith("event: problem"):
             answer.set()
         monkeypatch.setattr(web.stream, "SILENT_SECONDS", PATIENCE if answer.is_set() else 0.0)
@@ -90,7 +90,7 @@ def test_a_database_that_does_not_answer_is_said_and_waited_for(monkeypatch: pyt
     monkeypatch.setattr(web.stream, "SILENT_SECONDS", PATIENCE)
     monkeypatch.setattr(web.stream, "_TURN_SECONDS", 0.001)
     job.look = look  # type: ignore[method-assign]
-    assert _names(job, told=told) == ["timeline", "job", "problem", *("timeline", "job") * 2, "end"]
+    assert _names(job, seen=seen) == ["timeline", "job", "problem", *("timeline", "job") * 2, "end"]
 
 
 def test_a_job_that_is_deleted_ends_the_stream() -> None:
@@ -99,7 +99,7 @@ def test_a_job_that_is_deleted_ends_the_stream() -> None:
 
 def test_a_closed_application_ends_its_streams_and_begins_none() -> None:
     job, streams = Job("running"), Streams()
-    assert "end" not in _names(job, streams, told=lambda _: streams.close())
+    assert "end" not in _names(job, streams, seen=lambda _: streams.close())
     assert _names(job, streams) == []
 
 

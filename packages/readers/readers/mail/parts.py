@@ -26,7 +26,7 @@ from readers.mail.transfer import BASE64, NONE, encoding_of, unlabelled
 
 SAMPLE = 1 << 14  # bytes of a text that are examined
 _MOST_TEXTS = 20
-_DECLARED_BY_HABIT = ("", "utf-8", "cp1252")  # declared by habit for a text in ASCII
+_DECLARED_BY_HABIT = ("", "utf-8", "cp1252")  # for a text in ASCII
 MOST_NAMES = 50  # names that are examined together
 
 
