@@ -379,6 +379,7 @@ _LEAST_POSTGRES = 15  # UNIQUE NULLS NOT DISTINCT
 def reachable(settings: Settings, clock: Clock) -> Iterator[Finding]:
     """Findings about the services that a job would use."""
     if settings.embedded:
+        yield from programs()
         yield embedded_start(settings, clock)
         return
     for address in settings.databases:
@@ -462,7 +463,6 @@ def run_checks(settings: Settings, clock: Clock) -> Iterator[Finding]:
     yield ocr()
     yield office()
     yield sandbox() if settings.sandbox else no_sandbox()
-    yield from programs()
     yield open_files()
     yield shared_memory()
     yield from place(settings.scratch, filer=False, clock=clock)

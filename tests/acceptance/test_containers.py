@@ -116,6 +116,7 @@ def test_the_road_in_the_browser(system: System, sample: None) -> None:
     (listed,) = system.edbench("job", "list")
     assert listed["state"] == "completed_with_exceptions"
     assert system.edbench("verify", "last")["differences"] == 0
+    system.inside("edbench", "doctor")  # fails where a check does
 
 
 def test_a_scale_up_in_the_browser(system: System, sample: None) -> None:
