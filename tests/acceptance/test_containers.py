@@ -100,7 +100,7 @@ def _walk(system: System, page: Page, pictures: Path) -> None:
     picture("2-first-page")
     page.get_by_role("button", name="Generate a sample corpus and run it").click()
     page.wait_for_url("**/jobs/*-*", timeout=LONG_MS)
-    for figure, unit in (("discovered", "GB/hour"), ("calls", "ops/s")):
+    for figure, unit in (("discovered", "GB/hour"), ("calls", "calls/s")):
         text = re.compile(rf"[1-9][\d.,]*.*{unit}", re.DOTALL)
         expect(page.locator(f"[data-figure={figure}]")).to_contain_text(text, timeout=LONG_MS)
     picture("3-running")

@@ -10,13 +10,15 @@ from fastapi import APIRouter, Query, Request, Response
 from controller.search.meaning import custodians_of
 from core.errors import UsageError
 from experiments.result.statistics import METHOD
+from experiments.workloads import about
 from web.api import jobs as jobs_api
 from web.api import looking, named
 from web.api import results as api
 from web.api.needs import ActedOn, Context, Discovered, Rows
 from web.auth import LOGIN
 from web.errors import NotFound
-from web.pages.render import explained, page
+from web.pages.render import explained, figure, page
+from web.results import result_in, run_directory
 from web.token import COMMAND, WEB
 
 router = APIRouter()
@@ -47,11 +49,20 @@ def labels(request: Request) -> Response:
 
 @router.get("/results/{run}")
 def one_result(request: Request, context: Context, run: api.Run) -> Response:
-    """One result with its report."""
+    """One result with its report; figures and loads are written as the report writes them."""
     result = api.one_result(context, run)
+    points = result_in(run_directory(context.results_root, run)).points
     listed = api.list_results(context).results
     others = [row for row in listed if row.run != run and row.workload == result.workload]
-    return page(request, "result.html", result=result, others=others, method=METHOD)
+    return page(
+        request,
+        "result.html",
+        result=result,
+        loads=[point.at.shown() for point in points],
+        figures=[one for one in about(result.workload).figures if not one.aside],
+        others=others,
+        method=METHOD,
+    )
 
 
 @router.get("/compare")
@@ -80,6 +91,7 @@ def compare(
         comparison=comparison,
         differences=refused,
         chosen=len(runs),
+        bare=figure,
         force_url=f"/compare?{urlencode([('run', each) for each in runs] + [('force', '1')])}",
         method=METHOD,
     )

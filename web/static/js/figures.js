@@ -132,8 +132,8 @@ function nowOf(timeline, state) {
 function showProgress(data, state) {
   const running = !over(state);
   const stopped = STOPPED.includes(state);
-  const left = stopped ? "–" : running ? duration(data.eta_s) : state === "cancelled" ? "–" : "done";
-  put("eta", left, stopped ? state : running && data.eta_s == null ? "not known yet" : "");
+  document.querySelector("[data-figure=eta]").hidden = !running;
+  put("eta", stopped ? "–" : duration(data.eta_s), stopped ? state : data.eta_s == null ? "not known yet" : "");
   const bar = document.querySelector("#progress");
   const share = running ? data.progress : state.startsWith("completed") ? 1 : data.progress;
   if (share == null) bar.removeAttribute("value");
