@@ -110,7 +110,8 @@ def _show_saved(context: CommandContext, installed: Installation, job: str, forg
     if context.document(searches):
         return
     rows = [(each.name, each.query, each.saved_by, f"{each.saved_at:%Y-%m-%d %H:%M:%S %z}") for each in searches]
-    context.out.print(table(("name", "query", "saved by", "at"), rows, whole=(0,)))
+    listed = table(("name", "query", "saved by", "at"), rows, whole=(0,)) if rows else "no saved search; give a QUERY"
+    context.out.print(listed)
 
 
 def _show_hits(context: CommandContext, found_items: list[FoundItem], number: int) -> None:

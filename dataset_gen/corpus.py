@@ -49,7 +49,12 @@ def _check_space(there: Path, raw: int, written: Path) -> None:
 
 
 def _check_names(there: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=there, prefix=".edbench-names-") as probe:
+    try:
+        made = tempfile.TemporaryDirectory(dir=there, prefix=".edbench-names-")
+    except OSError as error:
+        why = f"cannot write in {there}: {error.strerror}"
+        raise UsageError(f"{why}; make it writable, or choose another directory") from error
+    with made as probe:
         if not naming_of(Path(probe)).kept:
             raise _no_place(there, "it ignores the case of names, or changes them")
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -80,7 +81,7 @@ def listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise UsageError(
-            f"cannot listen at {host} port {port}: {error.strerror or error}; choose another --port"
+            f"cannot listen at {host} port {port}: {os.strerror(error.errno) if error.errno else error}; choose another --port"
         ) from error
 
 

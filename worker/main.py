@@ -109,7 +109,7 @@ def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
         refuse_no_services(plan.settings)
         return Crowd([] if plans.idle else plans.each, like=plan, agent=_agent(plan, env, plans.offered)).run()
     except EdbenchError as error:
-        sys.stderr.write(f"{without_logins(str(error))}\n")
+        sys.stderr.write(f"edbench: {without_logins(str(error))}\n")
         return 2 if isinstance(error, UsageError) else 1
 
 

@@ -90,7 +90,8 @@ def progress_of(conn: Connection, status: JobStatus, latest: Values | None) -> J
     if latest is None or not status.running:
         return ledger_jobs.progress(conn, job.id)
     phase = Phase(latest["phase"])
-    items = int(latest["items"])
+    choice = job.options.of_type
+    items = choice.items if choice else int(latest["items"])
     part = PhaseProgress(
         phase=phase,
         open=latest["open"],

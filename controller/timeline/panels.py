@@ -42,10 +42,9 @@ class Work:
 def work_panels(axis: Axis, jobs: Sequence[Work], *, produced: bool = False) -> tuple[Panel, Panel, Panel]:
     """Return `gb_per_hour`, `items` and `exceptions`, all jobs together; `produced`: the jobs write files from others'
     items."""
-    items = [
-        Series("items", "items", _rates(axis, jobs, "items")),
-        Series("items_indexed", "texts taken", _rates(axis, jobs, "items_indexed")),
-    ]
+    items = [Series("items", "items", _rates(axis, jobs, "items"))]
+    if not produced:
+        items.append(Series("items_indexed", "texts taken", _rates(axis, jobs, "items_indexed")))
     exceptions = [Series("exceptions", "exceptions", _rates(axis, jobs, "exceptions"))]
     return (
         Panel("gb_per_hour", "GB/hour", "GB/hour", "line", _written(axis, jobs) if produced else _volumes(axis, jobs)),

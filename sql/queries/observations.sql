@@ -75,10 +75,10 @@ WITH seen (second, kind, source, job, "values", counted) AS (
     FROM job j
     LEFT JOIN job_phase h ON h.job = j.id AND h.phase = j.phase
     CROSS JOIN LATERAL (
-        SELECT coalesce(sum(items) FILTER (WHERE phase IN ('walk', 'expand')), 0)::bigint AS items,
+        SELECT coalesce(sum(items) FILTER (WHERE phase NOT IN ('index', 'ocr', 'finalise')), 0)::bigint AS items,
             coalesce(sum(items) FILTER (WHERE phase = 'index'), 0)::bigint AS items_indexed,
             coalesce(sum(raw_bytes) FILTER (WHERE phase IN ('walk', 'expand')), 0)::bigint AS raw_bytes,
-            coalesce(sum(raw_bytes + extracted_bytes) FILTER (WHERE phase IN ('walk', 'expand')), 0)::bigint
+            coalesce(sum(raw_bytes + extracted_bytes) FILTER (WHERE phase NOT IN ('index', 'ocr')), 0)::bigint
                 AS discovered_bytes,
             coalesce(sum(weight) FILTER (WHERE phase = 'index' AND state = 'done'), 0)::bigint AS indexed_bytes,
             coalesce(sum(index_bytes), 0)::bigint AS index_written_bytes,

@@ -530,6 +530,18 @@ def test_every_page_is_dark_where_that_is_wanted_and_fits_a_phone(site: str, wat
         page.goto(site + place.format(job=watched.path))
         expect(page.locator("body"), place).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, place
+        assert ".. " not in page.locator("main").inner_text(), place
+
+
+def test_a_reason_with_a_long_path_fits_a_phone(site: str, watched: Watched, page: Page) -> None:
+    """The list of pauses of a job that was suspended names a file."""
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(site + watched.path)
+    expect(page.locator("#phases li").first).to_be_visible()
+    page.locator("#pauses").evaluate(
+        "list => { list.hidden = false; list.innerHTML = `<li>${'/jobs'.repeat(60)}</li>` }"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 @pytest.mark.parametrize("place", ["/", "{job}"])

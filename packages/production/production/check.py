@@ -364,6 +364,8 @@ def _first(root: Path) -> Path:
         return dats[0]
     if listed.is_file() and not dats and table.is_file():
         return table
+    if not root.is_dir():
+        raise UsageError(f"{root} is not a directory; give the one that the production was written to")
     raise UsageError(
         f"{root} has {len(dats)} load files *.dat, {'a' if table.is_file() else 'no'} {_TABLE} and"
         f" {'a' if listed.is_file() else 'no'} {_LISTED}; expected are {_LISTED} and one *.dat, or {_LISTED} and {_TABLE}"

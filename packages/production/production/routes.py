@@ -184,4 +184,6 @@ def _images_field(field: Input, took: Sequence[JobRow], sources: Collection[uuid
     own = [row for row in took if row.type is JobType.PROCESSING and set(row.sources) == set(sources)]
     fit = [row for row in own if row.state.completed]
     options = [(str(row.id), f"{plain(row.name)} ({str(row.id)[:8]})") for row in fit]
-    return replace(field, kind="choice", options=[("", "none" if fit else "none yet: Processing"), *options])
+    return replace(
+        field, kind="choice", options=[("", "none" if fit else "none: create a processing job first"), *options]
+    )

@@ -17,7 +17,7 @@ class ProfileOrder(Order):
     """The options that all tests have."""
 
     small: Annotated[
-        bool, Field(description="Use small settings that take seconds and megabytes, to try the test.")
+        bool, Field(description="Use small settings that take minutes and megabytes, to try the test.")
     ] = False
     repeats: Repeats = DEFAULT_REPEATS
     min_seconds: Annotated[

@@ -119,7 +119,7 @@ class Profile(ABC, Generic[S]):
     writes: ClassVar[str]
     needs: ClassVar[str]
     settings_type: ClassVar[type[ProfileSettings]]
-    small: ClassVar[Mapping[str, Any]]  # settings of --small: seconds and megabytes
+    small: ClassVar[Mapping[str, Any]]  # settings of --small: minutes and megabytes
     axis: ClassVar[str]  # the field of the load that is varied first
     takes_paths: ClassVar[bool] = True
     takes_s3: ClassVar[bool] = False

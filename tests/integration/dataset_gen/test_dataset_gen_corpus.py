@@ -91,6 +91,14 @@ def test_disk_space_is_checked_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "c").exists()
 
 
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its own name, not by that of a probe in it; not even root may write to this one."""
+    here = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(corpus_module.shutil, "disk_usage", lambda path: here)
+    with pytest.raises(UsageError, match=r"^cannot write in /proc: .*; make it writable"):
+        generate_corpus(Path("/proc/edbench"), "reference", SCALE, 1, 1, _silent)
+
+
 PROFILE = """
 name = "tiny"
 version = 1

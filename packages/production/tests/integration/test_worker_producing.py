@@ -31,6 +31,8 @@ from production.reports import Record, records
 from production.verify import verify_production
 from sql import bulk, states
 from sql.custody import CUSTODY, ActionRow
+from sql.jobs import progress
+from sql.timeline import OBSERVING
 from worker.phases.task import TaskWork
 
 # A 7z whose member needs a password (ingest-file, MIT).
@@ -137,6 +139,15 @@ def test_what_was_produced_is_written_down(task_bench: TaskBench, extraction: Pa
     }  # fmt: skip
     assert job[1].who == f"queue manager@{socket.gethostname()}"
     assert all(bytes(row.chain or b"") == bytes(row.expected) for row in job)
+
+
+def test_the_timeline_has_the_items_and_bytes_that_a_job_wrote(task_bench: TaskBench, extraction: Path) -> None:
+    """As observed while it runs; they were 0."""
+    with task_bench.database.transaction() as conn:
+        OBSERVING.observe_progress(conn, database="db1", jobs=[task_bench.job])
+        (row,) = conn.execute("SELECT \"values\" FROM observation WHERE kind = 'progress'")
+        seen, ledger = row[0], progress(conn, task_bench.job)
+    assert (seen["items"], seen["discovered_bytes"]) == (2, 10) == (ledger.items, ledger.extracted_bytes)
 
 
 def test_a_cancelled_job_leaves_what_it_wrote_and_reports_it(task_bench: TaskBench, extraction: Path) -> None:

@@ -280,3 +280,5 @@ def test_a_directory_that_is_no_production_is_refused(tmp_path: Path, gone: str)
     (tmp_path / gone).unlink()
     with pytest.raises(UsageError, match=f"no {gone}.*expected are"):
         check(tmp_path, print)
+    with pytest.raises(UsageError, match="nowhere is not a directory; give"):
+        check(tmp_path / "nowhere", print)

@@ -50,10 +50,10 @@ def wire(n: int) -> dict[str, Any]:
 @pytest.mark.parametrize(("produced", "word"), [(False, "discovered"), (True, "written")])
 def test_what_a_production_writes_is_not_called_discovered(produced: bool, word: str) -> None:
     reported = readings(lambda n: {"raw_bytes": 0, "discovered_bytes": 1_000_000 * n, "elapsed_s": float(n)})
-    volumes, *_ = work_panels(AXIS, [Work(AXIS, reported, 100.5, over=True)], produced=produced)
+    volumes, items, _ = work_panels(AXIS, [Work(AXIS, reported, 100.5, over=True)], produced=produced)
     labels = [series.label for series in volumes.series]
     assert [label for label in labels if not label.startswith("raw")] == [f"{word}, now", f"{word}, since start"]
-    assert (len(labels) == 2) is produced
+    assert (len(labels) == 2) is (len(items.series) == 1) is produced
     assert (lines(volumes)["discovered_now"][-1] or 0) > 0
 
 
