@@ -227,6 +227,7 @@ _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z
 _PRESCAN = 4096
 _FAR = 1 << 18  # bytes, where there is no other evidence
 _HEADED = re.compile("<(?:[tT][iI][tT][lL][eE]|[mM][eE][tT][aA])")
+_RUBY = re.compile("<[rR][uU][bB][yY]")
 _XHTML = "xmlns"  # also in templates of pages
 # Self-closed elements that an HTML parser takes for open: everything after them would be their hidden text.
 _CLOSED = re.compile(r"<(title|script|style|textarea|iframe|noframes|noscript|xmp)((?:\s[^<>]*)?)/>", re.IGNORECASE)
@@ -308,7 +309,7 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     metadata = _metadata(head) if _HEADED.search(markup) else {}
     tree.strip_tags(["script", "style", "head", "template"])
     readings = ""
-    if "<ruby" in markup:  # readings of characters, which would split words
+    if _RUBY.search(markup):  # readings of characters, which would split words
         readings = fold(" ".join(node.text() for node in tree.css("ruby rt")))
         tree.strip_tags(["rt", "rp"])
     root = tree.body or tree.root
