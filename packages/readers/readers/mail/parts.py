@@ -15,7 +15,7 @@ from readers.charset import Detected, by_zeros, decode
 from readers.charset_labels import by_label, by_mark, is_placeholder
 from readers.last import LARGEST, remembered
 from readers.mail import transfer
-from readers.mail.base64 import sound_base64
+from readers.mail.base64 import footer_after, sound_base64
 from readers.mail.boundary import Ranges, likely_boundary, ranges, unlabelled_boundary
 from readers.mail.header_lines import UNREAD, has_unread_fields
 from readers.mail.headers import Fields, file_name, media_type, parameters, parse_fields, raw_text, unfolded
@@ -64,7 +64,7 @@ _LONE_CR = re.compile(rb"\r(?!\n)")
 _NO_RANGES = Ranges([], closed=False, seen=False)
 _MOST_AFTER = 1 << 14  # bytes of text after a closing delimiter
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\f\r\x1b")
-_BODY_TYPES = ("text/plain", "text/html")
+_BODY_TYPES = ("text/plain", "text/html", "text/enriched", "text/richtext")
 
 
 @remembered
@@ -254,6 +254,8 @@ class Message:
                 part.boundary = unlabelled_boundary(data, body, end)
             if not part.boundary:
                 _undo_unlabelled(part)
+                if part.encoding == BASE64 and part.is_body:
+                    _take_footer(part)
                 self._left -= _take_out_files(part) if self._left > 0 else 0
                 return part
             part.media_type = "multipart/mixed"
@@ -356,10 +358,19 @@ def text_with_files(data: bytes) -> MailPart:
     return root
 
 
+def _take_footer(part: MailPart) -> None:
+    """Make the text after base64 a part: a mailing list added it without regard to the encoding."""
+    end = footer_after(part.data, part.start, part.end)
+    if end < part.end:
+        body = _piece(part, part.start, end)
+        body.encoding, body.media_type = BASE64, part.media_type
+        part.children += (body, _piece(part, end, part.end))
+
+
 def _take_out_files(part: MailPart) -> int:
     """Make files in a plain text parts between the pieces of the text; return the number of these parts."""
-    if part.media_type != "text/plain" or not part.is_body:
-        return 0
+    if part.media_type != "text/plain" or not part.is_body or part.children:
+        return len(part.children)
     if part.encoding != NONE:
         decoded = part.content()
         if not (files := inline_files(decoded, 0, len(decoded))):

@@ -592,11 +592,12 @@ def test_excel_2003() -> None:
         f'<?xml version="1.0"?><Workbook xmlns="{space}" xmlns:ss="{space}"><DocumentProperties xmlns="urn:schemas-microsoft-com:office:office">'
         '<Author>Ann</Author></DocumentProperties><Worksheet ss:Name="Sums"><Table><Row><Cell><Data ss:Type="Number">5</Data></Cell>'
         '<Cell ss:HRef="http://a.example"><Data xmlns="http://www.w3.org/TR/REC-html40"><B>ri</B>ch</Data><Comment ss:Author="Bob"><Data>why</Data>'
-        "</Comment></Cell></Row></Table></Worksheet></Workbook>"
+        '</Comment></Cell></Row></Table><DataValidation><Type>List</Type><Value>"yes,no"</Value></DataValidation><PivotField><Name>Pay</Name>'
+        '<PivotItem><Name>high</Name></PivotItem></PivotField></Worksheet><PivotCache><z:row xmlns:z="#RowsetSchema" Col1="ann" Col2="9"/></PivotCache></Workbook>'
     )
     media_type, out, _ = read(data.encode())
     assert (media_type, out.metadata) == ("application/vnd.ms-spreadsheetml", {"author": "Ann"})
-    assert out.text.splitlines() == ["Sums", "5\trich Bob why http://a.example"]
+    assert out.text.splitlines() == ["Sums", "5\trich Bob why http://a.example", "yes,no", "Pay", "high", "ann\t9"]
     cut = read(data[: data.index("</Table>")].encode())[1]
     assert "5\trich" in cut.text
     assert (cut.error and cut.error.code) is ExceptionCode.CORRUPT

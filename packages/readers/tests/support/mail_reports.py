@@ -213,6 +213,21 @@ for about, text, wanted in (
         ["bytes:" + _CODED.encode().hex(), "reported"],
     ),
     (
+        "commands within words (RFC 1896)",
+        "Content-Type: text/enriched\n\n<x-y><Param>no</Param>wo<bold>rd</bold></x-y> 1 << 2",
+        ["word 1 < 2", "absent:bold", "absent:no"],
+    ),
+    (
+        "commands within words (RFC 1341)",
+        "Content-Type: text/richtext\n\n<comment>no</comment>wo<bold>rd<nl>a<lt>b",
+        ["word\na<b", "absent:no"],
+    ),
+    (
+        "a list's words after base64",
+        _BODY.format("base64") + b64("bodyword ones") + "\nfooter of the list",
+        ["bodyword ones", "footer of the list"],
+    ),
+    (
         "a charset whose escapes nothing here reads (reported as a guess)",
         "Content-Type: text/plain; charset=iso-2022-cn\n\n\x1b$)A\x0e:OM,\x0f word",
         ["word", "meta:charset=utf-8"],

@@ -137,6 +137,7 @@ _LINES = frozenset(
     (
         *(_PARAGRAPH, _TEXT + "h", _RUBY, _SVG + "title", _SVG + "desc", _FORMULA, _SOURCE),
         *(f"{_FIELDS}{one}-decl" for one in ("header", "footer", "date-time")),
+        *(_TABLE + "title", _TABLE + "desc"),
     )
 )
 # Of the text namespace, but not part of the paragraph that holds them.
