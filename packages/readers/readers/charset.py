@@ -162,7 +162,8 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
     codec = other or by_structure(data[:4096])
     if codec:
         return _of_parts(data, codec, hint), Detected(codec, CharsetSource.STRUCTURE)
-    return _narrow(data, _hint(hint))
+    text, found = _narrow(data, _hint(hint))
+    return text, found._replace(guessed=True) if _ESCAPE in data and b"\x1b$" in data else found  # of ISO 2022-CN
 
 
 def _of_parts(data: bytes, codec: str, hint: str) -> str:
@@ -395,7 +396,10 @@ class Decoder:
         decoder = codecs.getincrementaldecoder(codec)(errors_of(codec))
         yield _whole(decoder.decode(first), codec)
         while data := stream.read(CHUNK):
-            yield _whole(decoder.decode(data), codec)
+            text = _whole(decoder.decode(data), codec)
+            if codec.startswith("utf-32") and "\ufffd" in text:  # another charset follows
+                self.detected = self.detected._replace(guessed=True)
+            yield text
         yield _whole(decoder.decode(b"", True), codec)
 
     def _by_lines(self, stream: BinaryIO, data: bytes, other: str) -> Iterator[str]:

@@ -218,13 +218,14 @@ def _markup(head: bytes, extension: bytes) -> str:
         return "text/html"
     if kind := office_xml(head, extension):
         return kind
-    if extension == b"xml":
+    if extension == b"xml" or _XML_BEGIN.match(rest):
         return "application/xml"
     return "text/plain"
 
 
 _GIT_PATCH = re.compile(rb"From [0-9a-f]{40} Mon Sep 17 00:00:00 2001")  # a constant of `git format-patch`
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?([a-zA-Z][\w.-]*)(?:\s[^<>]*)?")
+_XML_BEGIN = re.compile(rb"<(?:!DOCTYPE\s|[a-zA-Z][^<>]*\sxmlns(?::[\w.-]+)?\s*=)")
 _FLAT_ODF = "application/vnd.oasis.opendocument.%s-flat-xml"
 _OFFICE_XML = {  # by the name of the root: its namespace, which one of its attributes declares
     b"package": (b"http://schemas.microsoft.com/office/2006/xmlPackage", "application/vnd.ms-word2006ml"),
@@ -285,7 +286,7 @@ def is_mail(head: bytes, extension: bytes = b"eml") -> bool:
     return True
 
 
-_ENTITY_STARTS = (b"content-", b"this is a multi", b"--")  # in lower case
+_ENTITY_STARTS = (b"content-", b"this is a", b"--")  # in lower case
 # A header without fields that only messages have (a signed entity of RFC 8551, 3.1, which Outlook attaches).
 _ENTITY = re.compile(
     rb"\s*+(?:content-[a-z-]+[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*){0,9}?content-type[ \t]*:\s*[\"']?multipart\b",

@@ -68,6 +68,7 @@ _ODF_EXTENSIONS = {
     b"odf": "formula",
     b"odc": "chart",
 }
+_ODF_CONTENT = re.compile(rb"document-content\b[^<>]*opendocument:")  # OpenOffice.org 1 has other namespaces
 _ENTRY = re.compile(rb"<(?:[\w.-]+:)?file-entry\s[^<>]*>")
 _ROOT, _OF_ENTRY = (
     re.compile(rb"full-path\s*=\s*[\"']/[\"']"),
@@ -108,7 +109,7 @@ def zip_type(source: Source, head: bytes, extension: bytes) -> str:
 
 def _plain(name: bytes) -> bytes:
     """Normalise case (ECMA-376 part 2, 6.2.2.3), and separators of Windows, which some programs write."""
-    return name.replace(b"\\", b"/").lstrip(b"/").lower()
+    return name.replace(b"\\", b"/").removeprefix(b"./").lstrip(b"/").lower()
 
 
 def _is_package_name(name: bytes) -> bool:
@@ -136,7 +137,7 @@ def _by_parts(start: Callable[[bytes], bytes], extension: bytes) -> str | None:
     for entry in _ENTRY.findall(start(_MANIFEST)):
         if _ROOT.search(entry) and (found := _OF_ENTRY.search(entry)):
             return found[1].decode("ascii")
-    return _odf(extension) if b"document-content" in start(_CONTENT)[:4096] else None
+    return _odf(extension) if _ODF_CONTENT.search(start(_CONTENT)[:4096]) else None
 
 
 def _odf(extension: bytes) -> str:

@@ -9,6 +9,7 @@ BASE64_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 _NOT_BASE64 = bytes(c for c in range(256) if c not in BASE64_ALPHABET + b"=")
 _SPACE = b"\r\n \t"
 _BASE64_LINE = re.compile(rb"^[A-Za-z0-9+/]{40,}={0,2}\r?$", re.MULTILINE)
+_WORDS = re.compile(rb"[^A-Za-z0-9+/=\s]|\S[ \t]+\S")  # what no line of base64 has
 _PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4}|(?!))*+(?:[^=]{2}==|[^=]{3}=)|(?!))*+(?:[^=]{4}|(?!))*+(?:[^=]{2,3}=*)?")
 _PADDED_WITHIN = re.compile(rb"^(?=.{76}\r?$)[A-Za-z0-9+/]+=+[A-Za-z0-9+/]", re.MULTILINE)
 
@@ -48,6 +49,15 @@ def decode_base64(raw: bytes) -> bytes:
     if rest.translate(None, BASE64_ALPHABET + b"="):
         return from_base64(head)
     return b"".join(from_base64(block) for block in (head, *rest.split(b"=")) if block)
+
+
+def footer_after(data: bytes, start: int, end: int) -> int:
+    """Return the position of the text after padded base64 in this range; the end of the range if there is none."""
+    padding = data.find(b"=", start, end)
+    line = data.find(b"\n", padding, end) + 1 if padding >= 0 else 0
+    if not line or not _WORDS.search(data, line, end) or _BASE64_LINE.search(data[line:end]):
+        return end
+    return end if base64_damage(data[start:line]) else line
 
 
 def base64_damage(raw: bytes) -> str | None:

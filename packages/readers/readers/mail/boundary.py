@@ -7,11 +7,11 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
-_DELIMITER_REST = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
+_DELIMITER_REST = re.compile(rb"(--)?[ \t\v\f\0]*\r?(?:\n|\Z)")
 # A line that begins like a delimiter, before a field or a blank line.
 _LIKELY = re.compile(rb"^--([^\s][^\r\n]{0,199}?)[ \t]*\r?\n(?=[!-9;-~]{1,76}[ \t]*:|\r?\n)", re.MULTILINE)
 _CONTENT_FIELD = re.compile(rb"content-[a-z]+[ \t]*:", re.IGNORECASE)
-_PREAMBLE = re.compile(rb"\s*(?:This is a multi-?part message in MIME format\.?\s*)?(?=--)", re.IGNORECASE)
+_PREAMBLE = re.compile(rb"\s*(?:This is an? [^\r\n]{0,60}(?:message|mail)[^\r\n]{0,60}\s*)?(?=--)", re.IGNORECASE)
 _MOST_LIKELY = 20  # lines that are examined
 
 

@@ -71,7 +71,8 @@ class ContentLine(Struct, frozen=True):
         return encoding.upper().partition(",")[0] in ("B", "BASE64") or "BASE64" in self.parameters
 
     @property
-    def _base64(self) -> bytes | None:
+    def base64(self) -> bytes | None:
+        """A value that is encoded as base64, as it is; None for other values."""
         if self.is_base64:
             return self.value.encode("ascii", "replace")
         if self.value.startswith("data:") and ";base64," in self.value[:200]:  # vCard 4.0
@@ -80,14 +81,14 @@ class ContentLine(Struct, frozen=True):
 
     @property
     def binary(self) -> bytes | None:
-        """The bytes of a value that is encoded as base64; None for other values."""
-        coded = self._base64
+        """The bytes of such a value."""
+        coded = self.base64
         return None if coded is None else decode_base64(coded)
 
     @property
     def damage(self) -> str | None:
         """Error in that base64; None if there is none."""
-        coded = self._base64
+        coded = self.base64
         return None if coded is None else base64_damage(coded)
 
     @property
@@ -143,12 +144,12 @@ def content_lines(text: str) -> Iterator[ContentLine]:
         yield replace(waiting, value="".join([waiting.value, *more])) if more else waiting
 
 
-def may_have(data: bytes, names: Iterable[str]) -> bool:
-    """Return whether there can be a property with one of these names (in capitals); faster than parsing all of them."""
+def may_have(data: bytes, words: Iterable[str]) -> bool:
+    """Return whether there can be a property with one of these words (in capitals); faster than parsing all of them."""
     if b"\0" in data:  # UTF-16
         return True
     text = _FOLD.sub(b"", data).upper()
-    return any(name.encode() in text for name in names)
+    return any(word.encode() in text for word in words)
 
 
 def _parameters(head: str) -> Iterator[tuple[str, str]]:
@@ -290,7 +291,8 @@ def _person(line: ContentLine) -> str:
     return f"{name} <{address}>" if name and name != address else address
 
 
-_BINARY = frozenset(("PHOTO", "LOGO", "SOUND", "KEY", "ATTACH", "IMAGE"))
+# Of any property: Outlook has a picture in one of its own.
+_BINARY = ("BASE64", "ENCODING=B", 'ENCODING="B')
 
 
 class _ContentLinesHandler(LeafHandler):
@@ -306,10 +308,7 @@ class _ContentLinesHandler(LeafHandler):
         position = 0
         data = source.whole(limits.parse_bytes)
         for line in content_lines(unfolded(data)[0]) if may_have(data, _BINARY) else ():
-            if line.name not in _BINARY:
-                continue
-            content = line.binary
-            if content:
+            if content := line.binary:
                 name = line.file_name or f"{line.name.lower()}-{position}"
                 yield Child(
                     name=name.encode("utf-8", "backslashreplace"),
@@ -346,7 +345,7 @@ class _ContentLinesHandler(LeafHandler):
 
 def _shown(line: ContentLine) -> str:
     """Return a line of text without inline bytes, with a person's name and other parameters."""
-    value = "" if line.name in _BINARY and line.binary is not None else line.plain
+    value = "" if line.base64 is not None and line.damage is None else line.plain
     name = line.parameters.get("CN")
     shown = f"{line.name}{':' if line.name else ''}{f'{name} ' if name else ''}{value}"
     return " ".join([shown, *parameter_texts]) if (parameter_texts := line.parameter_texts) else shown

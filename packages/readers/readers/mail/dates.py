@@ -80,7 +80,8 @@ def moment(value: str) -> Moment | None:
     for form in (*_FORMS, _COMPACT):
         if (found := re.fullmatch(form, text, re.ASCII | re.IGNORECASE)) is not None:
             moment = _moment(found.groupdict())
-            return None if moment and not moment.zoned and _OFFSET_IN_COMMENT.search(value) else moment
+            unsure = moment and not (moment.zoned and _is_known(found["zone"].strip()))
+            return None if unsure and _OFFSET_IN_COMMENT.search(value) else moment
     return None
 
 
@@ -133,6 +134,11 @@ def _away(zone: str) -> timedelta | None:
         if known is not None and timedelta(hours=known) != away:
             return None
     return away
+
+
+def _is_known(zone: str) -> bool:
+    """Return whether a zone is more than a name that RFC 5322 does not know."""
+    return not _NAME.fullmatch(zone) or zone.lower() in (*_HOURS, "gmt", "ut", "utc", "z")
 
 
 def _year(digits: str) -> int | None:

@@ -15,12 +15,12 @@ from readers.charset import Detected, by_zeros, decode
 from readers.charset_labels import by_label, by_mark, is_placeholder
 from readers.last import LARGEST, remembered
 from readers.mail import transfer
-from readers.mail.base64 import sound_base64
+from readers.mail.base64 import footer_after, sound_base64
 from readers.mail.boundary import Ranges, likely_boundary, ranges, unlabelled_boundary
 from readers.mail.header_lines import UNREAD, has_unread_fields
 from readers.mail.headers import Fields, file_name, media_type, parameters, parse_fields, raw_text, unfolded
 from readers.mail.inline import inline_files, is_piece_of_file
-from readers.mail.transfer import BASE64, NONE, encoding_of, unlabelled
+from readers.mail.transfer import BASE64, NONE, QUOTED_PRINTABLE, encoding_of, unlabelled
 
 # The charset that the texts of a message suggest for its eight-bit file names and header fields that declare none.
 
@@ -64,7 +64,7 @@ _LONE_CR = re.compile(rb"\r(?!\n)")
 _NO_RANGES = Ranges([], closed=False, seen=False)
 _MOST_AFTER = 1 << 14  # bytes of text after a closing delimiter
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\f\r\x1b")
-_BODY_TYPES = ("text/plain", "text/html")
+_BODY_TYPES = ("text/plain", "text/html", "text/enriched", "text/richtext")
 
 
 @remembered
@@ -250,11 +250,12 @@ class Message:
             part.note_unread_fields()
         if not part.media_type.startswith("multipart/"):
             stored = fields.stored(b"content-type")
-            if part.media_type == "text/plain" and (not stored or b"boundary" in stored.lower()):
+            if part.media_type in _BODY_TYPES and (part.is_body or b"boundary" in stored.lower()):
                 part.boundary = unlabelled_boundary(data, body, end)
             if not part.boundary:
-                if part.encoding == NONE and part.media_type in _BODY_TYPES and part.is_body:
-                    _undo_unlabelled(part)
+                _undo_unlabelled(part)
+                if part.encoding == BASE64 and part.is_body:
+                    _take_footer(part)
                 self._left -= _take_out_files(part) if self._left > 0 else 0
                 return part
             part.media_type = "multipart/mixed"
@@ -283,7 +284,7 @@ class Message:
         if found.parts and found.after >= 0:
             _take_after(part, found.after)
         if not found.parts:  # only a closing boundary: a multipart without parts
-            before = part.data.find(b"--" + part.boundary, part.start)
+            before = part.data.rfind(b"--" + part.boundary, part.start, found.after)
             if part.data[part.start : before].strip():
                 part.end, part.damage = before, _UNSPLIT
             else:
@@ -329,12 +330,17 @@ def _without_encoding(part: MailPart) -> bool:
 
 
 def _undo_unlabelled(part: MailPart) -> None:
-    """Decode a body whose encoding no field declares, if its lines can be nothing else; record that as damage."""
+    """Decode a body whose encoding no field declares, if its lines can be nothing else; record that as damage. The
+    bytes of an attachment stay, because it may be a file in base64."""
+    if part.encoding not in (NONE, QUOTED_PRINTABLE) or part.media_type.startswith("message/"):
+        return
     encoding = unlabelled(part.data, part.start, part.end)
-    if encoding != NONE:
+    if encoding in (NONE, part.encoding) or not (part.is_body or encoding == BASE64):
+        return
+    part.damage = f"it is encoded in {encoding.decode()}, which no header field declares"
+    if part.is_body:
         part.encoding = encoding
         part.replace(part.content())
-        part.damage = f"it is encoded in {encoding.decode()}, which no header field declares"
 
 
 def _with_line_feeds(part: MailPart) -> bool:
@@ -352,10 +358,19 @@ def text_with_files(data: bytes) -> MailPart:
     return root
 
 
+def _take_footer(part: MailPart) -> None:
+    """Make the text after base64 a part: a mailing list added it without regard to the encoding."""
+    end = footer_after(part.data, part.start, part.end)
+    if end < part.end:
+        body = _piece(part, part.start, end)
+        body.encoding, body.media_type = BASE64, part.media_type
+        part.children += (body, _piece(part, end, part.end))
+
+
 def _take_out_files(part: MailPart) -> int:
     """Make files in a plain text parts between the pieces of the text; return the number of these parts."""
-    if part.media_type != "text/plain" or not part.is_body:
-        return 0
+    if part.media_type != "text/plain" or not part.is_body or part.children:
+        return len(part.children)
     if part.encoding != NONE:
         decoded = part.content()
         if not (files := inline_files(decoded, 0, len(decoded))):

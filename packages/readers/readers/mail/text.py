@@ -95,6 +95,10 @@ def _words(text: str) -> list[bytes]:
 
 # A text that is so many times as long, and so many characters longer, is not another form of the first
 _TIMES, _MORE = 2, 200
+# Forms with commands in brackets (RFC 1896, RFC 1341): what they show, those with hidden text.
+_WITH_COMMANDS = ("text/enriched", "text/richtext")
+_COMMAND = re.compile(r"<<|<(param|comment)>[^<]*+</\1>|</?[a-z0-9-]{1,60}>", re.IGNORECASE)
+_SIGNS = {"<<": "<", "<lt>": "<", "<nl>": "\n", "<np>": "\n", "</paragraph>": "\n"}
 _DELSP = re.compile(rb"delsp\s*=\s*\"?yes", re.IGNORECASE)
 _BLANKS = bytes(32 if chr(byte).isspace() else byte for byte in range(256))  # in Latin-1
 
@@ -146,7 +150,7 @@ def _best(alternative: MailPart) -> list[str]:
             else:
                 rich.append(child)
         elif child.is_body:
-            if child.media_type == "text/html":
+            if child.media_type != "text/plain":
                 rich.append(child)
             else:
                 plain.append(_text_of(child))
@@ -181,6 +185,8 @@ def _text_of(part: MailPart) -> str:
     data = part.content()
     if part.media_type != "text/html":
         text, part.detected = charset.decode(data, part.charset)
+        if part.media_type in _WITH_COMMANDS:
+            return _COMMAND.sub(_shown, text)
         return _without_added_blanks(text) if _DELSP.search(part.fields.stored(b"content-type")) else text
     markup, part.detected = html_decode(data, part.charset)
     try:
@@ -188,6 +194,10 @@ def _text_of(part: MailPart) -> str:
     except DocumentError as error:  # the rest of the message is kept
         part.damage = error.detail
         return ""
+
+
+def _shown(command: re.Match[str]) -> str:
+    return _SIGNS.get(command[0].lower(), "")
 
 
 def _without_added_blanks(text: str) -> str:

@@ -24,7 +24,12 @@ _KEYS = {
     "Company": "company",
 }
 _ASKED = ("InputTitle", "InputMessage", "ErrorTitle", "ErrorMessage")  # prompts of cells
-_TAGS = ("Worksheet", "Row", "NamedRange", "Header", "Footer", "DocumentProperties", *_ASKED)
+_PIVOT = ("PivotField", "PivotItem")
+_CACHED = "row"  # of a pivot table's cache, in the form of ADO
+_TAGS = (
+    *("Worksheet", "Row", "NamedRange", "Header", "Footer", "DocumentProperties", "DataValidation", _CACHED),
+    *(*_ASKED, *_PIVOT),
+)
 _PIECE = 1 << 18
 
 
@@ -38,7 +43,7 @@ class SpreadsheetMlHandler(LeafHandler):
         title="Excel workbooks in one XML file, Excel 2002 and 2003",
         extensions=("xml", "xls"),
         text="cells by rows as stored, with comments and link targets; names of sheets, headers, footers, input "
-        "prompts of cells",
+        "prompts and choices of cells, cached items of pivot tables",
         metadata=tuple(_KEYS.values()),
         leaves_out=("formulas (their results are extracted)", "numbers and dates as displayed"),
     ).alone()
@@ -70,6 +75,13 @@ def _line(element: Element) -> Iterator[str]:
         yield printed(attribute(element, "Data"))
     elif name in _ASKED:
         yield _own_text(element)
+    elif name == _CACHED:
+        yield from map(str, element.attrib.values())
+    elif name in _PIVOT:
+        yield from map(_own_text, element.iterchildren("{*}Name"))
+    elif name == "DataValidation":  # its choices, if they are listed there
+        choices = map(_own_text, element.iterchildren("{*}Value"))
+        yield from (text.strip('"') for text in choices if text.startswith('"'))
     else:
         for cell in element:
             yield " ".join(filter(None, _cell(cell)))

@@ -158,7 +158,6 @@ class MsgHandler(LeafHandler):
         announces="",
         leaves_out=(
             LEFT_OUT,
-            "linked attachments",
             "properties without a corresponding field of a mail message (flags, categories, voting)",
             LEFT_OF_FIELDS,
             "more than 20,000 recipients or attachments",

@@ -122,7 +122,7 @@ def _flat(markup: str) -> str:
 
 # Templates that a browser shows in place (declarative shadow DOM): most of the text of some modern pages.
 
-_SHADOW_NAMES = ("shadowroot", "shadowRoot", "SHADOWROOT")  # one of these is in every page that has any
+_TEMPLATES = re.compile("<" + _either_case("template"))
 # A template's tag without other brackets, so that time is linear in the length.
 _TEMPLATE_TAG = re.compile(r"<(/?)template((?=[\s/>])(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+'|(?!))*+)>", re.IGNORECASE)
 _ROOT = re.compile(r"[\s\"'/]shadowroot(?:mode)?\s*=\s*[\"']?(?:open|closed)(?![\w-])", re.IGNORECASE)
@@ -227,6 +227,8 @@ _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z
 _PRESCAN = 4096
 _FAR = 1 << 18  # bytes, where there is no other evidence
 _HEADED = re.compile("<(?:[tT][iI][tT][lL][eE]|[mM][eE][tT][aA])")
+_RUBY, _FRAMES = (re.compile("<" + _either_case(name)) for name in ("ruby", "iframe"))
+_SRCDOC = re.compile(_either_case("srcdoc"))
 _XHTML = "xmlns"  # also in templates of pages
 # Self-closed elements that an HTML parser takes for open: everything after them would be their hidden text.
 _CLOSED = re.compile(r"<(title|script|style|textarea|iframe|noframes|noscript|xmp)((?:\s[^<>]*)?)/>", re.IGNORECASE)
@@ -281,7 +283,7 @@ def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
         markup = _LONG_TAG.sub(_shortened, markup)
     if _XHTML in markup:
         markup = _CLOSED.sub(r"<\1\2></\1>", markup)
-    if any(name in markup for name in _SHADOW_NAMES):
+    if _TEMPLATES.search(markup):
         markup = _with_shadows(markup)
     content, metadata, whole = _shown(markup)
     if whole:
@@ -302,13 +304,13 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
         head = tree = _parsed(broken)
     framed = (
         [text for frame in tree.css("iframe[srcdoc]") if (text := frame.attributes["srcdoc"])]
-        if "srcdoc" in markup
+        if _FRAMES.search(markup)
         else []
     )
     metadata = _metadata(head) if _HEADED.search(markup) else {}
     tree.strip_tags(["script", "style", "head", "template"])
     readings = ""
-    if "<ruby" in markup:  # readings of characters, which would split words
+    if _RUBY.search(markup):  # readings of characters, which would split words
         readings = fold(" ".join(node.text() for node in tree.css("ruby rt")))
         tree.strip_tags(["rt", "rp"])
     root = tree.body or tree.root
@@ -324,7 +326,7 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
 
 def _framed(markup: str) -> str:
     """Return the text of a web page in an attribute of another (`srcdoc`), without pages framed in it."""
-    return _read(markup.replace("srcdoc", ""))[0]
+    return _read(_SRCDOC.sub("", markup))[0]
 
 
 def _parsed(markup: str) -> LexborHTMLParser:

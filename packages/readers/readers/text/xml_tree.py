@@ -42,7 +42,7 @@ _BLOCKS = frozenset(
 )
 _HOLD_LINES = frozenset(
     (
-        *("data", "desc", "entry", "h1", "h2", "h3", "h4", "h5", "h6", "head", "item", "l", "li", "p", "para"),
+        *("data", "desc", "div", "entry", "h1", "h2", "h3", "h4", "h5", "h6", "head", "item", "l", "li", "p", "para"),
         *("simpara", "subtitle", "td", "term", "text", "textpath", "th", "title"),
     )
 )
@@ -60,7 +60,7 @@ def character_data(root: Element, markup: str) -> list[str]:
     drawing = root.tag in ("svg", _SVG)
     pieces = _apart(root)
     if pieces is None or _CUT.search(markup):
-        pieces = _flowing(root)
+        pieces = flowing(root)
     if drawing:
         return pieces
     attributes = cast("list[str]", (_OF_EMPTY if pieces else _ALL)(root))
@@ -81,7 +81,7 @@ def _apart(root: Element) -> list[str] | None:
     return pieces
 
 
-def _flowing(root: Element) -> list[str]:
+def flowing(root: Element) -> list[str]:
     """Return character data in lines. Elements in the middle of text do not end a line, except those that begin a
     block, and unknown elements that directly follow each other: these may be fields."""
     lines: list[str] = []

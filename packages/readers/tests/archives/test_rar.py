@@ -14,7 +14,7 @@ from as_found import Found
 from unpacking import unpack
 
 from core.records import Limits
-from readers.archives.rar import RarHandler
+from readers.archives.rar import RarHandler, _unicode_name
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
@@ -132,6 +132,21 @@ def test_lies_about_sizes_end_in_document_errors() -> None:
     found = unpack(b"a.rar", archive(block(2, body, b"few bytes"), member("b.txt", MORE)))
     assert found.codes("a.rar", "b.txt") == []
     assert found.count("a.rar")[:3] == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("stored", "name"),
+    [
+        (b"a\\\xe4.txt", "a/\xe4.txt"),  # no NUL: UTF-8 already, or a code page
+        (b"gr??e.txt\0\4\x00gr\xf6\xdf\xc0\x03", "gr\xf6\xdfe.txt"),
+        (b"??.txt\0\4\x5f\x34\x35\x02", "\u0434\u0435.txt"),
+        (b"ab.txt\0\4\xc0\x82\x34", "\u0495\u0496\u0462\u04a8"),
+        (b"a\0\4\xaa\x4b\x04\x4b", "\u044bK"),
+    ],
+)
+def test_names_of_version_4(stored: bytes, name: str) -> None:
+    """In UTF-16 as differences to those in a code page: low bytes, bytes with the same high one, pairs, and runs that repeat."""
+    assert _unicode_name(stored).decode("latin-1" if stored[:2] == b"a\\" else "utf-8") == name
 
 
 def test_version_4_holds_what_the_zip_holds(real_files: Path) -> None:

@@ -306,14 +306,14 @@ def test_works_after_fork() -> None:
 def with_xfa(packets: bytes) -> bytes:
     """A PDF whose form is in XFA: packets in an array, or one stream with all of them."""
     data = '<xfa:datasets xmlns:xfa="http://www.xfa.org/schema/xfa-data/1.0/"><xfa:data><form><name>Ann Größe</name>'
-    data += "<e/><!-- c --><sum> 42 </sum></form></xfa:data><xfa:other>no value</xfa:other></xfa:datasets>"
+    data += "<e/><!-- c --><sum> 42 </sum><h:p xmlns:h='h'>ri<h:b>ch</h:b></h:p></form></xfa:data><xfa:other>no value</xfa:other></xfa:datasets>"
     parts = ("<template>caption</template>", data, f"<xdp><template>caption</template>{data}</xdp>")
     return one_page(*(stream(xml.encode()) for xml in parts), catalogue=b"/AcroForm<</Fields[]/XFA %b>>" % packets)
 
 
 @pytest.mark.parametrize("packets", [b"[(template)4 0 R(datasets)5 0 R]", b"6 0 R"], ids=["packets", "one stream"])
 def test_values_of_xfa_forms_are_text(packets: bytes) -> None:
-    assert read(with_xfa(packets)).text.split("\n") == ["Ann Größe", "42", ""]
+    assert read(with_xfa(packets)).text.split("\n") == ["Ann Größe", "42", "rich", ""]
 
 
 def signed(*texts: bytes, stamp: bytes = b"") -> bytes:
@@ -367,11 +367,13 @@ def test_outline_links_and_who_commented() -> None:
         b"<</Title(Part one)/Parent 6 0 R/Next 8 0 R/First 9 0 R/Last 9 0 R>>",
         b"<</Title(Part two)/Parent 6 0 R/Next 7 0 R>>",
         b"<</Title<FEFF00DC006200650072>/Parent 7 0 R>>",
+        b"<</Type/Annot/Subtype/Link/Rect[1 1 9 9]/A<</S/Launch/F(started.doc)>>>>",
+        b"<</Type/Annot/Subtype/Link/Rect[1 1 9 9]/A<</S/GoToR/F(other.pdf)/D[0/Fit]>>>>",
         catalogue=b"/Outlines 6 0 R",
-        entries=b"/Annots[4 0 R 4 0 R 5 0 R 5 0 R]",
+        entries=b"/Annots[4 0 R 4 0 R 5 0 R 5 0 R 10 0 R 11 0 R]",
     )
-    lines = read(data).text.splitlines()
-    assert lines == ["mailto:ann@example.org", "why?", "Ann Clerk", "Note", "why?", "Part one", "\u00dcber", "Part two"]
+    shown = ["mailto:ann@example.org", "why?", "Ann Clerk", "Note", "why?", "started.doc", "other.pdf"]
+    assert read(data).text.splitlines() == [*shown, "Part one", "\u00dcber", "Part two"]
 
 
 def test_single_letters_are_no_words() -> None:

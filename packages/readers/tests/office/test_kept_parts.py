@@ -110,6 +110,9 @@ def test_every_kind_of_part_is_read_a_child_or_listed() -> None:
         ("externalLink", '<externalLink><ddeLink ddeService="svc" ddeTopic="topic"><ddeItems><ddeItem name="it"><values><value><val>val</val></value></values></ddeItem></ddeItems></ddeLink></externalLink>', "svc topic it val"),
         ("volatileDependencies", '<volTypes><volType><main first="rtd.srv"><tp><v>quote</v><stp>ticker</stp></tp></main></volType></volTypes>', "rtd.srv quote ticker"),
         ("somethingNew", '<a><b>unknownword</b><c d="a sentence in it"/></a>', "unknownword a sentence in it"),
+        ("somethingNew", "<a><p>in <b>pie</b>ces</p></a>", "in pieces"),
+        ("revisionLog", '<revisions><rcc><oc t="inlineStr"><is><r><t>old</t></r><r><t>word</t></r></is></oc></rcc></revisions>', "oldword"),
+        ("pivotCacheDefinition", '<pivotCacheDefinition refreshedBy="Ann"><cacheField name="F"><sharedItems><s v="key" c="shown"/></sharedItems></cacheField></pivotCacheDefinition>', "Ann F key shown"),
     ],
 )  # fmt: skip
 def test_words_of_a_workbooks_other_parts(kind: str, part: str, words: str) -> None:
@@ -226,6 +229,23 @@ def test_a_fallback_is_read_where_no_choice_serves(
         {"word/document.xml": "wordprocessingml.document.main"},
     )
     assert read(data)[1].text.split() == shown
+
+
+@pytest.mark.parametrize("padding", ["", "<!--" + "x" * 3_000_000 + "-->"], ids=("tree", "stream"))
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("wo<?a b?>rd", "word"), ("wo<!-- c -->rd", "word"), ("wo<![CDATA[rd]]>", "word"), ("wo&e;rd", None)],
+)
+def test_what_xml_allows_within_a_text_does_not_end_it(text: str, shown: str | None, padding: str) -> None:
+    """An entity of the document's own is not replaced, and that is reported."""
+    kinds_of = '<!DOCTYPE d [<!ENTITY e "">]>' if shown is None else ""
+    data = package(
+        {"word/document.xml": kinds_of + word(padding + para(text))},
+        {"word/document.xml": "wordprocessingml.document.main"},
+    )
+    out = read(data)[1]
+    assert (out.error is None) == (shown is not None)
+    assert shown is None or out.text == f"{shown}\n"
 
 
 @pytest.mark.parametrize("main", ["content/body.bin", "document.xml", "word\\document.xml"])
@@ -373,7 +393,7 @@ STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 
 
 @pytest.mark.parametrize("kind", ["text", "spreadsheet-template", "presentation"])
-@pytest.mark.parametrize("how", ["deflated", "last", "manifest", "backslashes", "line end"])
+@pytest.mark.parametrize("how", ["deflated", "last", "manifest", "backslashes", "line end", "here"])
 def test_opendocument_packed_again(kind: str, how: str) -> None:
     """By other programs than those that made it: what the first member should say is elsewhere (part 2, 3.2, 3.3)."""
     content, manifest = ("content.xml", CONTENT, DEFLATED), ("META-INF/manifest.xml", MANIFEST % (ODF + kind), DEFLATED)
@@ -382,6 +402,7 @@ def test_opendocument_packed_again(kind: str, how: str) -> None:
         "last": (("Pictures/a.png", "x" * 5000, STORED), content, ("mimetype", ODF + kind, STORED)),
         "manifest": (content, manifest),
         "backslashes": (content, ("META-INF\\manifest.xml", manifest[1], DEFLATED)),
+        "here": (("./content.xml", CONTENT, DEFLATED), ("./mimetype", ODF + kind, DEFLATED)),
         "line end": (content, ("mimetype", ODF + kind + "\r\n", DEFLATED)),
     }
     media_type, out, _ = read(packed(*members[how]))
@@ -392,6 +413,10 @@ def test_opendocument_that_nothing_names() -> None:
     assert read(packed(("content.xml", CONTENT, DEFLATED)), b"a.ott")[0] == ODF + "text-template"
     assert read(packed(("content.xml", "<a/>", DEFLATED), ("mimetype", "text/plain", DEFLATED)))[0] == "application/zip"
     assert read(packed(("saved/content.xml", CONTENT, DEFLATED)))[0] == "application/zip"
+    former = CONTENT.replace("urn:oasis:names:tc:opendocument:xmlns:", "http://openoffice.org/2000/").replace(
+        ":1.0", ""
+    )
+    assert read(packed(("content.xml", former, DEFLATED)))[0] == "application/zip"
 
 
 def test_flat_opendocument() -> None:
@@ -453,8 +478,14 @@ def test_what_opendocument_states_in_attributes() -> None:
         '<text:p>a<text:hidden-text text:string-value="hidden"/><draw:frame><draw:image xlink:href="../far.png"/>'
         '<draw:image xlink:href="Pictures/near.png"/></draw:frame></text:p><table:table><table:table-source xlink:href="file:///other.ods"/>'
         '<table:scenario table:comment="hope"/><table:help-message table:title="help"/></table:table>'
+        '<table:content-validation table:condition="of:cell-content-is-in-list(&quot;yes&quot;;&quot;no&quot;)"/>'
+        '<table:named-expression table:name="rate" table:expression="of:=&quot;per hour&quot;"/><table:named-range table:name="area"/>'
+        '<table:filter-condition table:value="chosen"/><table:data-pilot-field table:source-field-name="Pay">'
+        '<table:data-pilot-member table:name="Ann"/></table:data-pilot-field><form:text form:title="tip"/>'
+        '<table:change-track-table-cell office:string-value="before"/><text:variable-set office:string-value="shown"/>'
+        '<text:variable-set office:string-value="unseen" text:display="none"/>'
     )
-    names = 'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    names = 'xmlns:form="urn:oasis:names:tc:opendocument:xmlns:form:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"'
     content = CONTENT.replace("<office:text>", "<office:text>" + body).replace(
         "<office:body>", f"<office:body {names}>"
     )
@@ -468,6 +499,15 @@ def test_what_opendocument_states_in_attributes() -> None:
         "file:///other.ods",
         "hope",
         "help",
+        "yes no",
+        "rate per hour",
+        "area",
+        "chosen",
+        "Pay",
+        "Ann",
+        "tip",
+        "before",
+        "unseen",
     ]
 
 
@@ -552,11 +592,12 @@ def test_excel_2003() -> None:
         f'<?xml version="1.0"?><Workbook xmlns="{space}" xmlns:ss="{space}"><DocumentProperties xmlns="urn:schemas-microsoft-com:office:office">'
         '<Author>Ann</Author></DocumentProperties><Worksheet ss:Name="Sums"><Table><Row><Cell><Data ss:Type="Number">5</Data></Cell>'
         '<Cell ss:HRef="http://a.example"><Data xmlns="http://www.w3.org/TR/REC-html40"><B>ri</B>ch</Data><Comment ss:Author="Bob"><Data>why</Data>'
-        "</Comment></Cell></Row></Table></Worksheet></Workbook>"
+        '</Comment></Cell></Row></Table><DataValidation><Type>List</Type><Value>"yes,no"</Value></DataValidation><PivotField><Name>Pay</Name>'
+        '<PivotItem><Name>high</Name></PivotItem></PivotField></Worksheet><PivotCache><z:row xmlns:z="#RowsetSchema" Col1="ann" Col2="9"/></PivotCache></Workbook>'
     )
     media_type, out, _ = read(data.encode())
     assert (media_type, out.metadata) == ("application/vnd.ms-spreadsheetml", {"author": "Ann"})
-    assert out.text.splitlines() == ["Sums", "5\trich Bob why http://a.example"]
+    assert out.text.splitlines() == ["Sums", "5\trich Bob why http://a.example", "yes,no", "Pay", "high", "ann\t9"]
     cut = read(data[: data.index("</Table>")].encode())[1]
     assert "5\trich" in cut.text
     assert (cut.error and cut.error.code) is ExceptionCode.CORRUPT

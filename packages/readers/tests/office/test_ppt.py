@@ -41,6 +41,8 @@ def test_slides_in_order_with_outline_shapes_comments_and_notes() -> None:
     tag = holding(0x1388, holding(0x138A, string("___PPT10"), record(0x138B, comment)))
     footer = holding(0xFD9, string("the footer", 2))
     masters = holding(0xFF0, persist(9), instance=1)
+    linked = holding(0xFD7, string("shown", 0), string("http://far.example", 1), string("257,3", 3))
+    linked += holding(0x410, holding(0x411, string("short show")))
     data = powerpoint(
         {
             3: slide(chars("third")),
@@ -53,7 +55,11 @@ def test_slides_in_order_with_outline_shapes_comments_and_notes() -> None:
                 shape(chars("© Acme *"), placeholder=9),
             ),
             1: document(
-                persist(2), chars("outline"), persist(3), notes=persist(4), more=string("Arial") + footer + masters
+                persist(2),
+                chars("outline"),
+                persist(3),
+                notes=persist(4),
+                more=string("Arial") + footer + masters + linked,
             ),
         }
     )
@@ -69,6 +75,8 @@ def test_slides_in_order_with_outline_shapes_comments_and_notes() -> None:
         "Confidential",
         "© Acme *",
         "a note",
+        "http://far.example",
+        "short show",
     ]
     assert (out.pages, out.error) == (2, None)
 

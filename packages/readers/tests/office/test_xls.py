@@ -58,6 +58,7 @@ def test_every_kind_of_cell() -> None:
         (0x204, cell(2, 2, 0, wide("label"))),
         (0x205, cell(3, 0, 0, b"\1\0")),
         (0x205, cell(3, 1, 0, b"\x2a\1")),
+        (0x205, cell(3, 2, 0, b"\1")),  # cut
         (0x06, cell(4, 0, 0, double(6.25) + bytes(8))),
         (0x06, cell(4, 1, 0, b"\0\0\0\0\0\0\xff\xff" + bytes(8))),
         (0x207, wide("made")),

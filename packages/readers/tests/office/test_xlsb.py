@@ -58,11 +58,11 @@ def test_cells_of_every_kind() -> None:
 
 def test_dates_since_1904_comments_and_children() -> None:
     """The workbook says from when days count; comments come after the sheets; pictures are children as ever."""
-    comments = rec(628) + rec(637, b"\0" + wide("why?"))
+    comments = rec(628) + rec(632, wide("Ann")) + rec(637, b"\0" + wide("why?"))
     data = workbook(
         cell(5, struct.pack("<d", 1.0), 1), dates_1904=True, **{"xl/comments1.bin": comments, "xl/media/a.png": PNG}
     )
-    assert read(data).text == "Sums\n1904-01-02\nwhy?\n"
+    assert read(data).text == "Sums\n1904-01-02\nAnn\nwhy?\n"
     assert [(c.name, c.data) for c in HANDLER.children(MemorySource(b"", data), Limits())] == [(b"a.png", PNG)]
 
 
@@ -76,9 +76,20 @@ def test_cells_as_their_formats_show_them_and_what_they_say() -> None:
     shown = (
         struct.pack("<II16x", 1, 1) + wide("Wrong") + wide("Stop!") + struct.pack("<I", 0xFFFFFFFF) + wide("Pick one")
     )
+    listed = b"\x17" + struct.pack("<H", 3) + "a\0b".encode("utf-16-le")
+    shown += struct.pack("<I", len(listed)) + listed
     data = workbook(row + rec(64, shown) * 2 + rec(64, shown[:20]), strings=("42 x",), **{"xl/styles.bin": styles})
-    reported = ["42 INV INV0042\t1234567.5 1,234,567.50\t7\tRef-42 x\tRef-own", "Wrong", "Stop!", "Pick one"]
+    reported = ["42 INV INV0042\t1234567.5 1,234,567.50\t7\tRef-42 x\tRef-own", "Wrong", "Stop!", "Pick one", "a,b"]
     assert read(data).text.splitlines() == ["Sums", *reported]
+
+
+def test_readings_of_shared_texts() -> None:
+    """Behind the text and the places of its runs (2.5.122); a text that is cut is what there is."""
+    runs, reading = struct.pack("<I", 1) + bytes(4), wide("toukyou")
+    shared = (b"\3" + wide("base") + runs + reading, b"\2" + wide("other") + reading, b"\3" + wide("cut"), b"")
+    cells = b"".join(cell(7, struct.pack("<I", at)) for at in range(len(shared)))
+    data = workbook(cells, **{"xl/sharedStrings.bin": b"".join(rec(19, one) for one in shared)})
+    assert read(data).text == "Sums\nbase toukyou\tother toukyou\tcut\n"
 
 
 def test_a_sheet_that_ends_within_a_record_keeps_its_rows() -> None:

@@ -178,6 +178,62 @@ eml(
     "Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\nContent-Disposition: attachment; filename*1=one; filename*2=two.txt\n\nx\n--bb--\n",
     ["x", "child:onetwo.txt"],
 )
+_PARTS, _CODED = _two_parts("bb"), b64("wordinatt of a text that is long enough to be seen")
+_BODY, _ATTACHED = (
+    "Content-Transfer-Encoding: {}\n\n",
+    "Content-Type: multipart/mixed; boundary=bb\n\n--bb\n{}\n--bb--\n",
+)
+for about, text, wanted in (
+    (
+        "a delimiter with a vertical tab",
+        _ATTACHED.format("") + _PARTS.replace("--bb\n", "--bb\v\n"),
+        ["alphabody", "child:a.csv"],
+    ),
+    (
+        "a delimiter with a zero",
+        _ATTACHED.format("") + _PARTS.replace("--bb\n", "--bb\0\n"),
+        ["alphabody", "child:a.csv"],
+    ),
+    (
+        "delimiters with a word (reported)",
+        _ATTACHED[:44] + _PARTS.replace("--bb\n", "--bb word\n"),
+        ["alphabody", "reported"],
+    ),
+    ("a boundary at a page", "Content-Type: text/html; boundary=bb\n\n" + _PARTS, ["alphabody", "wordincsv"]),
+    ("a multipart that declares a text", "Content-Type: text/plain\n\n" + _PARTS, ["alphabody", "wordincsv"]),
+    ("words before its first part", "\nThis is an S/MIME signed message\n\n" + _PARTS, ["alphabody", "wordincsv"]),
+    (
+        "base64 that declares quoted-printable (reported)",
+        _BODY.format("quoted-printable") + _CODED,
+        ["wordinatt", "reported"],
+    ),
+    (
+        "an attachment in base64 that declares nothing (its bytes stay, reported)",
+        _ATTACHED.format("Content-Type: text/csv; name=a.csv\n\n" + _CODED),
+        ["bytes:" + _CODED.encode().hex(), "reported"],
+    ),
+    (
+        "commands within words (RFC 1896)",
+        "Content-Type: text/enriched\n\n<x-y><Param>no</Param>wo<bold>rd</bold></x-y> 1 << 2",
+        ["word 1 < 2", "absent:bold", "absent:no"],
+    ),
+    (
+        "commands within words (RFC 1341)",
+        "Content-Type: text/richtext\n\n<comment>no</comment>wo<bold>rd<nl>a<lt>b",
+        ["word\na<b", "absent:no"],
+    ),
+    (
+        "a list's words after base64",
+        _BODY.format("base64") + b64("bodyword ones") + "\nfooter of the list",
+        ["bodyword ones", "footer of the list"],
+    ),
+    (
+        "a charset whose escapes nothing here reads (reported as a guess)",
+        "Content-Type: text/plain; charset=iso-2022-cn\n\n\x1b$)A\x0e:OM,\x0f word",
+        ["word", "meta:charset=utf-8"],
+    ),
+):
+    eml("own", about, text, wanted)
 
 
 def vcf(report: str, about: str, text: str, wanted: Sequence[str], name: str = "c.vcf") -> None:
@@ -211,6 +267,15 @@ vcf(
     _CARD_21 + "FN:Swapnil Patil\nPHOTO:PHOTO;TYPE=PNG;ENCODING=B:" + b64(b"\x89PNG\r\n\x1a\npng") + "\n" + _END,
     ["Swapnil Patil"],
 )
+_SHORT = b64(b"\xff\xd8\xff\xe0photo")
+vcf(
+    "own (Outlook)",
+    "a picture in a property of Outlook's own",
+    _CARD_21 + f"FN:Ann\nX-MS-CARDPICTURE;TYPE=JPEG;ENCODING=BASE64:\n {_SHORT}\n\n" + _END,
+    ["Ann", "bytes:" + b"\xff\xd8\xff\xe0photo".hex(), f"absent:{_SHORT}"],
+)
+vcf("own (RFC 2426, 5)", "a note in base64", _CARD_30 + f"NOTE;ENCODING=b:{b64('noteword')}\n" + _END, ["noteword"])
+vcf("own", "base64 that is none (reported)", _CARD_30 + "NOTE;ENCODING=b:wörd here\n" + _END, ["wörd here", "reported"])
 _EVENT = "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\n"
 _EVENT_END = "SUMMARY:summaryword\nEND:VEVENT\nEND:VCALENDAR\n"
 

@@ -176,6 +176,11 @@ def test_html_words_and_blocks() -> None:
     out = read(HtmlHandler(), markup.encode())
     assert out.text.split() == ["word", "two", "three", "a", "b", "énd"]
     assert out.text.startswith("word two\nthree\n")
+    for tag in ("ruby", "RUBY", "Ruby"):  # readings of characters
+        assert html_text(f"<p>in<{tag}>base<RT>read</RT></{tag}>line") == "inbaseline\nread"
+    for name in ("srcdoc", "SrcDoc"):
+        assert html_text(f"<p>a<IFrame {name}='<p>in&lt;IFRAME {name}=x>it'></IFrame>") == "a\nin\nit"
+    assert html_text("<Template ShadowRootMode=open><p>shown</Template><template>no</template>") == "shown"
     assert (out.metadata["title"], out.metadata["author"]) == ("T & t", "An Author")
 
 

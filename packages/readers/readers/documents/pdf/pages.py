@@ -366,13 +366,18 @@ class Pages:
             yield from filter(None, map(self._once, (_string(annotation, b"T"), _string(annotation, b"Subj"))))
 
     def _address(self, annotation: Annotation) -> str:
-        """Return the external address of a link; "" for an address that was included before."""
+        """Return the external address of a link, or the file that it opens; "" for one that was included before."""
         action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(annotation))
-        if not action or raw.FPDFAction_GetType(action) != raw.PDFACTION_URI:
+        kind = raw.FPDFAction_GetType(action) if action else None
+        if kind == raw.PDFACTION_URI:
+            read = functools.partial(raw.FPDFAction_GetURIPath, self._document, action)
+        elif kind in (raw.PDFACTION_REMOTEGOTO, raw.PDFACTION_LAUNCH):
+            read = functools.partial(raw.FPDFAction_GetFilePath, action)
+        else:
             return ""
-        length = raw.FPDFAction_GetURIPath(self._document, action, None, 0)
+        length = read(None, 0)
         buffer = ctypes.create_string_buffer(max(1, length))
-        raw.FPDFAction_GetURIPath(self._document, action, buffer, length)
+        read(buffer, length)
         return self._once(buffer.value.decode("utf-8", "replace"))
 
     def _once(self, text: str) -> str:

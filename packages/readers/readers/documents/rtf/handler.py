@@ -57,7 +57,7 @@ class RtfHandler(LeafHandler):
             "linked objects",
             "marks for an index or a table of contents; codes of fields, except their results and link targets; "
             "link targets in a web page that was wrapped in RTF",
-            "custom properties, and help texts of form fields",
+            "custom properties, variables, and help texts of form fields",
         ),
     ).alone()
 

@@ -176,7 +176,7 @@ class DocHandler(LeafHandler):
             "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
             "Word for DOS, Word 2 and older",
             "code pages of Word 6 and 95 that are determined only by the font of a style other than Normal",
-            "index entries (XE) and field codes other than links; selected form entries and names of commenters in "
+            "variables; index entries (XE) and field codes other than links; selected form entries and names of commenters in "
             "Word 6 and 95",
             "bullets; numbers made by fields, or by lists of Word 6 and 95; numbers as words of languages other "
             "than English or in other scripts: digits replace them",

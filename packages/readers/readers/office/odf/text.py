@@ -34,9 +34,9 @@ LINKS = frozenset(
         "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}event-listener",
     )
 )
-# Texts of a control (part 3, 19.263): its label, and what was entered or preset. For other kinds of controls
+# Texts of a control (part 3, 19.263): its label, what was entered or preset, and its tooltip. For other kinds of controls
 # `value` is sent to a server.
-_CONTROL_TEXTS = (FORM + "label", FORM + "current-value")
+_CONTROL_TEXTS = (FORM + "label", FORM + "current-value", FORM + "title")
 _ENTERED = frozenset(
     FORM + kind for kind in ("text", "textarea", "formatted-text", "combobox", "number", "date", "time")
 )
@@ -51,17 +51,30 @@ SOURCES = frozenset(
     )
 )
 _ELSEWHERE = ("/", "../", "\\\\")
-# Texts in attributes (part 3, 9.2.7, 9.4.15, 14.6.1, 19.870): scenarios, sources of cells, values of variables.
+# Texts in attributes (part 3, 9.2.7, 9.4.4 to 9.4.16, 9.6, 9.9, 14.6.1, 19.870): scenarios, sources of cells, values of
+# variables, choices for cells, items of pivot tables.
 _OFFICE_VALUE = _OFFICE + "string-value"
+_FORMULAS = (_TABLE + "condition", _TABLE + "expression")  # only their strings are texts
+_STRINGS = re.compile(r'"((?:[^"]++|""|(?!))*+)"')
+_PILOT = ("table", "field", "member", "group", "group-member")
 TEXT_ATTRIBUTES = {
     _TABLE + "scenario": (_TABLE + "comment",),
     _TABLE + "database-source-sql": (_TABLE + "database-name", _TABLE + "sql-statement"),
     _TABLE + "database-source-table": (_TABLE + "database-name", _TABLE + "database-table-name"),
     _TABLE + "database-source-query": (_TABLE + "database-name", _TABLE + "query-name"),
     **dict.fromkeys((_TABLE + "help-message", _TABLE + "error-message"), (_TABLE + "title",)),
+    _TABLE + "content-validation": (_TABLE + "condition",),
+    _TABLE + "named-expression": (_TABLE + "name", _TABLE + "expression"),
+    _TABLE + "filter-condition": (_TABLE + "value",),
+    _TABLE + "change-track-table-cell": (_OFFICE_VALUE, _OFFICE + "value"),
+    **dict.fromkeys(
+        (_TABLE + "named-range", _TABLE + "database-range", *(f"{_TABLE}data-pilot-{one}" for one in _PILOT)),
+        (_TABLE + "name", _TABLE + "source-field-name"),
+    ),
     _OFFICE + "dde-source": (_OFFICE + "dde-application", _OFFICE + "dde-topic", _OFFICE + "dde-item"),
     _TEXT + "user-field-decl": (_TEXT + "name", _OFFICE_VALUE),
     _TEXT + "hidden-text": (_TEXT + "string-value",),
+    _TEXT + "variable-set": (_OFFICE_VALUE,),
     _TEXT + "conditional-text": (_TEXT + "string-value-if-true", _TEXT + "string-value-if-false"),
     _TEXT + "database-display": (_TEXT + "database-name", _TEXT + "table-name"),
 }
@@ -87,8 +100,11 @@ class AttributeTexts:
             self.add(address)
 
     def element(self, tag: str, attributes: Attributes) -> None:
-        """Add the text of an element of `TEXT_ATTRIBUTES`."""
-        self.add(" ".join(attributes.get(name, "") for name in TEXT_ATTRIBUTES[tag]))
+        """Add the text of an element of `TEXT_ATTRIBUTES`; of a variable, if it is not shown."""
+        if tag == _TEXT + "variable-set" and attributes.get(_TEXT + "display") != "none":
+            return
+        values = ((name, attributes.get(name, "")) for name in TEXT_ATTRIBUTES[tag])
+        self.add(" ".join(" ".join(_STRINGS.findall(one)) if name in _FORMULAS else one for name, one in values))
 
     def control(self, tag: str, attributes: Attributes) -> None:
         """Add the texts of a form element."""
@@ -113,12 +129,20 @@ _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
 _FIELDS = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 _MATH = "{http://www.w3.org/1998/Math/MathML}"
-# One line of text each: paragraphs and headings, descriptions of a picture, the source of a formula.
+# One line of text each: paragraphs and headings, descriptions of a picture, formulas and their source, what all slides
+# have above and below (part 3, 10.9.3.3).
 _PARAGRAPH, _RUBY = _TEXT + "p", _TEXT + "ruby-text"  # pronunciation of characters
-_LINES = frozenset((_PARAGRAPH, _TEXT + "h", _RUBY, _SVG + "title", _SVG + "desc", _MATH + "annotation"))
+_FORMULA, _SOURCE = _MATH + "math", _MATH + "annotation"
+_LINES = frozenset(
+    (
+        *(_PARAGRAPH, _TEXT + "h", _RUBY, _SVG + "title", _SVG + "desc", _FORMULA, _SOURCE),
+        *(f"{_FIELDS}{one}-decl" for one in ("header", "footer", "date-time")),
+        *(_TABLE + "title", _TABLE + "desc"),
+    )
+)
 # Of the text namespace, but not part of the paragraph that holds them.
 _TRACKED = _TEXT + "tracked-changes"
-_BREAKS = frozenset((_TEXT + "note", _TEXT + "note-citation", _TRACKED))
+_BREAKS = frozenset((_TEXT + "note", _TEXT + "note-citation", _TRACKED, _MATH + "annotation-xml"))
 _CELLS = frozenset((_TABLE + "table-cell", _TABLE + "covered-table-cell"))
 _ROW, _SHEET, _PAGE = _TABLE + "table-row", _TABLE + "table", _DRAW + "page"
 _HEADERS = frozenset(_STYLE + place + pages for place in ("header", "footer") for pages in ("", "-left", "-first"))
@@ -131,6 +155,7 @@ _SAFE: dict[str, Any] = {
     "huge_tree": False,
     "remove_comments": True,
 }
+_IN_LINES = (_TEXT, _FIELDS, _MATH)
 _VALUE_TYPE = _OFFICE + "value-type"
 _VALUES = {kind: f"{_OFFICE}{kind}-value" for kind in ("date", "time", "boolean", "string")}
 _DURATION = re.compile(r"(-?)P(?:(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(\.\d{1,9})?S)?")
@@ -156,6 +181,7 @@ class _Lines:
         self._values: list[str] = []  # values of the open cells
         self._held = 0  # characters in buffers and sinks
         self._comments = 0  # around here
+        self._explained = False  # the source of the formula was read
         self._attribute_texts = AttributeTexts()
         self._slides = False
         self.pages = 0  # slides
@@ -183,7 +209,7 @@ class _Lines:
                 self._hold(top, label + " ")
         elif tag == _CREATOR and self._comments and self._inside:
             top = []
-        elif tag in _BREAKS or not tag.startswith((_TEXT, _FIELDS)):
+        elif tag in _BREAKS or not tag.startswith(_IN_LINES):
             top = None
             self._structure(tag, attributes)
         elif top is not None:
@@ -232,7 +258,11 @@ class _Lines:
 
     def end(self, tag: str) -> None:
         own = self._buffers.pop()
-        if tag in _LINES:
+        if tag == _FORMULA and self._explained:  # its source has the same words
+            self._held -= sum(map(len, own or ()))
+            self._explained = False
+        elif tag in _LINES:
+            self._explained = self._explained or (tag == _SOURCE and any(own or ()))
             self._line("".join(own or ()))
         elif tag in _CELLS:
             self._line("\n".join(self._sinks.pop()) or self._values[-1])

@@ -155,6 +155,7 @@ LEFT_OUT: dict[str, str] = {
 LEFT = (_LOOKS, _CUSTOM, _ADDED, _STATES, _RENDERED)
 KNOWN = frozenset((*READ, *CHILDREN, *WORDS, *LEFT_OUT))
 SOURCES: Words = {
+    "pivotCacheDefinition": ("refreshedBy",),
     "worksheetSource": ("sheet", "name"),
     "rangeSet": ("sheet", "name"),
     "pageItem": ("name",),

@@ -201,7 +201,7 @@ def _target(folder: str, path: str) -> str:
 def _part_name(name: bytes | str) -> str:
     """Normalise a part name: names compare without case (ECMA-376 part 2, 6.2.2.3)."""
     text = name.decode("utf-8", "replace") if isinstance(name, bytes) else name
-    return text.replace("\\", "/").lstrip("/").lower()
+    return text.replace("\\", "/").removeprefix("./").lstrip("/").lower()
 
 
 @lru_cache

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from readers.office.ooxml.kinds import ALL, SOURCES, Words
 from readers.office.ooxml.package import Package
 from readers.office.ooxml.xml import Element, attribute, elements, local
+from readers.text.xml_tree import flowing
 
 _LINES = 100_000  # different lines of a part that are remembered
 
@@ -33,6 +34,10 @@ def line_of(element: Element, words: Words) -> str:
 
 def _of(element: Element, wanted: tuple[str, ...]) -> Iterator[str]:
     if wanted == ALL:
+        for string in element.iter("{*}is"):  # of runs, which may cut words
+            whole = "".join(piece for piece in string.itertext() if isinstance(piece, str))
+            del string[:]
+            string.text = whole
         yield from (" ".join(piece.split()) for piece in element.itertext() if isinstance(piece, str))
         return
     for name in wanted:
@@ -47,8 +52,11 @@ def _of(element: Element, wanted: tuple[str, ...]) -> Iterator[str]:
 
 def unknown(package: Package, name: str) -> Iterator[str]:
     """Yield the character data of a part of an unknown kind, and sentences in its attributes."""
-    for element in elements(package.pieces(name), "*"):
-        if text := " ".join((element.text or "").split()):
+    trees: list[Element] = []
+    for element in elements(package.pieces(name), "*", whole=trees.append):
+        if trees and element is trees[0]:
+            yield from flowing(element)
+        elif not trees and (text := " ".join((element.text or "").split())):
             yield text
         yield from (" ".join(value.split()) for value in map(str, element.attrib.values()) if _SENTENCE.search(value))
 
@@ -87,4 +95,4 @@ def _rows(package: Package, name: str, fields: list[list[str]]) -> Iterator[str]
 
 
 def _items(items: Element) -> list[str]:
-    return [item.get("v") or "" for item in items]
+    return [" ".join(filter(None, map(item.get, "vc"))) for item in items]

@@ -13,6 +13,7 @@ from readers.office.ooxml import sheet as ooxml_sheet
 from readers.office.ooxml.numbering import Lists
 from readers.office.ooxml.package import Package
 from readers.office.ooxml.xml import Element, attribute, elements, local, present, tree
+from readers.text.xml_tree import flowing
 
 # Text of a part other than its paragraphs: alternative text of pictures and shapes, text in the codes of fields.
 
@@ -121,8 +122,7 @@ def vml_texts(package: Package, name: str) -> Iterator[str]:
 
 def _of_shape(shape: Element) -> Iterator[str]:
     for part in shape.iterchildren("{*}textbox", "{*}textpath"):
-        pieces = (part.get("string") or "", *(text for text in part.itertext() if isinstance(text, str)))
-        if text := " ".join(" ".join(pieces).split()):
+        if text := " ".join(" ".join((part.get("string") or "", *flowing(part))).split()):
             yield text
 
 

@@ -17,6 +17,8 @@ _ROW, _SST_ITEM, _FORMAT, _CELL_FORMAT = 0, 19, 44, 47
 _TEXT, _SHARED, _FORMULA_TEXT, _RICH = 6, 7, 8, 62
 _RK, _ERROR, _BOOL, _REAL, _FORMULA_REAL, _FORMULA_BOOL, _FORMULA_ERROR = 2, 3, 4, 5, 9, 10, 11
 _VALIDATION, _BOOK, _SHEET, _PRINTED, _FORMATS, _FORMATS_END, _COMMENT = 64, 153, 156, 479, 617, 618, 637
+_AUTHOR, _RICH_STRING, _READING = 632, 1, 2  # of comments; flags of a shared text
+_STRING = b"\x17"  # of a formula
 _TRIED = 64  # how often each byte of a record may be tried as a part of a text
 NAMES = frozenset((39,))  # the names that a workbook defines, with their comments
 _ASIDE = frozenset((494, 502, 504))  # of a sheet: links, scenarios and their cells
@@ -91,7 +93,7 @@ class BinaryWorkbook(Workbook):
         for name in self._package.having("sharedstrings"):
             for kind, data in records(self._package.pieces(name)):
                 if kind == _SST_ITEM:
-                    self.strings.append(wide(data, 1)[0])
+                    self.strings.append(_with_reading(data))
 
     def _listed(self, main: str) -> None:
         related = self._package.related(main)
@@ -140,7 +142,7 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
                 row.append(text)
                 characters += len(text)
         elif kind == _VALIDATION:  # prompts of cells (2.4.359), after its flags and cells
-            asked |= dict.fromkeys(filter(None, _texts(data, 8 + 16 * int.from_bytes(data[4:8], "little"), 4)))
+            asked |= dict.fromkeys(filter(None, _prompts(data)))
         elif kind in _ASIDE:
             asked |= dict.fromkeys(text for text in _wide_texts(data) if not text.startswith("rId"))
         elif kind == _PRINTED:
@@ -151,6 +153,26 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
     if row:
         yield "\t".join(row)
     yield from asked
+
+
+def _with_reading(data: bytes) -> str:
+    """Return a shared text, followed by the reading of its characters (2.5.122)."""
+    flags = int.from_bytes(data[:1], "little")
+    text, at = wide(data, 1)
+    if flags & _RICH_STRING:
+        at += 4 + 4 * int.from_bytes(data[at : at + 4], "little")
+    return " ".join(filter(None, (text, wide(data, at)[0]))) if flags & _READING else text
+
+
+def _prompts(data: bytes) -> Iterator[str]:
+    """Yield prompts and error messages of cells, and the choices that are listed there (2.4.359)."""
+    at = 8 + 16 * int.from_bytes(data[4:8], "little")
+    for _ in range(4):
+        text, at = wide(data, at)
+        yield text
+    if data[at + 4 : at + 5] == _STRING:
+        end = at + 7 + 2 * int.from_bytes(data[at + 5 : at + 7], "little")
+        yield data[at + 7 : end].decode("utf-16-le", "replace").replace("\0", ",")
 
 
 def _texts(data: bytes, at: int, count: int) -> Iterator[str]:
@@ -191,9 +213,9 @@ def _shown(number: float, style: str, book: Workbook) -> str:
 
 
 def comments(package: Package, name: str) -> Iterator[str]:
-    """Yield the comments of a sheet."""
+    """Yield the comments of a sheet, and before them who wrote them."""
     for kind, data in records(package.pieces(name)):
-        if kind == _COMMENT and (text := wide(data, 1)[0].strip()):
+        if kind in (_COMMENT, _AUTHOR) and (text := wide(data, int(kind == _COMMENT))[0].strip()):
             yield text
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 from lxml import etree
 
@@ -22,12 +22,19 @@ _KNOWN_SPACES = (
 _WITH_WORDS = frozenset(("t", "delText", "instrText", "text", "v", "f"))
 _RELATED = "elationships}"  # attributes that name a part: in the namespace of relationships, strict or not
 _SHOWN = frozenset(("slicer", "timeslicer"))  # elements that show a part that they name
+_ENTITIES = "it defines entities, which are not replaced"
 Element = etree._Element
 
 
 def _parser(*, recover: bool) -> etree.XMLParser:
     return etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover, remove_comments=True
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        recover=recover,
+        remove_comments=True,
+        remove_pis=True,  # within a text, which would end there
     )
 
 
@@ -85,13 +92,23 @@ def gathered(pieces: Iterator[bytes]) -> tuple[bytes, DocumentError | None, bool
 def tree(data: bytes) -> tuple[Element | None, str]:
     """Return the root, and the error if the document is not well-formed."""
     try:
-        return etree.fromstring(data, _STRICT), ""
+        root = etree.fromstring(data, _STRICT)
+        return root, _without_entities(root)
     except (etree.XMLSyntaxError, ValueError) as error:
         broken = str(error)[:200]
     try:
         return etree.fromstring(data, _LENIENT), broken
     except (etree.XMLSyntaxError, ValueError):
         return None, broken
+
+
+def _without_entities(root: Element) -> str:
+    """Remove references to entities that the document defines, which the standard forbids (ECMA-376 part 2, 6.2.5);
+    return the error, "" if there are none."""
+    if root.getroottree().docinfo.internalDTD is None or next(root.iter(etree.Entity), None) is None:
+        return ""
+    etree.strip_tags(root, etree.Entity)
+    return _ENTITIES
 
 
 def _take_apart(root: Element) -> None:
@@ -128,7 +145,14 @@ def _shows(element: Element) -> Iterator[object]:
 
 def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> Iterator[Element]:
     parser = etree.XMLPullParser(
-        events=("end",), tag=names, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+        events=("end",),
+        tag=names,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
     )
     failed: DocumentError | None = None
     served: set[Element] = set()
@@ -145,9 +169,11 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
     if failed is not None:
         raise failed
     try:
-        parser.close()
+        types: Any = parser.close().getroottree().docinfo.internalDTD
     except etree.XMLSyntaxError as error:
         raise DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}") from error
+    if types is not None and next(types.iterentities(), None) is not None:
+        raise DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {_ENTITIES}")
 
 
 def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Element]) -> Iterator[Element]:

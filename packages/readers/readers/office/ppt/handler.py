@@ -98,7 +98,7 @@ class PptHandler(LeafHandler):
         title="PowerPoint presentations, 97 to 2003",
         extensions=("ppt", "pot", "pps"),
         text="slides in order with their WordArt, alternative text, comments, headers and footers, text that "
-        "masters add to every slide, then notes; for a damaged presentation, every text in it",
+        "masters add to every slide, then notes, link targets and names of slide shows; for a damaged presentation, every text in it",
         metadata=property_set.KEYS,
         children="embedded objects (a packaged file under its own name), then pictures, then macro modules",
         leaves_out=(

@@ -128,6 +128,7 @@ OLE_STORAGE = 0x1011
 _SLIDE_LIST, _SLIDE_PERSIST = 0x0FF0, 0x03F3
 _CHARS, _BYTES, _STRING = 0x0FA0, 0x0FA8, 0x0FBA
 _COMMENT, _HEADERS_FOOTERS = 0x2EE0, 0x0FD9
+_ASIDE = {0x0FD7: 1, 0x0411: 0}  # links and shows of some slides: instance of the string with the target, or the name
 _OLE_EMBED, _OLE_ATOM = 0x0FCC, 0x0FC3
 _VBA_INFO = 0x0400
 _OF_SLIDES, _OF_MASTERS, _OF_NOTES = 0, 1, 2  # instances of a slide list
@@ -177,19 +178,25 @@ class Presentation:
 
     def text(self) -> Iterator[str]:
         """Yield slides, each with its texts in the outline; headers, footers and texts of masters, which are shown on
-        many slides; then notes."""
+        many slides; then notes, link targets and names of shows."""
         lists: dict[int, list[Record]] = {_OF_SLIDES: [], _OF_MASTERS: [], _OF_NOTES: []}
         common: list[str] = []
+        aside: dict[str, None] = {}
         for record in self._records.inside(self._document):
             if record.kind == _SLIDE_LIST and record.instance in lists:
                 lists[record.instance].append(record)
             elif record.kind == _HEADERS_FOOTERS:
                 common += text_of(self._records, (record, *self._records.inside(record)))
+            elif record.kind in _ASIDE:
+                strings = (one for one in self._records.inside(record) if one.kind == _STRING)
+                wanted = (self._records.data(one) for one in strings if one.instance == _ASIDE[record.kind])
+                aside |= dict.fromkeys(text.decode("utf-16-le", "replace").strip("\0") for text in wanted)
         for kind, records in lists.items():
             for record in records:
                 yield from self._list(record, count=kind == _OF_SLIDES)
             if kind == _OF_SLIDES:
                 yield from common
+        yield from aside
 
     def objects(self) -> Iterator[Record]:
         """Yield the storages of embedded objects (ExOleObjStg), in the order of the document's list."""

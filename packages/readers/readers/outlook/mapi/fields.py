@@ -76,8 +76,8 @@ def rename(own: Properties, ids: dict[int, int]) -> None:
 
 FIELD_KEYS = ("location", "start", "end", "task_owner", "task_state")
 LEFT_OF_FIELDS = (
-    "members of distribution lists; fields specific to journal entries and notes; children, hobbies and accounts "
-    "of contacts"
+    "linked attachments; members of distribution lists; fields specific to journal entries and notes; children, hobbies "
+    "and accounts of contacts"
 )
 _FIRST, _LAST = -11_644_473_600, 79_000_000_000  # of 1601 to 4473: a day in 4501 means none
 _TASK_CLASS = "ipm.task"
