@@ -22,7 +22,7 @@ from worker.host.registration import refuse_strange_host
 from worker.member.agent import Agent
 from worker.parsers import load_plugins
 from worker.run_task import handle
-from worker.supervisor import Supervisor, WorkerPlan, refuse_no_services
+from worker.supervisor import Supervisor, WorkerPlan
 
 MOST_WORKERS = 1_000
 
@@ -102,11 +102,14 @@ def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
             level=logging.getLevelName(plan.settings.log_level.upper()),
             format=f"%(asctime)s {plan.name} %(levelname)s %(message)s",
         )
+        if not plan.settings.databases or not plan.settings.broker:
+            raise UsageError(
+                "a worker needs EDBENCH_DATABASES and EDBENCH_BROKER; `edbench discover` sets them for its own workers"
+            )
         refuse_strange_host(plan.settings)
         load_plugins(plan.settings.plugins)  # before the slots are forked
         if not plans.offered:
             return Supervisor(plan).run() if len(plans.each) == 1 else Crowd(plans.each).run()
-        refuse_no_services(plan.settings)
         return Crowd([] if plans.idle else plans.each, like=plan, agent=_agent(plan, env, plans.offered)).run()
     except EdbenchError as error:
         sys.stderr.write(f"edbench: {without_logins(str(error))}\n")

@@ -18,7 +18,6 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from types import FrameType
 
-from core.errors import UsageError
 from core.extensions import installed_version
 from core.moments import reached
 from core.settings import Settings
@@ -59,19 +58,10 @@ class WorkerPlan:
     fork_server: ForkServerAddress | None = None  # shared by several workers (worker.crowd); None: one of its own
 
 
-def refuse_no_services(settings: Settings) -> None:
-    """Raise UsageError if there is nothing to work for."""
-    if not settings.databases or not settings.broker:
-        raise UsageError(
-            "a worker needs EDBENCH_DATABASES and EDBENCH_BROKER; `edbench discover` sets them for its own workers"
-        )
-
-
 class Supervisor:
     """One worker, from `run` to its end."""
 
     def __init__(self, plan: WorkerPlan, monotonic: Callable[[], float] = time.monotonic) -> None:
-        refuse_no_services(plan.settings)
         self._plan = plan
         self._now = monotonic
         slots = plan.settings.slots

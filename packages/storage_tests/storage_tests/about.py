@@ -84,43 +84,6 @@ class ProfileWording(Wording):
         return tuple(line for line in (*through, *shared_file_systems(targets), resumed) if line is not None)
 
 
-_MOST = 3  # in words
-
-
-class ClientsWording(ProfileWording):
-    """Reports on a test by clients, from `surroundings` as of every profile."""
-
-    def where(self) -> str:
-        """Return the kinds of storage, or the endpoint."""
-        return f"S3, {self.surroundings['s3']}" if self.surroundings["s3"] else super().where()
-
-    def remarks(self, result: Any) -> Sequence[str]:
-        """Return refusals, errors and drift, which the reader must not overlook."""
-        runs = [run for point in result.points for run in point.repeats]
-        out = list(self.limits(result.points))
-        for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):
-            if count := sum(getattr(run, what) for run in runs):
-                out.append(f"{count:,} {word}")
-        drifting = {
-            str(point.at)
-            for point in result.points
-            for run in point.repeats
-            for name in ("rate_drift", "latency_drift")
-            if (drift := getattr(run, name, None)) is not None and drift.found
-        }
-        if drifting:
-            out.append(f"DRIFT at {len(drifting)} of {len(result.points)} points")
-        return out
-
-    def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """Return warnings, with the messages of refusals and errors."""
-        messages = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
-        return (
-            *super().warnings(points),
-            *(f"not everything was accepted: {word}" for word in list(messages)[:_MOST]),
-        )
-
-
 def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a remark on paths that are on one file system: by its device, or by what is mounted."""
     on: dict[str, list[Mapping[str, Any]]] = {}

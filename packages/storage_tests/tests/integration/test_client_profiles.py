@@ -19,8 +19,9 @@ from profile_runs import carried_out
 
 from core.errors import UsageError
 from experiments.workloads import about
-from storage_tests.client_tests import InsertRun, SweepRun
+from storage_tests.client_sweep import SweepRun
 from storage_tests.crowd import Place, crowd
+from storage_tests.insert_drift import InsertRun
 from storage_tests.null_server import null_endpoint
 from storage_tests.owner import Owner
 from storage_tests.profile import Targets, made, refuse_filer

@@ -8,19 +8,12 @@ import pytest
 
 from cli.main import USAGE, main
 from core.histogram import bucket_of
-from storage_tests.client_tests import (
-    ClientSweep,
-    InsertGroup,
-    InsertRun,
-    SweepPhase,
-    SweepRun,
-    SweepSettings,
-    fall_off,
-)
-from storage_tests.client_tests import insert_run_of as insertion_of
-from storage_tests.client_tests import sweep_run_of as sweep_of
+from storage_tests.client_sweep import ClientSweep, SweepPhase, SweepRun, SweepSettings, fall_off
+from storage_tests.client_sweep import run_of as sweep_of
 from storage_tests.clients import ClientDone
 from storage_tests.devices import Usage
+from storage_tests.insert_drift import InsertGroup, InsertRun
+from storage_tests.insert_drift import run_of as insertion_of
 from storage_tests.profile import Targets
 from storage_tests.tally import Counted
 

@@ -22,16 +22,10 @@ from experiments.result.schema import At
 from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads import about
-from storage_tests.client_tests import (
-    InsertGroup,
-    InsertLoad,
-    InsertRun,
-    SweepLoad,
-    SweepPhase,
-    SweepRun,
-    Usage,
-)
+from storage_tests.client_sweep import SweepLoad, SweepPhase, SweepRun
 from storage_tests.clients import ClientDone
+from storage_tests.devices import Usage
+from storage_tests.insert_drift import InsertGroup, InsertLoad, InsertRun
 from storage_tests.tally import Counted
 
 __all__ = ["one_drawn"]
