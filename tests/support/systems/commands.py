@@ -90,6 +90,13 @@ def begin(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> Command:
     return Command(words, _forker().fork(words, env, out, errors=err, cwd=cwd), out, err)
 
 
+def begin_worker(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> Forked:
+    """`python -m worker` with these words and this whole environment."""
+    place = _place() / uuid.uuid4().hex
+    place.mkdir()
+    return _forker().fork(["-m", "worker", *words], env, place / "log", cwd=cwd)
+
+
 @contextmanager
 def forked_crews() -> Iterator[None]:
     """Clusters of this process have their queue managers and workers forked, too, while the block lasts."""
