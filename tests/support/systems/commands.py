@@ -60,6 +60,11 @@ class Command:
         except AssertionError:
             raise subprocess.TimeoutExpired(self.words, timeout, self.out.read_text(), self.err.read_text()) from None
 
+    def first_line(self) -> str:
+        """What it has printed first; once it has ended, whatever that is."""
+        line, whole, _ = (self.out.read_text() if self.out.exists() else "").partition("\n")
+        return line if whole else "nothing" if self.poll() is not None else ""
+
     def communicate(self, timeout: float = 600.0) -> tuple[str, str]:
         """What it said, once it has ended. Raises TimeoutExpired."""
         self.wait(timeout)
