@@ -59,10 +59,10 @@ def test_a_place_that_cannot_be_written(bench: Bench, variable: str, role: str) 
         assert status in (1, 2), line
         assert str(place) in line, line
         assert ";" in line, f"it does not say what to do: {line}"
-        found = json.loads(bench.ask("doctor", "-o", "json", check=1).stdout)
-        bad = [f for f in found if f["level"] == "bad" and f["what"].startswith(role)]
-        assert bad, found
-        assert all(f["fix"] for f in bad), bad
+    found = json.loads(bench.ask("doctor", "-o", "json", check=1).stdout)
+    bad = [f for f in found if f["level"] == "bad" and f["what"].startswith(role)]
+    assert bad, found
+    assert all(f["fix"] for f in bad), bad
 
 
 def test_workers_of_no_system_are_refused_as_by_every_command(bench: Bench) -> None:
@@ -71,7 +71,8 @@ def test_workers_of_no_system_are_refused_as_by_every_command(bench: Bench) -> N
 
 
 def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:
-    """The second command attaches to the first one's services; both jobs end well, and nothing is left."""
+    """The second command attaches to the first one's services; both jobs end well, and nothing is left. Without a manifest `verify`
+    requires --internal."""
     source = _source(bench.furnish())
     results = [bench.home / f"{number}.json" for number in range(2)]
     crew = ("--workers", "1", "--slots", "2", "-o", "json", "--output-file")
@@ -81,4 +82,5 @@ def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:
         for file, out in zip(results, shown, strict=True):
             job, result = out.splitlines()[-1].strip(), json.loads(file.read_text())
             assert (result["job_id"], result["state"], result["items"]) == (job, "completed", 1)
+            bench.ask("verify", job, check=2)
             bench.ask("verify", job, "--internal")

@@ -7,8 +7,6 @@ import dataclasses
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -18,6 +16,8 @@ from urllib.parse import urlsplit
 import psycopg2
 import pytest
 import redis
+from commands import begin_worker
+from forked import Forked
 from installation import until
 from memory_traces import write_trace
 from replay_traces import reading_trace
@@ -77,14 +77,12 @@ def crew(system: Settings) -> Iterator[Crew]:
 
 
 @contextlib.contextmanager
-def member(
-    system: Settings, name: str, storage: Path | None = None, null: Path = NULL_ROOT
-) -> Iterator[subprocess.Popen[bytes]]:
-    """`python -m worker` without tasks of its own, as a lease finds it."""
+def member(system: Settings, name: str, storage: Path | None = None, null: Path = NULL_ROOT) -> Iterator[Forked]:
+    """`python -m worker` without tasks of its own, as a lease finds it; forked, since to load it takes seconds. Members that begin
+    afresh are in packages/replay/tests/acceptance."""
     settings = dataclasses.replace(system.for_role(WORKER), storage=storage or system.storage)
     env = {"PATH": os.environ["PATH"], "HOME": str(system.scratch), "EDBENCH_NULL": str(null), **settings.environment()}
-    words = [sys.executable, "-m", "worker", "--name", name, "--idle"]
-    process = subprocess.Popen(words, env=env, cwd=ROOT, start_new_session=True)
+    process = begin_worker(["--name", name, "--idle"], env, ROOT)
     try:
         yield process
     finally:

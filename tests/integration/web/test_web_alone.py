@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from typing import Any
 
 import httpx
 import pytest
+from commands import Command
 from installation import COMMAND_SECONDS, PATIENCE, Bench, until
 
 from cli.main import main
@@ -214,18 +214,11 @@ def bench(open_dir: Path, small_corpus: Path, empty_scratch: Path) -> Iterator[B
     shutil.rmtree(home, ignore_errors=True)
 
 
-def _served(bench: Bench) -> tuple[subprocess.Popen[str], httpx.Client]:
-    process = bench.start_afresh("serve", "--port", "0")
-    address = process.stdout.readline().strip()
-    assert address.startswith("http://127.0.0.1:"), bench.end(process, None)
+def _connected(address: str) -> httpx.Client:
+    assert address.startswith("http://127.0.0.1:")
     client = httpx.Client(base_url=f"{address}api/v1", headers=HEADERS, timeout=COMMAND_SECONDS)
     until(lambda: client.get("/health").status_code == 200, "the page answers")
-    return process, client
-
-
-def _stop(bench: Bench, process: subprocess.Popen[str], number: int) -> str:
-    process.send_signal(number)
-    return bench.end(process)
+    return client
 
 
 def _events(client: httpx.Client, job: str) -> Iterator[tuple[str, Any]]:
@@ -239,8 +232,11 @@ def _events(client: httpx.Client, job: str) -> Iterator[tuple[str, Any]]:
 
 
 def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
+    """The first server and its crew begin afresh, as a user's do."""
     hold = bench.furnish().hold("index", 0)
-    process, client = _served(bench)
+    process = bench.start_afresh("serve", "--port", "0")
+    assert process.stdout is not None
+    client = _connected(process.stdout.readline().strip())
     (corpus,) = client.get("/corpora").json()["corpora"]
     order = {"corpus": corpus["id"], "workers": 1, "slots": 2, "name": "from the page"}
     job = client.post("/jobs", json=order).json()["id"]
@@ -253,7 +249,9 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     hold.let_go()
     assert "stopping" in bench.end(process)
     until(lambda: not bench.leftovers(), "everything is gone")
-    process, client = _served(bench)
+    again = bench.start("serve", "--port", "0")
+    assert isinstance(again, Command)
+    client = _connected(until(again.first_line, "it prints its address"))
     paused = client.get(f"/jobs/{job}").json()
     assert (paused["state"], paused["problem"]) == ("paused", None)
     assert "resume" in paused["allowed"]
@@ -270,7 +268,8 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert bench.edbench("verify", "last").returncode == 0
     assert client.delete(f"/jobs/{job[:8]}").json() == {"left": []}
     assert client.get("/jobs").json()["total"] == 0
-    _stop(bench, process, signal.SIGTERM)
+    again.terminate()
+    bench.end(again)
     until(lambda: not bench.leftovers(), "everything is gone")
 
 

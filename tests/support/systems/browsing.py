@@ -54,7 +54,7 @@ def serving(bench: Bench, *options: str) -> Iterator[str]:
     process = bench.start("serve", "--port", "0", *options)
     assert isinstance(process, Command)
     try:
-        address = until(lambda: _first_line(process), "it prints its address")
+        address = until(process.first_line, "it prints its address")
         assert address.startswith("http://"), bench.end(process, None)
         threading.Thread(target=_pass_on, args=(process,), daemon=True).start()
         yield address
@@ -65,12 +65,6 @@ def serving(bench: Bench, *options: str) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             process.kill()
             raise
-
-
-def _first_line(process: Command) -> str:
-    """What it has printed first; once it has ended, whatever that is."""
-    line, whole, _ = (process.out.read_text() if process.out.exists() else "").partition("\n")
-    return line if whole else "nothing" if process.poll() is not None else ""
 
 
 def _pass_on(process: Command) -> None:

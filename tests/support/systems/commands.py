@@ -60,6 +60,11 @@ class Command:
         except AssertionError:
             raise subprocess.TimeoutExpired(self.words, timeout, self.out.read_text(), self.err.read_text()) from None
 
+    def first_line(self) -> str:
+        """What it has printed first; once it has ended, whatever that is."""
+        line, whole, _ = (self.out.read_text() if self.out.exists() else "").partition("\n")
+        return line if whole else "nothing" if self.poll() is not None else ""
+
     def communicate(self, timeout: float = 600.0) -> tuple[str, str]:
         """What it said, once it has ended. Raises TimeoutExpired."""
         self.wait(timeout)
@@ -88,6 +93,13 @@ def begin(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> Command:
     place.mkdir()
     out, err = place / "out", place / "err"
     return Command(words, _forker().fork(words, env, out, errors=err, cwd=cwd), out, err)
+
+
+def begin_worker(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> Forked:
+    """`python -m worker` with these words and this whole environment."""
+    place = _place() / uuid.uuid4().hex
+    place.mkdir()
+    return _forker().fork(["-m", "worker", *words], env, place / "log", cwd=cwd)
 
 
 @contextmanager

@@ -38,14 +38,6 @@ def package(types: dict[str, str], parts: dict[str, str]) -> bytes:
     return zipped({"[Content_Types].xml": f'<Types xmlns="t">{overrides}</Types>', **parts})
 
 
-def test_text_that_word_takes_in_is_a_child() -> None:
-    kind = OFFICE + "wordprocessingml.document.main+xml"
-    page = "<html><body><p>all of the text</p></body></html>"
-    data = package({"word/document.xml": kind}, {"word/document.xml": WORD, "word/afchunk1.htm": page})
-    (child,) = children_of(data)
-    assert (child.name, child.data) == (b"afchunk1.htm", page.encode())
-
-
 # Parts of a package, each with its content type; the kind of document is that of the main one.
 DOCUMENT = {"word/document.xml": ("", WORD), "word/vbaProject.bin": ("", "macros")}
 WORKBOOK = {"xl/workbook.xml": ("", BOOK), "xl/worksheets/sheet1.xml": (OFFICE + "spreadsheetml.worksheet+xml", SHEET)}

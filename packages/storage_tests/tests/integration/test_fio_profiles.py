@@ -46,13 +46,12 @@ PROFILES = {
         ],
         3,
     ),
-    "stream": (["streams=1,2", "file_size=1MiB"], 2),
     "matrix": (["threads=2", "records=64KiB", "files=256KiB,1MiB", "seconds=0"], 2),
     "self-check": (["file_size=1MiB"], 4),
 }
 
 
-@pytest.mark.parametrize("name", ["block-8k", "stream", "self-check"])
+@pytest.mark.parametrize("name", ["block-8k", "self-check"])
 def test_a_profile_of_fio_is_a_study(name: str, tmp_path: Path) -> None:
     under_test = tmp_path / "under:test 100%"
     under_test.mkdir()
@@ -123,11 +122,13 @@ def test_files_are_written_to_the_last_byte(size: int, block: int, tmp_path: Pat
 
 
 def test_streams_read_and_write_on_one_to_all_disks(tmp_path: Path) -> None:
-    """Promise: each disk has its streams, written files are gone, and a scheduler that cannot be set is reported."""
+    """Promise: each disk has its streams, which read and write whole blocks of their files; written files are gone, and a scheduler
+    that cannot be set is reported."""
     paths = tuple(tmp_path / name for name in ("one", "two"))
     for path in paths:
         path.mkdir()
-    given = ["streams=2", "file_size=1MiB", "disks=1,2", "does=read,write", "schedulers=no-such-scheduler"]
+    sizes = ["file_size=1500KB", "block=64KiB"]
+    given = ["streams=2", *sizes, "disks=1,2", "does=read,write", "schedulers=no-such-scheduler"]
     result, directory = carried_out("stream", Targets(paths=paths), given, tmp_path)
     assert [str(point.at) for point in result.points] == [
         f"{does}{disks}, scheduler no-such-scheduler, 2 streams"
@@ -137,22 +138,14 @@ def test_streams_read_and_write_on_one_to_all_disks(tmp_path: Path) -> None:
     for point in result.points:
         (run,) = point.repeats
         assert isinstance(run, FioRun)
-        assert run.bytes == point.at.values()["disks"] * 2 * MIB
+        assert run.bytes == point.at.values()["disks"] * 2 * (1_500_000 // 65536 * 65536)
+        assert run.latency
+        assert run.null_elapsed_s is not None
         assert len(run.tuned) == point.at.values()["disks"]
         assert all("scheduler" in " ".join(one.refused) for one in run.tuned)
     assert "Not set: " in (directory / "report.html").read_text()
     with pytest.raises(UsageError, match="there are 2 paths"):
         carried_out("stream", Targets(paths=paths), ["disks=3"], tmp_path)
-
-
-def test_a_stream_reads_whole_blocks_of_its_file(tmp_path: Path) -> None:
-    under_test = tmp_path / "there"
-    under_test.mkdir()
-    given = ["streams=1", "file_size=1500KB", "block=64KiB"]
-    result, _ = carried_out("stream", Targets(paths=(under_test,)), given, tmp_path)
-    (run,) = result.points[0].repeats
-    assert isinstance(run, FioRun)
-    assert run.bytes == 1_500_000 // 65536 * 65536
 
 
 def summarised(tmp_path: Path) -> tuple[Path, Result]:
