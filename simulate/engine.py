@@ -40,6 +40,7 @@ from simulate.tasks import (
     Task,
 )
 from sql.states import TASKS_A_SLOT, Demand, cut_into, tasks_wanted
+from worker.phases.rest import EVERY_SECONDS
 
 MINUTE = 60.0
 _LEAST = {Phase.WALK: 1 << 60, Phase.FINALISE: 1}  # entries of a part, as sql.states has them; others 16
@@ -138,6 +139,7 @@ class _Slot:
     demand: Sequence[float] = ()  # of the task, by column
     chunks: int = 0  # left
     share: float = 1.0  # of the demand, in each chunk
+    looked: float = 0.0  # when it began, or last looked for slots without work
     begun: set[Phase] = field(default_factory=set)  # phases that it has worked in
 
 
@@ -357,6 +359,7 @@ class Engine:
             slot.chunks = max(1, round(task.items / self._chunk))
             slot.share = 1.0 / slot.chunks
             slot.demand = _with_own(slot, job, task)
+            slot.looked = now
             self._compute(slot, now)
 
     def _finish(self, slot: _Slot, now: float) -> None:
@@ -441,10 +444,31 @@ class Engine:
 
     def _chunk_done(self, slot: _Slot, now: float) -> None:
         slot.chunks -= 1
-        if slot.chunks:
+        if slot.chunks and not self._given_away(slot, now):
             self._compute(slot, now)
         else:
             self._finish(slot, now)
+
+    def _given_away(self, slot: _Slot, now: float) -> bool:
+        """Cut what is left of a task for slots without work, as `worker.phases.rest` does; return whether it was."""
+        job, task = slot.job, slot.task
+        assert job is not None
+        assert task is not None
+        if job.now is not Phase.EXPAND or slot.chunks < 2 or task.represents > 1 or now - slot.looked < EVERY_SECONDS:
+            return False
+        slot.looked = now
+        host = slot.worker.host
+        if job.pending or job.dispatched or not self._idle or len(host.running) > host.cores:
+            return False
+        if job.load.options.at_a_time(job.now) is not None:
+            return False
+        parts = min(slot.chunks, len(self._idle) + 1)
+        each = slot.chunks * slot.share / parts
+        for _ in range(parts):
+            items, demand = max(1, round(task.items * each)), [one * each for one in task.demand]
+            part = Task(int(task.weight * each), task.id, items, demand)
+            heapq.heappush(job.pending, (order_key(part, job.load.options.task_order), next(self._count), part))
+        return True
 
     def _trace(self) -> Trace:
         bins = self._bins

@@ -28,6 +28,17 @@ WHERE incarnation = %(incarnation)s AND stopped_at IS NULL;
 SELECT coalesce(sum(slots), 0)::int FROM worker
 WHERE stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %(seconds)s);
 
+-- name: idle_slots
+-- Live slots without a task, of any job, if no task of this phase waits for one.
+SELECT CASE
+    WHEN EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND phase = %(phase)s AND state = 'pending')
+        OR EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND phase = %(phase)s AND state = 'dispatched') THEN 0
+    ELSE (
+        SELECT coalesce(sum(slots), 0) FROM worker
+        WHERE stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %(seconds)s)
+    ) - (SELECT count(*) FROM task WHERE state = 'running')
+END::int;
+
 -- name: connections_of
 -- How many connections there are of this application.
 SELECT count(*)::int FROM pg_stat_activity WHERE application_name = %(application)s;

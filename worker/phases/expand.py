@@ -26,6 +26,7 @@ from worker.items.loose import Families, loose_row
 from worker.items.sources import FilerSource, HashedSource
 from worker.items.texts import Indexing
 from worker.items.unpack import KEEP_BYTES, Deferred, FilerStore, Unpacker
+from worker.phases.rest import Rest
 from worker.phases.task import TaskWork, path_bytes
 
 _T = TypeVar("_T")
@@ -73,9 +74,12 @@ class _Expand:
 
     def run(self) -> TaskResult:
         payload = self.work.claimed.payload
-        for path, size, *_ in payload.get("files", ()):
+        rest = Rest(self.work, sorted(payload.get("files", ()), key=_file_cost, reverse=True), _file_cost)
+        for path, size, *_ in rest.taken():
             self._loose(int(payload["custodian"]), path_bytes(path), size)
             self._pause()
+        for part in rest.parts:
+            self._follow_on(Phase.EXPAND, sum(map(_file_cost, part)), payload | {"files": part})
         if payload.get("items"):
             self._handed_on(payload["items"])
         self._put_down()
@@ -261,6 +265,11 @@ class _Expand:
 
 def _nothing(item: Item, source: Source | None, handler: Handler) -> None:
     """Do nothing: in two passes, the text is taken in phase index."""
+
+
+def _file_cost(file: list[Any]) -> int:
+    """Return the cost of a loose file of a payload; the largest are read first, so that none is left at the end."""
+    return ITEM_COST + int(file[1])
 
 
 def _part(entry: dict[str, Any]) -> Part | None:
