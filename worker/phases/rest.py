@@ -17,7 +17,7 @@ from worker.phases.task import TaskWork
 
 _T = TypeVar("_T")
 EVERY_SECONDS = 1.0  # between looks
-LEAST_SECONDS = 2.0  # that a part is expected to take: a task costs 60 ms of CPU time by itself
+LEAST_SECONDS = 4.0  # that a part is expected to take: a task costs 60 ms of CPU time by itself
 CROWDED = 0.25  # share of the time that a slot waits for a core: with more, slots without work have none either
 
 
