@@ -74,7 +74,7 @@ def simulate(
     ],
     order: SimulationOrder,
 ) -> None:
-    """Simulate a discovery on a site in virtual time.
+    """Simulate a discovery on a described site in virtual time.
 
     No job runs and no storage is touched: the command plans the data set, takes what the pipeline demands from a
     calibration, and simulates hosts, databases, network and filer. Two runs give the same bytes. `edbench simulate r1`

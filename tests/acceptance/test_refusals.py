@@ -65,11 +65,6 @@ def test_a_place_that_cannot_be_written(bench: Bench, variable: str, role: str) 
     assert all(f["fix"] for f in bad), bad
 
 
-def test_workers_of_no_system_are_refused_as_by_every_command(bench: Bench) -> None:
-    status, shown = _refused(bench, "worker")
-    assert (status, shown.startswith("edbench: a worker needs EDBENCH_DATABASES and EDBENCH_BROKER; ")) == (2, True)
-
-
 def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:
     """The second command attaches to the first one's services; both jobs end well, and nothing is left. Without a manifest `verify`
     requires --internal."""

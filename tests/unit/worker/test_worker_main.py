@@ -14,4 +14,4 @@ def test_a_worker_without_services_ends_with_one_line(arguments: tuple[str, ...]
     command = [sys.executable, "-m", "worker", *arguments]
     ended = subprocess.run(command, env={}, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
-    assert "a worker needs EDBENCH_DATABASES and EDBENCH_BROKER" in ended.stderr
+    assert ended.stderr.startswith("edbench: a worker needs EDBENCH_DATABASES and EDBENCH_BROKER; ")
