@@ -96,7 +96,7 @@ def test_a_worker_on_a_database_without_the_schema_of_this_version_does_not_star
     )
     assert main(["--name", "w9"], settings.environment()) == status
     shown = capfd.readouterr().err
-    assert shown.startswith(f"database db1 {line}")
+    assert shown.startswith(f"edbench: database db1 {line}")
     assert shown.count("\n") == 1
 
 
