@@ -450,7 +450,8 @@ class Engine:
             self._finish(slot, now)
 
     def _given_away(self, slot: _Slot, now: float) -> bool:
-        """Cut what is left of a task for slots without work, as `worker.phases.rest` does; return whether it was."""
+        """Cut what is left of a task for slots without work, as `worker.phases.rest` does, but however short the parts
+        are; return whether it was."""
         job, task = slot.job, slot.task
         assert job is not None
         assert task is not None

@@ -118,10 +118,8 @@ def _parts(payload: dict[str, Any], wanted: int) -> list[dict[str, Any]]:
     if name is None:
         return [payload]
     entries = payload[name]
-    if name == FILES:
-        entries = sorted(
-            entries, key=lambda file: -int(file[1])
-        )  # by size, so that the large ones are in different parts
+    if name == FILES:  # by size, so that the large ones are in different parts
+        entries = sorted(entries, key=lambda file: -int(file[1]))
     number = cut_into(len(entries), wanted, LEAST[name])
     return [payload | {name: entries[n::number]} for n in range(number)]
 

@@ -57,7 +57,7 @@ SELECT "values" FROM seen;
 
 -- name: observe_progress
 -- What these jobs have done so far: sums over their tasks, and of the present phase what is known of its end; with the
--- number of rows that were counted for it. Of two looks in one second the later one stays: it may be a job's last.
+-- number of rows that were counted for it. The finalise of a production writes files too. Of two looks in one second the later one stays: it may be a job's last.
 WITH seen (second, kind, source, job, "values", counted) AS (
     SELECT floor(extract(epoch FROM clock_timestamp()))::bigint, 'progress', %(database)s, j.id, jsonb_build_object(
         'phase', j.phase, 'items', t.items, 'items_indexed', t.items_indexed, 'raw_bytes', t.raw_bytes,

@@ -121,20 +121,20 @@ def metadata(record: Record) -> dict[str, Any]:
 
 
 class Families:
-    """Families of loose files by their load file. The latest one is remembered: its members come in a row."""
+    """Families of a task's loose files by their load file."""
 
     def __init__(self, work: TaskWork) -> None:
         self._work = work
-        self._first: tuple[str, uuid.UUID | None] = ("", None)
+        self._known: dict[str, uuid.UUID | None] = {}
 
     def of(self, relative: bytes) -> uuid.UUID | None:
         """Return the family; None: its own, if any. An unreadable file is booked when its text is taken."""
         record = _record(self._work, relative)
         if record is None or not record.first or "\0" in record.first:
             return None
-        if record.first != self._first[0]:
-            self._first = record.first, self._topmost(os.fsencode(record.first))
-        return self._first[1]
+        if record.first not in self._known:
+            self._known[record.first] = self._topmost(os.fsencode(record.first))
+        return self._known[record.first]
 
     def _topmost(self, relative: bytes) -> uuid.UUID | None:
         """Return the loose file's id; None if it is a container, which is in no family, or cannot be read."""

@@ -17,7 +17,7 @@ from worker.phases.task import TaskWork
 
 _T = TypeVar("_T")
 EVERY_SECONDS = 1.0  # between looks
-LEAST_SECONDS = 4.0  # that a part is expected to take: a task costs 60 ms of CPU time by itself
+LEAST_SECONDS = 4.0  # that a part takes, if all bytes of the task take as long as those before: a task costs 60 ms of CPU time by itself
 CROWDED = 0.25  # share of the time that a slot waits for a core: with more, slots without work have none either
 
 
@@ -34,7 +34,7 @@ class Rest(Generic[_T]):
 
     def taken(self) -> Iterator[_T]:
         """Yield entries until slots without work are seen; then cut what is left into a part for each of them and one
-        for this slot, none shorter than a look. Raises DatabaseFault."""
+        for this slot, none of them too short to be worth a task. Raises DatabaseFault."""
         begun = looked = time.monotonic()
         waited = self._waited()
         done, left = 0, sum(self._weights)

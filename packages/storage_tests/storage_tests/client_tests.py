@@ -76,21 +76,12 @@ class ClientsWording(ProfileWording):
         return f"S3, {self.surroundings['s3']}" if self.surroundings["s3"] else super().where()
 
     def remarks(self, result: Any) -> Sequence[str]:
-        """Return refusals, errors and drift, which the reader must not overlook."""
+        """Return refusals and errors, which the reader must not overlook."""
         runs = [run for point in result.points for run in point.repeats]
         out = list(self.limits(result.points))
         for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):
             if count := sum(getattr(run, what) for run in runs):
                 out.append(f"{count:,} {word}")
-        drifting = {
-            str(point.at)
-            for point in result.points
-            for run in point.repeats
-            for name in ("rate_drift", "latency_drift")
-            if (drift := getattr(run, name, None)) is not None and drift.found
-        }
-        if drifting:
-            out.append(f"DRIFT at {len(drifting)} of {len(result.points)} points")
         return out
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -328,6 +328,21 @@ def _usage(result: InsertResult) -> Section:
     return Section(anchor="usage", title="Space and inodes", parts=(tabled("usage", columns, result.points), remark))
 
 
+class _Wording(ClientsWording):
+    def remarks(self, result: InsertResult) -> Sequence[str]:
+        """Return drift, too."""
+        drifting = sum(
+            any(
+                drift is not None and drift.found
+                for run in point.repeats
+                for drift in (run.rate_drift, run.latency_drift)
+            )
+            for point in result.points
+        )
+        found = [f"DRIFT at {drifting} of {len(result.points)} points"] if drifting else []
+        return [*super().remarks(result), *found]
+
+
 InsertDrift.ABOUT = about_test(
     InsertDrift,
     InsertLoad,
@@ -348,7 +363,7 @@ InsertDrift.ABOUT = about_test(
                missing="not known"),
     ),
     sections=lambda result: [_groups(result), _drift(result), _usage(result)],
-    wording=ClientsWording,
+    wording=_Wording,
     ceilings=("files_per_s",),
     published=(
         Published(what="2.26 million small files one after another, in groups of 5,000, through a small VM",

@@ -61,6 +61,19 @@ def test_what_is_light_is_cut_into_one_task_a_slot(hands: Any) -> None:
     assert sorted(weight for weight, _ in tasks) == [10] * 8 + [WORTH // 4] * 4
 
 
+def test_large_files_are_in_different_parts(hands: Any) -> None:
+    """Promise: no part has several of the largest files, wherever they are in their task."""
+    _worker(hands, 4)
+    job = hands.create(1)
+    files = [["", 9_000 if n in (0, 4, 8) else 10, 0] for n in range(80)]
+    follow_on = (NewTask(phase=Phase.EXPAND, weight=1, payload={"custodian": 3, "files": files}),)
+    hands.finish(hands.take(job), TaskResult(follow_on=follow_on))
+    with hands.database.transaction(durable=True) as conn:
+        assert states.advance(conn, job) is Phase.EXPAND
+    rows = hands.rows("SELECT payload FROM task WHERE state = 'pending' AND job = %(job)s", job=job)
+    assert sorted(sum(size > 10 for _, size, _ in row.payload["files"]) for row in rows) == [0, 1, 1, 1]
+
+
 def test_small_batches_and_enough_batches_stay(hands: Any) -> None:
     """Promise: a task is not cut below what makes it worth its commit, and large jobs keep their batches."""
     _worker(hands, 4)

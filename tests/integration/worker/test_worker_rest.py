@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from taskbench import TaskBench
 from unpacking import make_zip
 
+from core.operations import Op
 from core.records import JobOptions, Phase
 from sql.workers import NewWorker, register
 from worker.phases import rest
@@ -33,7 +35,9 @@ def _found(bench: TaskBench) -> list[set[Any]]:
 def tasks(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
     """A job over twelve files of one task; it returns the number of items of each task of phase expand."""
     for n in range(FILES - 1):
-        (task_bench.source / f"{n:02}.zip").write_bytes(make_zip({"in.txt": b"text %d" % n}))
+        (task_bench.source / f"{n:02}.zip").write_bytes(
+            make_zip({"in.txt": b"text %d " % n * (1 + 99 * (n == 5))}, stored=True)
+        )
     (task_bench.source / "broken.zip").write_bytes(make_zip({"in.txt": b"text"})[:-30])
 
     def run(slots: int, crowded: float = 1e9, **options: Any) -> list[int]:
@@ -62,8 +66,11 @@ def tasks(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch) -> Callable[..
 def test_slots_without_work_get_what_is_left(
     task_bench: TaskBench, tasks: Callable[..., list[int]], single_pass: bool
 ) -> None:
-    """Promise: what they find is what one slot finds, once; without idle slots the task stays whole."""
+    """Promise: what they find is what one slot finds, once; without idle slots the task stays whole, the largest file first."""
     assert tasks(1, single_pass=single_pass) == [2 * FILES]
+    calls = task_bench.context.recorder.records
+    source = os.fsencode(task_bench.source)
+    assert next(call.path for call in calls if call.op is Op.OPEN and call.path.startswith(source)).endswith(b"/05.zip")
     whole = _found(task_bench)
     task_bench.rows("DELETE FROM job RETURNING 1")
     task_bench.rows("DELETE FROM worker RETURNING 1")

@@ -98,6 +98,14 @@ def test_chunks_of_items_change_elapsed_by_little() -> None:
     assert _run(site, load, chunk=25).elapsed_s == pytest.approx(_run(site, load, chunk=1).elapsed_s, rel=0.02)
 
 
+@pytest.mark.parametrize(("phase", "least", "most"), [(Phase.EXPAND, 10.0, 13.0), (Phase.INDEX, 20.0, 21.0)])
+def test_slots_without_work_get_what_is_left_of_a_task(phase: Phase, least: float, most: float) -> None:
+    """Promise: of 20 s of one task a second slot takes its half, in the phase in which slots do so."""
+    load = _load(1, 0.0, 20.0, items=20)
+    load = dataclasses.replace(load, phases=((phase, load.phases[0][1]),))
+    assert least <= _run(_site(cores=2, servers=2, slots=2), load).elapsed_s <= most
+
+
 def test_workers_are_placed_by_load_within_memory() -> None:
     """Promise: 30 of report R1's workers use its hosts evenly by cores, 24 and 8 GB bound theirs, and too many are refused."""
     site = load_site("r1")
