@@ -145,11 +145,12 @@ class FoundSource(FilerSource):
 
 
 class HashedSource(FilerSource):
-    """A source file that is read again after it was hashed: its first `size` bytes, as they are now.
+    """A file that is read again after it was hashed: its first `size` bytes, as they are now.
 
     `whole` hashes what it reads, and so does `open` while the file is read from front to back. `confirm` is called when
-    everything was read: it compares size and modification time, and hashes the file once more where these differ. A file
-    that has only grown is read as it was.
+    everything was read: it compares size and modification time of a source file, and hashes it once more where these
+    differ. A file that has only grown is read as it was. Nobody but the storage changes an own file: it is not read a
+    second time to find that out, so a large one that is read here and there is not checked.
 
     With `ctime_ns`, of before it was hashed, nothing is hashed again unless `confirm` finds another: a write changes
     it, and no program can set it back. It is to be given (`settled`) where the file is read soon after it was
@@ -165,13 +166,15 @@ class HashedSource(FilerSource):
 
     def open(self) -> BinaryIO:
         seen = self._seen if self._ctime_ns is None else None
-        return cast(BinaryIO, io.BufferedReader(_HashedFile(self._open(), self.size, seen), CHUNK))
+        file = _OwnFile(self._open()) if self._own else self._open()
+        return cast(BinaryIO, io.BufferedReader(_HashedFile(file, self.size, seen), CHUNK))
 
     def whole(self, limit: int) -> bytes:
-        """Return all bytes. Raises DocumentError(changed_during_processing) if they are not those that were hashed."""
+        """Return all bytes. Raises DocumentError if they are not those that were hashed: `hash_differs` for an own file,
+        `changed_during_processing` for a source file."""
         if self.size > limit:
             raise DocumentError(ExceptionCode.TOO_LARGE, f"{self.size} bytes; the limit is {limit}")
-        with self._open() as f:
+        with self._reading(), self._open() as f:
             f.size = min(f.size, self.size)
             data = f.readall()
         if self._ctime_ns is None:
@@ -179,7 +182,9 @@ class HashedSource(FilerSource):
         return data
 
     def confirm(self) -> None:
-        """Raise DocumentError(changed_during_processing) unless the file is still the one that was hashed."""
+        """Raise DocumentError(changed_during_processing) unless a source file is still the one that was hashed."""
+        if self._own:
+            return
         with self._open() as f:
             now = f.size, f.mtime_ns, f.ctime_ns
         if now == (self.size, self._mtime_ns, now[2] if self._ctime_ns is None else self._ctime_ns):
@@ -200,7 +205,7 @@ class HashedSource(FilerSource):
 
     def _seen(self, sha256: bytes) -> None:
         if sha256 != self._sha256:
-            raise self._changed()
+            raise hash_differs(sha256.hex(), self._sha256) if self._own else self._changed()
 
     def _changed(self) -> DocumentError:
         return DocumentError(
@@ -228,7 +233,7 @@ def hash_differs(now: str, found: bytes) -> DocumentError:
 class _HashedFile(io.RawIOBase):
     """The first `size` bytes of a file; `seen`, if any, gets their hash once all were read in their order."""
 
-    def __init__(self, file: ReadFile, size: int, seen: Callable[[bytes], None] | None) -> None:
+    def __init__(self, file: ReadFile | _OwnFile, size: int, seen: Callable[[bytes], None] | None) -> None:
         super().__init__()
         self._file, self._size, self._seen = file, size, seen
         self._hash, self._hashed = hashlib.sha256(), 0

@@ -67,12 +67,13 @@ class TaskWork:
             return None
         if item.parent is None:
             path = self.source_path(item.ordinal)
-            source = FilerSource(self.storage, path, item.name, item.size, own=False, passwords=self.passwords)
-            return HashedSource(source, item.sha256, item.mtime_ns)
-        if item.location is None:
+        elif item.location is None:
             return None
-        path = os.path.join(self.root, item.location)
-        return FilerSource(self.storage, path, item.name, item.size, own=True, passwords=self.passwords)
+        else:
+            path = os.path.join(self.root, item.location)
+        own = item.parent is not None
+        source = FilerSource(self.storage, path, item.name, item.size, own=own, passwords=self.passwords)
+        return HashedSource(source, item.sha256, item.mtime_ns)
 
     def write_portion(self, task_result: TaskResult) -> None:
         """Write a part of what was found; the slot reads no item then. Raises SystemFault, TaskLost."""

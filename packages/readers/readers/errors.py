@@ -29,7 +29,7 @@ class ExceptionCode(enum.StrEnum):
     VANISHED = "vanished"  # was listed by the walk and is gone now
     SYMLINK = "symlink"  # a link in the source; recorded, never followed
     SPECIAL_FILE = "special_file"  # FIFO, socket or device; recorded, never opened
-    HASH_DIFFERS = "hash_differs"  # read again, its bytes are not those that were discovered, or that a load file names
+    HASH_DIFFERS = "hash_differs"  # read again, its bytes are not those that were hashed, or that a load file names
     # A source file was hashed, then changed: its text or its children are not those of the hashed bytes.
     CHANGED_DURING_PROCESSING = "changed_during_processing"
     WITHHELD = "withheld"  # in a production: no native is written, because it contains what is not produced

@@ -300,6 +300,28 @@ def test_text_is_of_the_bytes_that_have_the_hash_or_there_is_an_exception(task_b
         assert (row.characters, row.state) == ((0, "failed") if failed else (row.bytes, "ok")), row.display
 
 
+def test_bytes_that_the_storage_changes_are_an_exception_of_their_item(task_bench: TaskBench) -> None:
+    """Children are read again: what is indexed is what was hashed, also from storage that loses or changes bytes."""
+    large = b"".join(b"originalword %x\n" % (number * 0x9E3779B9) for number in range(800_000))
+    members = {f"{name}.txt": b"originalword" for name in ("calm", "changed", "cut", "emptied")}
+    (task_bench.source / "a.zip").write_bytes(make_zip(members | {"large.txt": large, "calm-large.txt": large + b"!"}))
+    task_bench.create()
+    task_bench.until(Phase.INDEX)
+
+    def written(name: str) -> Path:
+        location = task_bench.value("SELECT location FROM item WHERE display = %(n)s", n=name)
+        return task_bench.storage_root / bytes(location).decode()
+
+    for name in ("changed.txt", "large.txt"):
+        written(name).write_bytes(written(name).read_bytes().replace(b"original", b"replaced"))
+    os.truncate(written("cut.txt"), 5)
+    os.truncate(written("emptied.txt"), 0)
+    assert task_bench.run() == "completed_with_exceptions"
+    assert task_bench.codes() == {f"a.zip/{n}.txt": ["hash_differs"] for n in ("changed", "cut", "emptied", "large")}
+    rows = task_bench.rows("SELECT display, characters FROM item JOIN item_text ON item = id WHERE state = 'ok'")
+    assert {tuple(row) for row in rows} == {("calm.txt", 12), ("calm-large.txt", len(large) + 1)}
+
+
 def test_an_own_file_that_is_lost_suspends(task_bench: TaskBench) -> None:
     _corpus(task_bench.source)
     task_bench.create()
