@@ -207,7 +207,7 @@ def main() -> None:
     contents = contents_of_plain(calibration.contents)
     unit = with_values(site, [1.0] * len(PARAMETERS), [1.0, 1.0])
     plans = [plan_of(site.profile, 1.0, seed, contents) for seed in args.seeds]
-    made = [(plan, jobs_of(plan, calibration.demands, unit, 0)) for plan in plans]
+    made = [(plan, jobs_of(plan, calibration.demands, unit)) for plan in plans]
     phases = [dict(job.phases) for job in made[0][1]]
     measured = [sum(_cpu_s(of[phase]) for of in phases) for phase in (Phase.EXPAND, Phase.INDEX)]
     coarse = residuals_of(made[:1], site, measured, _WHOLE_TASKS, args.processes)

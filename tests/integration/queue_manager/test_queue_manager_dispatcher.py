@@ -159,7 +159,7 @@ def simulated_order(sizes: tuple[int, ...], options: JobOptions) -> list[tuple[i
         tasks = tuple(Task(weight, job * 1_000 + weight + 1, 1, [0.0] * COLUMNS) for weight in range(size))
         named |= {task.id: (job, task.weight) for task in tasks}
         phases = ((Phase.WALK, tasks),)
-        loads.append(JobLoad(database=0, phases=phases, items=size, discovered_bytes=0, options=options))
+        loads.append(JobLoad(phases=phases, items=size, discovered_bytes=0, options=options))
     trace = Engine(site, loads, workers=1, databases=1, note_order=True).run()
     return [named[task] for task in trace.dispatched]
 
