@@ -55,7 +55,7 @@ def test_the_shipped_demands_follow_from_the_jobs() -> None:
 
 
 def test_two_simulations_give_the_same_bytes() -> None:
-    wish = Wish(site=load_site("r1"), workers=(3,), scale=0.002)
+    wish = Wish(site=load_site("r1"), workers=(3,), scale=0.0005)
     first, second = (json.dumps(simulate(wish, lambda _: None).document.to_json()) for _ in range(2))
     assert first == second
 
