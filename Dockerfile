@@ -16,6 +16,7 @@ COPY packages/readers/pyproject.toml packages/readers/
 COPY packages/review/pyproject.toml packages/review/
 COPY packages/production/pyproject.toml packages/production/
 COPY packages/storage_tests/pyproject.toml packages/storage_tests/
+COPY packages/simulate/pyproject.toml packages/simulate/
 COPY packages/replay/pyproject.toml packages/replay/
 RUN sh scripts/packages.sh /opt/uv /opt/edbench --no-dev $(for extra in $EDBENCH_EXTRAS; do echo "--extra $extra"; done)
 COPY packages packages
@@ -29,7 +30,6 @@ COPY queue_manager queue_manager
 COPY worker worker
 COPY controller controller
 COPY experiments experiments
-COPY simulate simulate
 COPY web web
 COPY cli cli
 RUN /opt/uv/bin/uv pip install --quiet --no-deps --compile-bytecode --python /opt/edbench . ./packages/*/

@@ -9,7 +9,7 @@ SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
-LINTED = $(wildcard core search packages traces sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests conftest.py)
+LINTED = $(wildcard core search packages traces sql monitoring dataset_gen queue_manager worker controller experiments web cli benchmarks scripts tests conftest.py)
 
 .PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom calibration fit-r1 bench-scale bench-simulate lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
 
@@ -129,7 +129,7 @@ bench-charsets: setup ## measure how many texts in 45 languages and 68 undeclare
 calibration: setup ## measure what the pipeline demands by phase and type of item, for `edbench simulate`; half an hour (ARGS="--work DIR")
 	@$(PYTHON) scripts/calibration.py $(ARGS)
 
-fit-r1: setup ## fit the seven parameters of simulate/sites/r1.toml to report R1's rows with one database; a quarter of an hour
+fit-r1: setup ## fit the seven parameters of packages/simulate/simulate/sites/r1.toml to report R1's rows with one database; a quarter of an hour
 	@$(PYTHON) scripts/fit_r1.py $(ARGS)
 
 bench-simulate: setup ## run small discoveries on emulated filers and compare them with their simulation; a quarter of an hour

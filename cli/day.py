@@ -17,6 +17,7 @@ from cli.output import await_answer, print_lines, table
 from cli.tree import Commands
 from core import texts
 from core.errors import UsageError
+from core.extensions import extension_modules
 from experiments.orders import DayOrder, JobTypesOrder, day_loads
 
 if TYPE_CHECKING:
@@ -76,11 +77,15 @@ def day(
     predictions: list[Prediction] = []
     if from_ is not None:
         from core.filer import load_filer
-        from simulate.day import predicted
 
+        predictors = extension_modules("edbench.predictions")
+        if not predictors:
+            raise UsageError(
+                "--from needs the package edbench-simulate, which is not installed here; omit it to measure only"
+            )
         result, loaded = read_day(from_), tuple(load for load in loads if load)
         predictions = [
-            predicted(result, load_filer(settings.filer), base, drawn, order.within, loaded, repeats=order.repeats, source=f"{from_}")
+            predictors[0].predicted(result, load_filer(settings.filer), base, drawn, order.within, loaded, repeats=order.repeats, source=f"{from_}")
             for base in bases
         ]  # fmt: skip
         show_predictions(context.people, predictions)

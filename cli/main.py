@@ -35,7 +35,7 @@ ROOT = (
     Entry("review", "Search, list, tag and analyse the items of jobs.", ("cli.review",)),
     Entry("produce", "Write text, page images and productions; check and import them.", ()),
     Entry("bench", "Measure storage and plan measurements.", ("cli.bench", "cli.day", "cli.plan")),
-    Entry("simulate", "Simulate a discovery on a described site in virtual time.", ("cli.simulate",), group=False),
+    Entry("simulate", "Simulate a discovery on a described site in virtual time.", (), group=False),
     Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace",)),
     Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),
     Entry("counters", "Collect the counters of a filer and import them into a job.", ("cli.counters",)),

@@ -3,8 +3,8 @@
 A package registers what it adds under a group: `edbench.commands` (the name is a command group, the value a module with
 `commands`), `edbench.web` (a module with the routers `api` and `pages`, and optionally `kinds` of measurements),
 `edbench.workloads` (the name is a workload, the value a module, or `module:Class`, with `ABOUT`), `edbench.job_types`
-(core.job_types) and `edbench.members` (a module with `Clients`, see worker.member.agent). Nothing of a package is imported before it
-is used.
+(core.job_types), `edbench.members` (a module with `Clients`, see worker.member.agent) and `edbench.predictions` (a module that
+predicts a workload, see cli.day). Nothing of a package is imported before it is used.
 
 `importlib.metadata` gives the same and takes 40 ms to import, most of the time of `edbench --help`."""
 

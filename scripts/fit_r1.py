@@ -3,7 +3,7 @@
 Only rows A and B are used, with the facts marked `fit`; row C and the facts marked `predict` are not computed here. The
 site's present values are not used: the search begins with points spread over the ranges, each task served whole, and
 ends with chunks of items and several data sets. It minimises the sum of the squared misses, in tolerances. Writes the
-values into `simulate/sites/r1.toml`, and the shipped calibration as the one that they belong to."""
+values into `packages/simulate/simulate/sites/r1.toml`, and the shipped calibration as the one that they belong to."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from simulate.simulation import chunk_for, row_of
 from simulate.site import Site, load_site
 from simulate.tasks import Floats, JobLoad, Task, jobs_of
 
-FILE = ROOT / "simulate" / "sites" / "r1.toml"
+FILE = ROOT / "packages" / "simulate" / "simulate" / "sites" / "r1.toml"
 # Name, key in the site's file, and the range that docs/reports.md argues for.
 PARAMETERS = (
     ("expand_ghz_s", "cpu.expand", 50.0, 1000.0),
@@ -207,7 +207,7 @@ def main() -> None:
     contents = contents_of_plain(calibration.contents)
     unit = with_values(site, [1.0] * len(PARAMETERS), [1.0, 1.0])
     plans = [plan_of(site.profile, 1.0, seed, contents) for seed in args.seeds]
-    made = [(plan, jobs_of(plan, calibration.demands, unit, 0)) for plan in plans]
+    made = [(plan, jobs_of(plan, calibration.demands, unit)) for plan in plans]
     phases = [dict(job.phases) for job in made[0][1]]
     measured = [sum(_cpu_s(of[phase]) for of in phases) for phase in (Phase.EXPAND, Phase.INDEX)]
     coarse = residuals_of(made[:1], site, measured, _WHOLE_TASKS, args.processes)

@@ -19,14 +19,13 @@ LAYERS = (
     ("dataset_gen", "queue_manager", "worker"),
     ("controller",),
     ("experiments",),
-    ("simulate",),
     ("web",),
     ("cli",),
-    ("review", "production", "storage_tests"),
+    ("review", "production", "storage_tests", "simulate"),
     ("replay",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-OPTIONAL = {"review", "production", "storage_tests", "replay"}  # a checkout without it is whole
+OPTIONAL = {"review", "production", "storage_tests", "simulate", "replay"}  # a checkout without it is whole
 LIBRARIES = {  # that import no more of what is below them
     "search": {"core", "readers"},
     "traces": {"core"},

@@ -147,7 +147,10 @@ SURFACES: dict[str, tuple[Reader, tuple[str, ...]]] = {
     **{package: (_python, (f"{package}/**/*.py",)) for package in _PACKAGES},
     "templates of the web UI": (_template, ("web/templates/**/*.html", "packages/*/*/templates/*.html")),
     "scripts of the web UI": (_script, ("web/static/js/*.js",)),
-    "profiles, protocols and sites": (_lines, ("core/filer/*/*.toml", "dataset_gen/profiles/*.toml")),
+    "profiles, protocols and sites": (
+        _lines,
+        ("core/filer/*/*.toml", "dataset_gen/profiles/*.toml", "packages/*/*/sites/*.toml"),
+    ),
     "schemas": (_schema, ("docs/schemas/*.json",)),
     "README": (_page, ("README.md", "packages/*/README.md")),
     "docs": (_page, ("docs/**/*.md",)),

@@ -23,7 +23,6 @@ from experiments.report import words
 from experiments.report.parts import Cell, Plot, Section, Series
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_right, new_figure
 from experiments.report.style import marker, series_colour
-from experiments.result.drift import Drift, drift_of
 from experiments.result.latency import latency
 from experiments.result.schema import Latency, Result
 from experiments.result.steady import judged_whole
@@ -31,6 +30,7 @@ from experiments.workload import Figure, Turn
 from monitoring.machine import processors
 from storage_tests.about import ProfileWording
 from storage_tests.devices import Tuned
+from storage_tests.drift import Drift, drift_of
 from storage_tests.owner import storage_errors
 from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, figured, noted
 

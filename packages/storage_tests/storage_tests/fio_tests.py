@@ -29,12 +29,12 @@ from experiments.report.plots import (
 from experiments.report.style import FAINT, marker, series_colour
 from experiments.report.views import middle
 from experiments.result import schema
-from experiments.result.drift import LEAST
 from experiments.result.schema import Point
 from experiments.workload import ELAPSED, Figure, Turn, percentile
 from monitoring.machine import processors
 from storage_tests.about import MARK, ProfileWording, Published, about_test
 from storage_tests.devices import Direct, tuned
+from storage_tests.drift import LEAST
 from storage_tests.fio import (
     IOPS,
     MB_PER_S,

@@ -16,7 +16,6 @@ from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
 from experiments.report.plots import draw_line, drawing, from_zero, legend_right, new_figure
 from experiments.report.views import middle, named, spread
-from experiments.result.drift import LEAST, RELEVANT, Drift, drift_of
 from experiments.result.schema import At, PointOf, ResultOf, Steady
 from experiments.result.steady import judged_whole
 from experiments.workload import Figure, Turn, percentile
@@ -24,6 +23,7 @@ from storage_tests.about import Published, about_test
 from storage_tests.client_tests import FSYNC, TROUBLES, ClientsWording, ClientTest, Policies, messages, own_place
 from storage_tests.crowd import crowd
 from storage_tests.devices import Usage, synced, usage
+from storage_tests.drift import LEAST, RELEVANT, Drift, drift_of
 from storage_tests.profile import RAW, Arena, ProfileRun, ProfileSettings, Room, figured, noted, varied
 from storage_tests.tally import Counted, latencies, merged
 

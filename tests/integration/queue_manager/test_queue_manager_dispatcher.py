@@ -17,9 +17,6 @@ from core.job_types import JobType
 from core.records import JobOptions, JobState, Phase, Priority, TaskOrder
 from queue_manager.dispatcher import Commons, Dispatcher, Sender, order_key
 from queue_manager.metrics import DatabaseNumbers
-from simulate.engine import Engine
-from simulate.site import load_site
-from simulate.tasks import COLUMNS, JobLoad, Task
 from sql import jobs, ledger, states
 from sql.findings import TaskResult
 from sql.session import Database
@@ -116,6 +113,7 @@ def test_jobs_share_the_window_in_turns(rig: _Rig) -> None:
 def test_the_simulation_sends_in_the_same_order(rig: _Rig, options: JobOptions) -> None:
     """Promise: with workers that do nothing, queue manager and simulation send the same tasks in the same order, however users
     distribute them."""
+    pytest.importorskip("simulate")
     sizes = (17, 30)
     real = [rig.create_job(size, options) for size in sizes]
     rig.add_slots(4)
@@ -150,6 +148,10 @@ def test_a_fair_job_sends_tasks_by_their_random_ids(rig: _Rig) -> None:
 
 def simulated_order(sizes: tuple[int, ...], options: JobOptions) -> list[tuple[int, int]]:
     """Jobs with so many tasks each, of weights from 0 as `create_job` has them, simulated without demands on 4 slots."""
+    from simulate.engine import Engine
+    from simulate.site import load_site
+    from simulate.tasks import COLUMNS, JobLoad, Task
+
     site = load_site("r1")
     named = {}
     loads = []
@@ -157,7 +159,7 @@ def simulated_order(sizes: tuple[int, ...], options: JobOptions) -> list[tuple[i
         tasks = tuple(Task(weight, job * 1_000 + weight + 1, 1, [0.0] * COLUMNS) for weight in range(size))
         named |= {task.id: (job, task.weight) for task in tasks}
         phases = ((Phase.WALK, tasks),)
-        loads.append(JobLoad(database=0, phases=phases, items=size, discovered_bytes=0, options=options))
+        loads.append(JobLoad(phases=phases, items=size, discovered_bytes=0, options=options))
     trace = Engine(site, loads, workers=1, databases=1, note_order=True).run()
     return [named[task] for task in trace.dispatched]
 

@@ -210,6 +210,19 @@ def test_a_usage_error_names_the_help_of_its_command(capsys: pytest.CaptureFixtu
         assert capsys.readouterr().err.endswith(f"Try '{command} --help'.\n")
 
 
+def test_a_prediction_names_the_package_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in an installation without packages/simulate: nothing is measured."""
+    (tmp_path / "corpus" / "anna").mkdir(parents=True)
+    (tmp_path / "corpus" / "anna" / "a.txt").write_text("words")
+    monkeypatch.setattr("cli.day.extension_modules", lambda group: [])
+    places = ["--corpus", str(tmp_path / "corpus"), "--storage", str(tmp_path / "storage")]
+    assert main(["bench", "day", *places, "--filer", "nas-1g", "--from", "result.json"], {}) == USAGE
+    refusal = "--from needs the package edbench-simulate, which is not installed here; omit it to measure only"
+    assert capsys.readouterr().err.splitlines()[-1] == f"edbench: {refusal}"
+
+
 def test_a_shell_completes_commands_and_options() -> None:
     for line, word, wanted in (
         ("edbench jo", "1", "job"),

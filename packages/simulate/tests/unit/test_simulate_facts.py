@@ -10,7 +10,7 @@ import pytest
 
 from simulate.facts import FILE, Row, evaluate, facts, means, plateau_s
 
-GIVEN = Path(__file__).parents[4] / "shared" / "reference" / "r1-facts.json"
+GIVEN = Path(__file__).parents[5] / "shared" / "reference" / "r1-facts.json"
 
 
 def _row(ops: list[float], discovery_end_s: float, **series: list[float]) -> Row:

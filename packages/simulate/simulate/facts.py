@@ -145,7 +145,7 @@ _VALUES: dict[str, Callable[[Mapping[str, Row]], Value]] = {
     "peak-A": lambda r: peak(r["A"].series["filer_ops"]),
     "peak-B": lambda r: peak(r["B"].series["filer_ops"]),
     "peak-C": lambda r: peak(r["C"].series["filer_ops"]),
-    "plateau-A": lambda r: _longer(r, "longer"),
+    "plateau-A": lambda r: "longer" if plateau_s(r["A"].series["filer_ops"]) > plateau_s(r["B"].series["filer_ops"]) else "not longer",
     "plateau-B": lambda r: plateau_s(r["B"].series["filer_ops"]),
     "plateau-C": lambda r: plateau_s(r["C"].series["filer_ops"]),
     "plateau-ratio": lambda r: plateau_s(r["C"].series["filer_ops"]) / max(_MINUTE, plateau_s(r["B"].series["filer_ops"])),
@@ -165,11 +165,6 @@ _VALUES: dict[str, Callable[[Mapping[str, Row]], Value]] = {
     "same-work": lambda r: _total(r["A"]) / _total(r["B"]),
     "double-work": lambda r: _total(r["C"]) / _total(r["B"]),
 }  # fmt: skip
-
-
-def _longer(rows: Mapping[str, Row], word: str) -> str:
-    longer = plateau_s(rows["A"].series["filer_ops"]) > plateau_s(rows["B"].series["filer_ops"])
-    return word if longer else f"not {word}"
 
 
 def reason(fact: Fact, rows: Mapping[str, Row]) -> str:

@@ -38,7 +38,6 @@ class Wish:
     result: Path | None = None  # calibrated by it; None: by the shipped calibration
     chunk: float | None = None  # items that are served together; None: as many as keep a run short
     shard: bool = False
-    gains: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +47,6 @@ class Answer:
     rows: Mapping[str, Row]
     facts: Sequence[Fact] | None
     document: SimulationDocument
-
-    @property
-    def verdict(self) -> str:
-        return self.document.verdict
 
 
 def simulate(wish: Wish, say: Say) -> Answer:
@@ -70,7 +65,7 @@ def simulate(wish: Wish, say: Say) -> Answer:
         rows[name], trace = run_case(site, case, plan, demands, chunk=wish.chunk)
         shown[name] = _row(site, case, rows[name], trace)
     found = evaluate(rows) if site.report == "r1" and list(cases) == list(R1_ROWS) and wish.scale == 1.0 else None
-    gains = _gains(wish, next(iter(cases.items())), plan, demands, rows, say) if wish.gains and found is None else []
+    gains = _gains(wish, next(iter(cases.items())), plan, demands, rows, say) if found is None else []
     document = SimulationDocument(
         schema="edbench-simulation/1",
         verdict=report.first_line(site.name, found), site=site.name, profile=site.profile, scale=wish.scale, seed=wish.seed,
@@ -155,8 +150,8 @@ def lines(answer: Answer) -> list[str]:
 
 def write_report(answer: Answer, directory: Path) -> Path:
     """Write report, figures, series and `simulation.json` to a directory. Raises RunFailed."""
-    doubt = "NOT REPRODUCED" in answer.verdict
+    verdict = answer.document.verdict
     page = report.sections(answer.rows, list(answer.document.rows.values()), answer.facts, lines(answer))
-    path = report.write(directory, answer.verdict, doubt, page)
+    path = report.write(directory, verdict, "NOT REPRODUCED" in verdict, page)
     (directory / "simulation.json").write_text(json.dumps(answer.document.to_json(), indent=1) + "\n", encoding="utf-8")
     return path

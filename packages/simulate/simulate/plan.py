@@ -97,8 +97,6 @@ def contents_of(corpus: Path, profile: str, scale: float, seed: int) -> Contents
 class Plan:
     """A data set. Loose files are in the order in which they are walked; `child_of` names the file of a child."""
 
-    name: str
-    scale: float
     custodian: Ints  # of each loose file
     kind: Ints
     size: Ints
@@ -146,7 +144,7 @@ def plan_of(
             f"profile {profile_name}: no generated corpus shows the content of files of {error}"
         ) from error
     specs.sort(key=lambda spec: spec.path)
-    return replace(_items(profile_name, scale, specs, contents, seed), copies=copies)
+    return replace(_items(specs, contents, seed), copies=copies)
 
 
 def _count(tally: CorpusTotals, specs: Sequence[FileSpec], contents: Contents) -> None:
@@ -186,7 +184,7 @@ def _holds_bytes(sums: Sums) -> bool:
     return TYPES[type_of(sums.own_type)] in CONTAINERS
 
 
-def _items(name: str, scale: float, specs: Sequence[FileSpec], contents: Contents, seed: int) -> Plan:
+def _items(specs: Sequence[FileSpec], contents: Contents, seed: int) -> Plan:
     dice = np.random.default_rng(seed)
     formats = {fmt: number for number, fmt in enumerate(sorted({spec.fmt for spec in specs}))}
     fmt_of = np.fromiter((formats[spec.fmt] for spec in specs), np.int64, len(specs))
@@ -221,7 +219,7 @@ def _items(name: str, scale: float, specs: Sequence[FileSpec], contents: Content
     )
     folders = Counter(folder.partition(b"/")[0] for folder in {spec.path.rpartition(b"/")[0] for spec in specs})
     return Plan(
-        name=name, scale=scale, custodian=custodian, kind=kind, size=size,
+        custodian=custodian, kind=kind, size=size,
         directories={custodians[who]: count for who, count in folders.items()},
         child_of=child_of, child_kind=child_kind, child_size=child_size,
     )  # fmt: skip

@@ -153,7 +153,7 @@ def show(console: Console, answer: Answer, *, brief: bool) -> None:
     from simulate import report
     from simulate.answer import lines
 
-    print_lines(console, answer.verdict)
+    print_lines(console, answer.document.verdict)
     if answer.facts is None:
         console.print()
         console.print(column_table(report.POINTS, answer.document.rows.values()))

@@ -43,6 +43,7 @@ from sql.states import TASKS_A_SLOT, Demand, cut_into, tasks_wanted
 from worker.phases.rest import EVERY_SECONDS
 
 MINUTE = 60.0
+Span = tuple[Phase, float, float]  # begin and end of a job's phase, in seconds
 _LEAST = {Phase.WALK: 1 << 60, Phase.FINALISE: 1}  # entries of a part, as sql.states has them; others 16
 
 
@@ -154,7 +155,7 @@ class _Job:
     running: int = 0
     began: float = 0.0
     ended: float = 0.0
-    spans: list[tuple[Phase, float, float]] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
     seen: Demand | None = None  # at the last poll
 
     def demand(self, limit: int) -> Demand:
@@ -175,19 +176,11 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spans:
-    """Begin and end of a job's phases, in seconds."""
-
-    database: int
-    phases: tuple[tuple[Phase, float, float], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """The events of a run, by minute."""
 
     elapsed_s: float
-    jobs: tuple[Spans, ...]
+    jobs: tuple[tuple[Span, ...], ...]
     fsa_ops: Sequence[float]
     fsb_ops: Sequence[float]
     fsa_busy: Sequence[float]  # seconds of servers
@@ -199,7 +192,6 @@ class Trace:
     host_busy: tuple[Sequence[float], ...]
     disk_reads: Sequence[float]  # commands of the data's disks
     disk_writes: Sequence[float]
-    events: int
     dispatched: tuple[int, ...]  # ids of tasks in the order in which they were sent, where it was asked for
 
 
@@ -243,7 +235,6 @@ class Engine:
         self._look_due = [False] * databases
         self._bins = {name: Bins() for name in ("fsa", "fsb", "io", "reads", "writes")}
         self._order: list[int] | None = [] if note_order else None
-        self._handled = 0
 
     def run(self) -> Trace:
         """Run until the last job has ended."""
@@ -259,7 +250,6 @@ class Engine:
         events = self._events
         while events:
             now, _, what, subject = heapq.heappop(events)
-            self._handled += 1
             if what == _HOST:
                 host, version = subject
                 if host.version == version:
@@ -475,14 +465,14 @@ class Engine:
         bins = self._bins
         return Trace(
             elapsed_s=max(job.ended for job in self._jobs),
-            jobs=tuple(Spans(database=job.load.database, phases=tuple(job.spans)) for job in self._jobs),
+            jobs=tuple(tuple(job.spans) for job in self._jobs),
             fsa_ops=bins["fsa"].values, fsb_ops=bins["fsb"].values,
             fsa_busy=self._fsa.busy.values, fsb_busy=self._fsb.busy.values, network_busy=self._network.busy.values,
             database_busy=tuple(one.busy.values for one in self._databases), database_io=bins["io"].values,
             dispatcher_busy=tuple(one.busy.values for one in self._dispatchers),
             host_busy=tuple(host.busy.values for host in self._hosts),
             disk_reads=bins["reads"].values, disk_writes=bins["writes"].values,
-            events=self._handled, dispatched=tuple(self._order or ()),
+            dispatched=tuple(self._order or ()),
         )  # fmt: skip
 
 

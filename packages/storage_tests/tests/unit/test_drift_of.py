@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from experiments.result.drift import LEAST, drift_of
+from storage_tests.drift import LEAST, drift_of
 
 SERIES = 200
 MOST_FALSE = SERIES * 5 // 100

@@ -32,7 +32,7 @@ def _load(tasks: int, cpu: float, fsa: float, items: int = 1) -> JobLoad:
     demand = [0.0] * COLUMNS
     demand[CPU], demand[FSA_S], demand[FSA_OPS] = cpu, fsa, 1.0
     made = tuple(Task(10**9, n + 1, items, demand) for n in range(tasks))  # heavy: cut into several a slot
-    return JobLoad(database=0, phases=((Phase.EXPAND, made),), items=tasks * items, discovered_bytes=0)
+    return JobLoad(phases=((Phase.EXPAND, made),), items=tasks * items, discovered_bytes=0)
 
 
 def _run(

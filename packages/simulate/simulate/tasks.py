@@ -45,10 +45,10 @@ class Task:
 class JobLoad:
     """A job: its tasks by phase, in the order of the phases."""
 
-    database: int
     phases: tuple[tuple[Phase, tuple[Task, ...]], ...]
     items: int
     discovered_bytes: int
+    database: int = 0
     options: JobOptions = field(default_factory=JobOptions)  # how its tasks are distributed
     client: str = ""
     # Demand of a task in addition to its items, and of a slot's first task.
@@ -73,26 +73,19 @@ _CUT_FINER = 50_000  # entries: a larger job has tasks enough for all slots
 MOST_TASKS = 400_000  # of a repeated sample, in one phase: seconds on one core
 
 
-def jobs_of(
-    plan: Plan,
-    demands: Demands,
-    site: Site,
-    database: int,
-    options: JobOptions | None = None,
-    most_tasks: int = MOST_TASKS,
-) -> list[JobLoad]:
-    """The jobs that process a data set on one database: one, or one for each custodian, as the site defines."""
-    options = replace(options or site.options, index_streams=site.index_streams)
+def jobs_of(plan: Plan, demands: Demands, site: Site, most_tasks: int = MOST_TASKS) -> list[JobLoad]:
+    """The jobs that process a data set on the first database: one, or one for each custodian, as the site defines."""
+    options = replace(site.options, index_streams=site.index_streams)
     custodians = sorted(plan.directories)
     groups = [[one] for one in custodians] if site.job_per_custodian else [custodians]
     return [
-        _job(plan, np.isin(plan.custodian, group), group, demands, site, database, options, most_tasks // len(groups))
+        _job(plan, np.isin(plan.custodian, group), group, demands, site, options, most_tasks // len(groups))
         for group in groups
     ]
 
 
 def _job(
-    plan: Plan, mine: npt.NDArray[np.bool_], custodians: Sequence[int], demands: Demands, site: Site, database: int, options: JobOptions, most: int
+    plan: Plan, mine: npt.NDArray[np.bool_], custodians: Sequence[int], demands: Demands, site: Site, options: JobOptions, most: int
 ) -> JobLoad:  # fmt: skip
     numbers = _Numbers()
     loose = np.flatnonzero(mine)
@@ -112,7 +105,6 @@ def _job(
     copies = plan.copies
     phases = ((Phase.WALK, walk), (Phase.EXPAND, expand), (Phase.INDEX, index), (Phase.FINALISE, finalise))
     return JobLoad(
-        database=database,
         phases=tuple((phase, tuple(_drawn(some, copies, most, numbers))) for phase, some in phases),
         items=len(kind) * copies,
         discovered_bytes=int(size.sum()) * copies,

@@ -116,7 +116,7 @@ class _Day:
                 loads.append(replace(load, client=matter.client))
                 what.append((number, matter, kind))
         trace = Engine(self._site, loads, workers=at.workers, databases=1, chunk=1.0).run()
-        ends = [spans.phases[-1][2] for spans in trace.jobs]
+        ends = [spans[-1][2] for spans in trace.jobs]
         jobs = tuple(
             DayJob(
                 matter=number, client=matter.client, source=matter.source, type=kind, ended_s=ends[place],
@@ -160,7 +160,7 @@ def _load(job: DayJob, site: Site) -> JobLoad:
             for place, seconds in enumerate(job.tasks[phase])
         )
         phases.append((phase, tasks))
-    return JobLoad(database=0, phases=tuple(phases), items=job.items, discovered_bytes=job.bytes)
+    return JobLoad(phases=tuple(phases), items=job.items, discovered_bytes=job.bytes)
 
 
 def _demand(calls: Mapping[str, tuple[int, int]], phase: Phase, cpu_s: float, site: Site) -> Sequence[float]:

@@ -50,13 +50,13 @@ def _jobs(plan: Plan, demands: Demands, site: Site, case: Case, most_tasks: int)
     """The jobs of all databases: one or one for each custodian. A single data set is distributed over them by
     custodians, or by copies if it has several."""
     if not case.shard:
-        first = jobs_of(plan, demands, site, 0)
+        first = jobs_of(plan, demands, site)
         return [replace(job, database=n) for n in range(case.databases) for job in first]
     if plan.copies < case.databases:
-        return [replace(job, database=n % case.databases) for n, job in enumerate(jobs_of(plan, demands, site, 0))]
+        return [replace(job, database=n % case.databases) for n, job in enumerate(jobs_of(plan, demands, site))]
     parts = [plan.copies * (n + 1) // case.databases - plan.copies * n // case.databases for n in range(case.databases)]
     made = {
-        part: jobs_of(replace(plan, copies=part), demands, site, 0, most_tasks=most_tasks // case.databases)
+        part: jobs_of(replace(plan, copies=part), demands, site, most_tasks=most_tasks // case.databases)
         for part in set(parts)
     }
     return [replace(job, database=n) for n, part in enumerate(parts) for job in made[part]]
@@ -75,7 +75,7 @@ class Limit(Document):
 def limits(site: Site, trace: Trace) -> list[Limit]:
     """The limits of discovery and of the stage after it; if no resource is busy, the slots or the index streams are too
     few."""
-    ends = [end for job in trace.jobs for phase, _, end in job.phases if phase is Phase.EXPAND]
+    ends = [end for spans in trace.jobs for phase, _, end in spans if phase is Phase.EXPAND]
     stages = (("discovery", 0.0, max(ends)), ("indexing", max(ends), trace.elapsed_s))
     return [_limit(site, trace, *stage) for stage in stages]
 
@@ -139,7 +139,7 @@ def row_of(site: Site, trace: Trace, gb_before: float, gb_after: float) -> Row:
         "write_ms": [latency for latency, _ in disks],
         "queued": [queued for _, queued in disks],
     }
-    ends = [end for job in trace.jobs for phase, _, end in job.phases if phase is Phase.EXPAND]
+    ends = [end for spans in trace.jobs for phase, _, end in spans if phase is Phase.EXPAND]
     return Row(
         elapsed_s=round(trace.elapsed_s, 1),
         discovery_end_s=round(max(ends), 1),

@@ -56,10 +56,10 @@ def test_a_job_comes_at_its_time_and_after_another() -> None:
     site = emulated_site(FILER, cores=2, slots=4)
     demand = [0.0] * COLUMNS
     demand[FSA_S] = 1.0
-    one = JobLoad(database=0, phases=((Phase.EXPAND, (Task(1, 1, 1, demand),)),), items=1, discovered_bytes=0)
+    one = JobLoad(phases=((Phase.EXPAND, (Task(1, 1, 1, demand),)),), items=1, discovered_bytes=0)
     loads = [one, dataclasses.replace(one, at_s=7.0, after=0), dataclasses.replace(one, at_s=3.0)]
     trace = Engine(site, loads, workers=1, databases=1, chunk=1.0).run()
-    ends = [spans.phases[-1][2] for spans in trace.jobs]
+    ends = [spans[-1][2] for spans in trace.jobs]
     assert ends[0] == pytest.approx(1.0, abs=0.1)
     assert ends[1] == pytest.approx(ends[0] + 8.0, abs=0.1)
     assert ends[2] == pytest.approx(4.0, abs=0.1)
