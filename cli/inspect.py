@@ -37,18 +37,6 @@ FIELDS = (
     *("text_state", "pages", "text", "metadata", "exceptions", "children"),
 )
 
-# Not the fields of DiscoveryOrder, whose import would bring the database's libraries, which nothing here needs.
-Ocr = Annotated[bool, typer.Option("--ocr", help=texts.OCR)]
-OcrLanguages = Annotated[
-    str | None,
-    typer.Option(
-        "--ocr-languages",
-        metavar="NAMES",
-        help=f"{texts.OCR_LANGUAGES}  [default: {DEFAULT_LANGUAGES}]",
-    ),
-]
-TimeZone = Annotated[str, typer.Option("--time-zone", metavar="NAME", help=texts.TIME_ZONE)]
-
 
 @commands.add("inspect", "edbench inspect mail.mbox report.docx -o jsonl")
 def inspect(
@@ -56,9 +44,17 @@ def inspect(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="files or directories")],
     processes: opt.Processes = None,
     passwords: opt.Passwords = None,
-    ocr: Ocr = False,
-    ocr_languages: OcrLanguages = None,
-    time_zone: TimeZone = DEFAULT_ZONE,
+    # Not the fields of DiscoveryOrder, whose import would bring the database's libraries, which nothing here needs.
+    ocr: Annotated[bool, typer.Option("--ocr", help=texts.OCR)] = False,
+    ocr_languages: Annotated[
+        str | None,
+        typer.Option(
+            "--ocr-languages",
+            metavar="NAMES",
+            help=f"{texts.OCR_LANGUAGES}  [default: {DEFAULT_LANGUAGES}]",
+        ),
+    ] = None,
+    time_zone: Annotated[str, typer.Option("--time-zone", metavar="NAME", help=texts.TIME_ZONE)] = DEFAULT_ZONE,
 ) -> None:
     """Children come before their container. A file that cannot be read has an exception with the reason. The summary at
     the end lists items, bytes, text states and exceptions by format (on standard error unless it is a table). The exit

@@ -125,31 +125,28 @@ def compare(
     results: Annotated[
         list[Path], typer.Argument(metavar="RESULT RESULT...", help="result.json files, or their directories")
     ],
-    force: Annotated[
-        bool, typer.Option("--force", help="Compare results of different configurations and label them.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Compare results that are refused and label them.")] = False,
     allow: Annotated[
         str | None,
         typer.Option(
             "--allow", metavar="NAME,…", help=f"Allow these differences and disclose them: {', '.join(GROUNDS)}."
         ),
     ] = None,
-    unchecked: Annotated[
-        bool, typer.Option("--unchecked", help="Accept results that `edbench result check` refuses and label them.")
-    ] = False,
 ) -> None:
     """Compare results of experiments or replays with their intervals.
 
     The first result is the baseline. Results of another workload, or with another configuration, corpus, expansion or
     trace, are refused, and so is what `edbench result check` refuses. Results with other mount options, another
     placement of the databases or another state of caches require --allow."""
-    from experiments.package.check import take
+    from experiments.package.check import doubt
+    from experiments.result.codec import read_result
     from experiments.result.compare import compare as compare_results
     from experiments.result.documents import comparison_document
 
     context, grounds = shared(ctx), parse_grounds(allow)
-    taken, labels = take(results, unchecked=unchecked)
-    comparison = compare_results(taken, force=force, allow=grounds, unchecked=labels)
+    comparison = compare_results(
+        [read_result(path) for path in results], [doubt(path) for path in results], force=force, allow=grounds
+    )
     if not context.document(comparison_document(comparison)):
         show_comparison(context.out, comparison)
 
@@ -161,7 +158,6 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     print_lines(
         console,
         *(f"{number}  {result.run_id}: {result.verdict}" for number, result in enumerate(comparison.results, 1)),
-        *(f"UNCHECKED  {line}" for line in comparison.unchecked),
         *(f"NOT COMPARABLE  {line}" for line in comparison.differences),
         *(f"note: {line}" for line in comparison.disclosed),
         "",

@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from core.errors import UsageError
 from core.operations import Op
@@ -19,12 +19,8 @@ from experiments.result.codec import decode
 from experiments.result.schema import At, Knee, Run, Tuning
 from experiments.workload import About
 
-
-class Measure(Protocol):
-    """Runs one point once, with its null baseline. Raises SystemFault, RunFailed, Interrupted."""
-
-    def __call__(self, at: At, repeat: int) -> Run:
-        """`repeat` counts from 0."""
+# Runs one point once, with its null baseline; repeats count from 0. Raises SystemFault, RunFailed, Interrupted.
+Measure = Callable[[At, int], Run]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import JSONResponse
 
 from web.api.routes import PREFIX
 from web.pages.render import page
@@ -21,12 +21,6 @@ router = APIRouter(include_in_schema=False)
 def document(request: Request) -> JSONResponse:
     """OpenAPI 3.1."""
     return JSONResponse(request.app.openapi())
-
-
-@router.get("/api/docs")
-def short() -> RedirectResponse:
-    """Redirect from a shorter address."""
-    return RedirectResponse(f"{PREFIX}/docs", 308)
 
 
 @router.get(f"{PREFIX}/docs")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import io
 import itertools
 import mimetypes
 import os
@@ -11,7 +10,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from pydantic import Field
 
@@ -189,7 +188,6 @@ def chosen_lists(context: WebContext, wanted: Sequence[str]) -> list[Path]:
     return [known[one][0] for one in wanted]
 
 
-_CHUNK = 1 << 18
 _READ_BEFORE = 64  # cached results
 
 
@@ -275,30 +273,8 @@ def file_in(directory: Path, name: str) -> ResultFile:
     return file
 
 
-class _Sink(io.RawIOBase):
-    """Buffers the output of a ZIP archive until it is sent."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-
-    def write(self, data: Any, /) -> int:
-        self._pieces.append(bytes(data))
-        return len(data)
-
-    def taken(self) -> bytes:
-        out = b"".join(self._pieces)
-        self._pieces.clear()
-        return out
-
-
-def zipped(directory: Path) -> Iterator[bytes]:
-    """All files of a run as one archive, a piece at a time, below a folder with the run's name."""
-    sink = _Sink()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+def zip_run(directory: Path, out: IO[bytes]) -> None:
+    """Write all files of a run as one archive, below a folder with the run's name."""
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
         for file in files_in(directory).values():
-            with file.path.open("rb") as source, archive.open(f"{directory.name}/{file.name}", "w") as member:
-                while chunk := source.read(_CHUNK):
-                    member.write(chunk)
-                    yield sink.taken()
-            yield sink.taken()
-    yield sink.taken()
+            archive.write(file.path, f"{directory.name}/{file.name}")

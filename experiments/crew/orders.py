@@ -72,10 +72,7 @@ class Crew:
 
     def ask(self, member: Hello, order: Any, seconds: float = ASK_SECONDS) -> Mapping[str, Any]:
         """Have one member carry out an order and return its answer; wait as long as the member is connected. An order
-        to a lost member is withdrawn, except a `Return`. Raises HostLost, SystemFault if the order failed, BrokerFault.
-
-        Of a member that is lost the order is taken back, should it come again: but for a `Return`. Raises HostLost,
-        SystemFault where it could not be done, BrokerFault."""
+        to a lost member is withdrawn, except a `Return`. Raises HostLost, SystemFault if the order failed, BrokerFault."""
         deadline = time.monotonic() + seconds
 
         def patient() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.metadata import version
@@ -169,21 +169,6 @@ def describe(directory: Path, text: str, what: str = SHEET) -> Path:
     except OSError as error:
         raise RunFailed(f"{directory / SHEET} cannot be written: {error.strerror}") from error
     return finish(read_result(directory), directory)
-
-
-def take(paths: Sequence[Path], *, unchecked: bool) -> tuple[list[Result], list[str]]:
-    """Return the results, and a label for each that fails its check; without `unchecked` the first of these raises
-    UsageError. A path is that of a package, or of a result that predates packages."""
-    results = [read_result(path) for path in paths]
-    labels = []
-    for number, path in enumerate(paths, 1):
-        why = doubt(path)
-        if why is None:
-            continue
-        if not unchecked:
-            raise UsageError(f"result {number}: {why}; --unchecked accepts it and labels it")
-        labels.append(f"result {number}: {why}")
-    return results, labels
 
 
 def unsealed(directory: Path) -> str | None:

@@ -91,6 +91,15 @@ def new_figure(
     return figure, [axes for line in grid for axes in line]
 
 
+@contextmanager
+def figure_of(
+    columns: int = 1, rows: int = 1, *, height: float = HEIGHT, share_x: bool = False, share_y: bool = False
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Yield a `new_figure`, to be drawn in the report's style inside the block."""
+    with drawing():
+        yield new_figure(columns, rows, height=height, share_x=share_x, share_y=share_y)
+
+
 def from_zero(axes: Axes, *, whole: bool = False) -> None:
     """Let the y axis start at zero, with plain numbers and thousands separators; `whole`: it counts something."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator

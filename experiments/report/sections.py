@@ -25,7 +25,7 @@ from experiments.report.parts import (
     tabled,
     tag,
 )
-from experiments.report.plots import drawing, legend_right, new_figure, plain
+from experiments.report.plots import figure_of, legend_right, plain
 from experiments.report.style import FAINT, WARN, line_style, marker, series_colour
 from experiments.report.views import LIMITED, apart, held, load_columns, middle, named
 from experiments.result.schema import ArrayUse, Knee, Point, Result, Run, Steady
@@ -184,8 +184,7 @@ def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
     rate, axis = about(result.workload).headlines[0], result.axis
     groups = {", ".join(apart(peak, result)): peak.at.without(axis) for peak in (result.points[k.peak] for k in knees)}
     names = list(groups) if len(groups) > 1 else []
-    with drawing():
-        figure, panels = new_figure(len(knees[0].bounds_us), height=3.2)
+    with figure_of(len(knees[0].bounds_us), height=3.2) as (figure, panels):
         for number, (axes, (op, bound)) in enumerate(zip(panels, knees[0].bounds_us.items(), strict=True)):
             drawn = [(0.0, bound / 1000)]
             for place, (name, group) in enumerate(groups.items(), number):

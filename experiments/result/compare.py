@@ -125,16 +125,14 @@ class Comparison:
     disclosed: tuple[str, ...]  # other differences, perhaps the purpose of the comparison: storage, host, versions
     rows: tuple[Row, ...]
     overall: tuple[Overall | None, ...] = ()  # of kind `load`, by result; None: no level was reached
-    unchecked: tuple[str, ...] = ()  # results that were not checked against what was observed, and why
 
 
 def compare(
-    results: Sequence[Result], *, force: bool, allow: Collection[str] = (), unchecked: Sequence[str] = ()
+    results: Sequence[Result], doubts: Sequence[str | None] = (), *, force: bool, allow: Collection[str] = ()
 ) -> Comparison:
     """Compare results with the first one. Raises UsageError naming what differs, unless `force` is set; `differences`
-    then has it. Results of different workloads have no figure in common and are always refused. `allow`: grounds
-    (`experiments.result.compare`) that may differ; `unchecked`: what to print of results that are compared without a
-    check."""
+    then has it. Results of different workloads have no figure in common and are always refused. `doubts`: for each
+    result why it is not to be believed; `allow`: grounds (`experiments.result.compare`) that may differ."""
     if len(results) < 2:
         raise UsageError("give at least two results to compare")
     first, about = results[0], about_of(results[0].workload)
@@ -142,7 +140,8 @@ def compare(
         if other.workload != first.workload:
             raise UsageError(f"result {number} is of workload {other.workload}, the first of {first.workload}")
     keys = _keys(about, results)
-    differences = tuple(
+    differences = tuple(f"result {number}: {why}" for number, why in enumerate(doubts, 1) if why is not None)
+    differences += tuple(
         line for n, other in enumerate(results[1:], 2) for line in _differences(about, first, other, n, allow)
     )
     differences += tuple(
@@ -162,7 +161,6 @@ def compare(
         disclosed=tuple(line for n, other in enumerate(results[1:], 2) for line in _disclosed(first, other, n)),
         rows=rows,
         overall=overall,
-        unchecked=tuple(unchecked),
     )
 
 

@@ -79,9 +79,6 @@ class Comparison(Document):
     results: list[ComparedResult]
     differences: list[str] = Field(description="Why the results are not comparable; only with `force`.")
     disclosed: list[str]
-    unchecked: list[str] = Field(
-        description="Results without a valid package manifest; `edbench result check` checks them fully."
-    )
     overall: list[Overall | None] = Field([], description="Of kind load; null: the lowest level was not reached.")
     points: list[ComparedPoint]
 
@@ -94,6 +91,6 @@ def figure_names(workload: About) -> list[FigureName]:
 
 def comparison_document(of: compare.Comparison) -> Comparison:
     """Return the document of a comparison."""
-    alike = ("results", "differences", "disclosed", "unchecked", "overall")
+    alike = ("results", "differences", "disclosed", "overall")
     own = {"figures": figure_names(of.about), "points": of.rows}
     return Comparison.model_validate(own | {name: getattr(of, name) for name in alike})

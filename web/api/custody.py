@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from controller.custody import action_records, ended, items_of, parser_records
-from web.api.exceptions import spooled
+from web.api.exceptions import spooled_lines
 from web.api.models.common import responses
 from web.api.needs import ActedOn
 
@@ -25,4 +25,4 @@ def custody(jobs: ActedOn, actions: bool = False) -> StreamingResponse:
     `actions` is set, the parsers of the workers and every item with its hashes, parser and task; at the end the counts."""
     read = () if actions else chain(parser_records(jobs.each), items_of(jobs.each))
     lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in ended(chain(action_records(jobs.each), read)))
-    return spooled(f"custody-{jobs.id}.jsonl", "application/jsonl", lines)
+    return spooled_lines(f"custody-{jobs.id}.jsonl", "application/jsonl", lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from enum import StrEnum
 from typing import IO, Any
@@ -26,15 +26,20 @@ def csv_answer(
     name: str, rows: Iterable[Mapping[str, Any]], fields: Sequence[str], *, raw: bool = False
 ) -> StreamingResponse:
     """A download of this name, as `spooled` sends it."""
-    return spooled(f"{name}.csv", "text/csv; charset=utf-8", csv_lines(rows, fields, raw=raw, end="\r\n"))
+    return spooled_lines(f"{name}.csv", "text/csv; charset=utf-8", csv_lines(rows, fields, raw=raw, end="\r\n"))
 
 
-def spooled(name: str, media_type: str, pieces: Iterable[str]) -> StreamingResponse:
+def spooled_lines(name: str, media_type: str, lines: Iterable[str]) -> StreamingResponse:
+    """A download of these lines, as `spooled` sends it."""
+    return spooled(name, media_type, lambda out: out.writelines(line.encode("utf-8", "replace") for line in lines))
+
+
+def spooled(name: str, media_type: str, write: Callable[[IO[bytes]], None]) -> StreamingResponse:
     """A download of this name, written to a temporary file before the first byte is sent: so a slow reader holds no
     database connection, and a failure is an error instead of a truncated file."""
     with ExitStack() as stack:
         spool = stack.enter_context(tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
-        spool.writelines(piece.encode("utf-8", "replace") for piece in pieces)
+        write(spool)
         spool.seek(0)
         stack.pop_all()  # closed by the answer
     return StreamingResponse(

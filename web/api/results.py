@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -18,10 +19,11 @@ from experiments.result.compare import compare as side_by_side
 from experiments.result.documents import Comparison, Estimate, FigureName, comparison_document, figure_names
 from experiments.result.schema import Point, Result
 from experiments.workloads import about
+from web.api.exceptions import spooled
 from web.api.models.common import responses
 from web.api.needs import Context
 from web.auth import REPORT_POLICY
-from web.results import file_in, files_in, result_in, run_directory, runs, zipped
+from web.results import file_in, files_in, result_in, run_directory, runs, zip_run
 
 
 class ResultRow(Document):
@@ -102,9 +104,7 @@ def list_results(context: Context) -> ResultList:
 def archive(context: Context, run: Run) -> StreamingResponse:
     """All files of a result as a ZIP archive."""
     directory = run_directory(context.results_root, run)
-    named = re.sub(r"[^A-Za-z0-9._-]", "_", run)
-    disposition = {"Content-Disposition": f'attachment; filename="{named}.zip"'}
-    return StreamingResponse(zipped(directory), media_type="application/zip", headers=disposition)
+    return spooled(f"{re.sub('[^A-Za-z0-9._-]', '_', run)}.zip", "application/zip", partial(zip_run, directory))
 
 
 @router.get("/results/{run}", responses=responses(404, 409, 422))
@@ -139,9 +139,8 @@ def compare(
 ) -> Comparison:
     """Compare results; 409 lists why they are not comparable."""
     directories = [run_directory(context.results_root, name) for name in run]
-    doubts = [(number, unsealed(directory)) for number, directory in enumerate(directories, 1)]
-    unchecked = [f"result {number}: {why}" for number, why in doubts if why is not None]
-    return comparison_document(side_by_side([result_in(one) for one in directories], force=force, unchecked=unchecked))
+    results = [result_in(one) for one in directories]
+    return comparison_document(side_by_side(results, [unsealed(one) for one in directories], force=force))
 
 
 def _row(run: str, result: Result, report: bool) -> dict[str, Any]:

@@ -40,8 +40,7 @@ MEANINGS = {
     "DATABASE AWAY": "A database did not answer for some time, which the elapsed time includes.",
     "WORKERS CHANGED": "The workers of the job changed between start and end.",
     "SOURCE NOT ON THE STORAGE UNDER TEST": "The source is on other storage than the one that the job writes to.",
-    "NOT COMPARABLE": "The results differ in a condition that must be equal.",
-    "UNCHECKED": "Nothing proves that the result is unchanged since it was measured.",
+    "NOT COMPARABLE": "The results differ in a condition that must be equal, or one fails its check.",
 }
 
 

@@ -10,7 +10,7 @@ from core.job_types import JobType
 from core.operations import Op
 from experiments.report import words
 from experiments.report.parts import Column, Parts, Plot, Section, Series, note, section, tabled
-from experiments.report.plots import counts_on_x, drawing, from_zero, legend_right, new_figure
+from experiments.report.plots import counts_on_x, figure_of, from_zero, legend_right
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.style import WARN, line_style, marker, series_colour
 from experiments.report.views import middle, named
@@ -105,8 +105,7 @@ def curve(result: DayResult) -> Parts:
     lines |= {_line("predicted", one.setting): list(one.curve) for one in result.predicted}
     rows = [(label, *one) for label, line in lines.items() for one in sorted(line)]
     bound = result.scores[0].within_s_per_gb
-    with drawing():
-        figure, (axes,) = new_figure()
+    with figure_of() as (figure, (axes,)):
         for number, (label, line) in enumerate(lines.items()):
             if line:
                 line.sort()

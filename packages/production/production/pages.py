@@ -13,8 +13,9 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, cast
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, cast
 
 from PIL import Image, ImageDraw
 
@@ -168,23 +169,14 @@ _SHOWN = 200  # characters of an exception's detail
 _HEAD = ("from", "to", "cc", "bcc", "date", "subject")
 
 
-class Leaves(Protocol):
+@dataclass(frozen=True, slots=True)
+class Leaves:
     """Pages of one item while it is open."""
 
-    @property
-    def count(self) -> int:
-        """The number of pages, at least one."""
-
-    @property
-    def lost(self) -> AbstractSet[str]:
-        """Characters of the pages drawn so far that are not drawn correctly."""
-
-    @property
-    def faults(self) -> Sequence[DocumentError]:
-        """Parts of the item that its pages lack although it could be opened."""
-
-    def leaf(self, number: int) -> tuple[Image.Image, int]:
-        """Return page `number` (from 0) and its dots an inch. Raises DocumentError."""
+    count: int  # at least one
+    leaf: Callable[[int], tuple[Image.Image, int]]  # page (from 0) and its dots an inch; raises DocumentError
+    faults: Sequence[DocumentError] = ()  # parts of the item that its pages lack although it could be opened
+    lost: AbstractSet[str] = frozenset()  # characters of the pages drawn so far: as a box, or in the wrong order
 
 
 @contextmanager
@@ -202,12 +194,13 @@ def leaves_of(
     if media_type == PDF or media_type in PICTURES:
         with rendering_of(source, media_type, limits, choice) as rendering:
             _refuse_many(rendering.count)
-            yield Rendered(rendering, choice.dpi)
+            yield Leaves(rendering.count, partial(_rendered, rendering, choice.dpi))
     elif media_type in _TEXTS:
         text, faults = text_of(item, source, found_by)
         pages = typeset(text, MOST_PAGES)
         _refuse_many(len(pages))
-        yield Typeset(pages, choice.dpi, faults)
+        lost: set[str] = set()
+        yield Leaves(len(pages), lambda number: (drawn(pages[number], choice.dpi, lost), choice.dpi), faults, lost)
     else:
         raise DocumentError(ExceptionCode.UNSUPPORTED, f"there is no renderer for {media_type}")
 
@@ -243,25 +236,13 @@ def _joined(value: object) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """Pages that the sandbox draws."""
-
-    rendering: Rendering
-    dpi: int
-    lost: frozenset[str] = frozenset()
-    faults: tuple[DocumentError, ...] = ()
-
-    @property
-    def count(self) -> int:
-        return self.rendering.count
-
-    def leaf(self, number: int) -> tuple[Image.Image, int]:
-        with guarded:
-            page = self.rendering.page(number)
-        if page is None:  # one colour all over
-            return Image.new("L", tuple(round(side * self.dpi) for side in A4_INCHES), 255), self.dpi  # type: ignore[arg-type]
-        return picture(page), page.dpi
+def _rendered(rendering: Rendering, dpi: int, number: int) -> tuple[Image.Image, int]:
+    """Return a page that the sandbox draws."""
+    with guarded:
+        page = rendering.page(number)
+    if page is None:  # one colour all over
+        return Image.new("L", tuple(round(side * dpi) for side in A4_INCHES), 255), dpi  # type: ignore[arg-type]
+    return picture(page), page.dpi
 
 
 def picture(page: Page) -> Image.Image:
@@ -278,23 +259,6 @@ def picture(page: Page) -> Image.Image:
     image = Image.new(mode, (width, height), None)  # not filled: all of it is set next
     image.frombytes(samples, "raw", raw)
     return image
-
-
-@dataclass(frozen=True, slots=True)
-class Typeset:
-    """Pages of text."""
-
-    pages: Sequence[Sequence[str]]
-    dpi: int
-    faults: Sequence[DocumentError] = ()
-    lost: set[str] = field(default_factory=set)  # drawn as a box, or in the wrong order
-
-    @property
-    def count(self) -> int:
-        return len(self.pages)
-
-    def leaf(self, number: int) -> tuple[Image.Image, int]:
-        return drawn(self.pages[number], self.dpi, self.lost), self.dpi
 
 
 def slip_sheet(lines: Sequence[str], dpi: int) -> tuple[Image.Image, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 
 from cli.output import bytes_text, flush, print_lines
 from cli.tree import writable_file
-from core.errors import read_problem
-from replay.jsonl import FORMAT, ExportFormat, import_jsonl
+from replay.jsonl import ExportFormat
 from replay.merge import Align, merge_traces
 from replay.strace.importing import Imported, import_strace
 from replay.trace_summary import TraceSummary, trace_info
@@ -98,7 +96,7 @@ def export(
 @commands.add("import", "edbench trace import app.log --under /data --to app.edbtrace")
 def import_(
     ctx: typer.Context,
-    log: Annotated[Path, typer.Argument(metavar="LOG", readable=False, help="an strace log, or a JSONL export")],
+    log: Annotated[Path, typer.Argument(metavar="LOG", readable=False, help="an strace log")],
     to: NewTrace,
     under: Annotated[
         list[Path] | None,
@@ -108,7 +106,7 @@ def import_(
         Path | None, typer.Option("--cwd", metavar="DIR", help="Resolve relative paths from DIR.  [default: unknown]")
     ] = None,
 ) -> None:
-    """Convert an strace log, or a JSONL export, to a trace.
+    """Convert an strace log to a trace.
 
     The log is of any program under `strace -f -ttt -T`.
 
@@ -118,27 +116,8 @@ def import_(
     writable_file(to, "--to")
     if to.resolve() == log.resolve():
         raise UsageError(f"--to {to} is the log; give the trace another name")
-    if _is_jsonl(log):
-        if under or start_directory:
-            raise UsageError("a JSONL export is imported as it is: remove --under and --cwd")
-        import_jsonl(log, to)
-    else:
-        _report(context, import_strace(log, to, under=under or (), start_directory=start_directory))
+    _report(context, import_strace(log, to, under=under or (), start_directory=start_directory))
     _written(context, to)
-
-
-def _is_jsonl(path: Path) -> bool:
-    """Return whether the first line is that of an export. Raises UsageError."""
-    try:
-        with path.open("rb") as file:
-            line = file.readline(1 << 20)
-    except OSError as error:
-        raise UsageError(read_problem(path, error)) from error
-    try:
-        first = json.loads(line)
-    except ValueError:
-        return line.startswith(b'{"type": "trace"')  # truncated in the first line, which the import reports
-    return isinstance(first, dict) and str(first.get("format")).partition("/")[0] == FORMAT.partition("/")[0]
 
 
 def _report(context: CommandContext, done: Imported) -> None:

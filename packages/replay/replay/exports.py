@@ -378,7 +378,7 @@ def export_trace(trace: Trace, form: ExportFormat, target: Path) -> Exported:
         if form is ExportFormat.FIO:
             return _fio(trace, target)
         losses: tuple[str, ...] = ()
-        usage = f"edbench trace import {target} --output-file TRACE"
+        usage = "an object a line, whose type is trace, call, node or end"
         with _draft(target) as out:
             if form is ExportFormat.JSONL:
                 export_jsonl(trace, out)

@@ -92,8 +92,7 @@ def rate_of(point: runs.ReplayPoint) -> float:
 def _curves_plot(result: runs.ReplayResult) -> Plot:
     together = runs.by_storage(result.points)
     clients = [point.at.clients for point in result.points]
-    with plots.drawing():
-        figure, (rate, key, response, service) = plots.new_figure(2, 2, height=5.6)
+    with plots.figure_of(2, 2, height=5.6) as (figure, (rate, key, response, service)):
         for number, points in enumerate(together.values()):
             _rates(rate, points, number)
         rate.axhline(result.recorded.calls_per_second, color=FAINT.light, linewidth=1, linestyle=":")
@@ -402,8 +401,7 @@ def _table(result: runs.ReplayResult, measured: Levels) -> Tabled:
 
 def _levels_plot(result: runs.ReplayResult, measured: Levels) -> Plot:
     rows: list[tuple[Cell, ...]] = []
-    with plots.drawing():
-        figure, (reached, times) = plots.new_figure(2, height=3.4)
+    with plots.figure_of(2, height=3.4) as (figure, (reached, times)):
         _reached(reached, measured)
         for number, (name, title) in enumerate(_LINES):
             line = [(level.achieved, result.points[level.point].figures[name].median)
@@ -463,8 +461,7 @@ def _timeline_plot(result: runs.ReplayResult, storage: str, points: Sequence[run
     longest = max([trace.elapsed_s, *(point.run.elapsed_s for point in result.points)])
     length, unit = plots.time_unit(longest)
     there = f"recorded on\n{trace.emulated}" if trace.emulated and trace.emulated != storage else "recorded"
-    with plots.drawing():
-        figure, (axes,) = plots.new_figure(height=3.4)
+    with plots.figure_of(height=3.4) as (figure, (axes,)):
         line, step = binned(by_second(trace.per_second))
         axes.fill_between([at / length for at, _ in line], [calls for _, calls in line], color=FAINT.light, alpha=0.25,
                           linewidth=0, label=there)  # fmt: skip

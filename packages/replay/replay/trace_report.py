@@ -17,11 +17,10 @@ from experiments.report import words
 from experiments.report.parts import Html, table, tag
 from experiments.report.plots import (
     draw_line,
-    drawing,
+    figure_of,
     figure_svg,
     from_zero,
     legend_right,
-    new_figure,
     over_time,
     time_unit,
     written,
@@ -59,8 +58,7 @@ def op_mix(ops: Mapping[str, Any]) -> Figure:
     """Draw each op's share of the calls and of their time."""
     busy = sum(of["busy_s"] for of in ops.values()) or 1.0
     names = list(ops)
-    with drawing():
-        figure, (axes,) = new_figure(height=0.6 + 0.36 * len(names))
+    with figure_of(height=0.6 + 0.36 * len(names)) as (figure, (axes,)):
         for number, (label, shares) in enumerate(
             (
                 ("of the calls", [ops[op]["share"] for op in names]),
@@ -84,8 +82,7 @@ def calls_over_time(timeline: Mapping[str, Any]) -> Figure:
     lines = by_op[: MOST_LINES - 1] if len(by_op) > MOST_LINES else by_op
     if len(lines) < len(by_op):
         lines.append(("others", [sum(counts) for counts in zip(*(c for _, c in by_op[len(lines) :]), strict=True)]))
-    with drawing():
-        figure, (axes,) = new_figure()
+    with figure_of() as (figure, (axes,)):
         length, unit = time_unit(width * len(lines[0][1]))
         for number, (op, counts) in enumerate(lines):
             draw_line(axes, _samples([count / width for count in counts], width), number, op, length)
@@ -97,8 +94,7 @@ def calls_over_time(timeline: Mapping[str, Any]) -> Figure:
 def in_flight(timeline: Mapping[str, Any]) -> Figure:
     """Draw the mean number of calls in flight, bin by bin."""
     width = timeline["bin_s"]
-    with drawing():
-        figure, (axes,) = new_figure(height=2.4)
+    with figure_of(height=2.4) as (figure, (axes,)):
         length, unit = time_unit(width * len(timeline["in_flight"]))
         draw_line(axes, _samples(timeline["in_flight"], width), 0, "calls in flight", length)
         over_time(axes, unit, "calls in flight", start="the first call")
@@ -108,8 +104,7 @@ def in_flight(timeline: Mapping[str, Any]) -> Figure:
 def sizes(by_name: Mapping[str, Any], what: str, label: str) -> Figure:
     """Draw bars by size class, from one power of two to the next; one series for each name."""
     classes = sorted({(one["from"], one["below"]) for of in by_name.values() for one in of["by_size"]})
-    with drawing():
-        figure, (axes,) = new_figure()
+    with figure_of() as (figure, (axes,)):
         for number, (name, of) in enumerate(by_name.items()):
             counts = {one["from"]: one[what] for one in of["by_size"]}
             total = sum(counts.values())
@@ -134,8 +129,7 @@ def think_time(think: Mapping[str, Any]) -> Figure:
     counts = sorted((int(bucket), count) for bucket, count in think["histogram"].items())
     total = sum(count for _, count in counts)
     ends = [max(bucket_bounds(bucket)[1], 1) / 1e3 for bucket, _ in counts]
-    with drawing():
-        figure, (axes,) = new_figure(height=2.6)
+    with figure_of(height=2.6) as (figure, (axes,)):
         shares = [below / total for below in accumulate(count for _, count in counts)]
         axes.step([ends[0], *ends], [0.0, *shares], where="post", color=series_colour(0))
         axes.set_xscale("log")
@@ -150,8 +144,7 @@ def think_time(think: Mapping[str, Any]) -> Figure:
 def depths(files: Mapping[Any, int]) -> Figure:
     """Draw the number of files by the directories above them."""
     counts = sorted((int(depth), number) for depth, number in files.items())
-    with drawing():
-        figure, (axes,) = new_figure(height=2.4)
+    with figure_of(height=2.4) as (figure, (axes,)):
         axes.bar([depth for depth, _ in counts], [number for _, number in counts], color=series_colour(0), width=_BAR)
         axes.set_xticks([depth for depth, _ in counts])
         axes.set_xlabel("parts of the path below its root")

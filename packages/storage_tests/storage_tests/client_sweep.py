@@ -15,7 +15,7 @@ from pydantic import Field
 from core.errors import RunFailed, UsageError
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
-from experiments.report.plots import counts_on_x, drawing, from_zero, legend_right, new_figure
+from experiments.report.plots import counts_on_x, figure_of, from_zero, legend_right
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
@@ -264,8 +264,7 @@ def _rates(result: SweepResult) -> Section:
 
 def _plot(start: str, points: list[SweepPoint]) -> Plot:
     rows: list[tuple[Cell, ...]] = []
-    with drawing():
-        figure, (one, every) = new_figure(columns=2, height=3.2)
+    with figure_of(columns=2, height=3.2) as (figure, (one, every)):
         for number, deed in enumerate(MOVING):
             known = [(clients, phase) for clients, phase in _phases(points, deed) if phase.aggregate is not None]
             if not known:

@@ -42,64 +42,50 @@ _RAW, _FILES = 45e9, 1_000_000  # of that profile at scale 1
 _TIMES = 4  # times its size: corpus, extracted children, indexes
 
 
-Name = Annotated[str, typer.Argument(metavar="[NAME]", help="a storage test, or `all`; omit it to list the tests")]
-Paths = Annotated[
-    list[Path] | None,
-    typer.Option("--path", metavar="DIR", help=texts.PATH),
-]
-S3 = Annotated[
-    str | None,
-    typer.Option(
-        "--s3", metavar="URL", help="Test s3://BUCKET/PREFIX; endpoint and credentials are in AWS_* variables."
-    ),
-]
-Changes = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Change a setting that --describe lists; repeatable."),
-]
-Describe = Annotated[
-    bool, typer.Option("--describe", help="Print what the test does, writes and needs, without running it.")
-]
-Package = Annotated[
-    Path | None,
-    typer.Option("--discovery", metavar="PACKAGE", help="With `all`: use this scale-up instead of a new one."),
-]
-Scale = Annotated[
-    float | None,
-    typer.Option(
-        "--scale",
-        min=0.00001,
-        max=MOST_SCALE,
-        help=f"{texts.SCALE}  [default: with `all` 0.01, with --small 0.0003]",
-    ),
-]
-Workers = Annotated[
-    str | None,
-    typer.Option(
-        "--workers",
-        metavar="N,N,…",
-        help=f"{texts.WORKERS}  [default: with `all` 1,2,4, with --small 1; else 1]",
-    ),
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")]
-
-
 class Where(Order):
     """Storage to test, and the settings of the test."""
 
-    path: Paths = None
-    s3: S3 = None
-    setting: Changes = None
-    describe: Describe = False
+    path: Annotated[list[Path] | None, typer.Option("--path", metavar="DIR", help=texts.PATH)] = None
+    s3: Annotated[
+        str | None,
+        typer.Option(
+            "--s3", metavar="URL", help="Test s3://BUCKET/PREFIX; endpoint and credentials are in AWS_* variables."
+        ),
+    ] = None
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting that --describe lists; repeatable."),
+    ] = None
+    describe: Annotated[
+        bool, typer.Option("--describe", help="Print what the test does, writes and needs, without running it.")
+    ] = False
 
 
 class Test(Experiment, ProfileOrder, Where):
     """The options of the command; in the help, those of the last base come first."""
 
-    discovery: Package = None
-    scale: Scale = None
-    workers: Workers = None
-    resume: Resume = False
+    discovery: Annotated[
+        Path | None,
+        typer.Option("--discovery", metavar="PACKAGE", help="With `all`: use this scale-up instead of a new one."),
+    ] = None
+    scale: Annotated[
+        float | None,
+        typer.Option(
+            "--scale",
+            min=0.00001,
+            max=MOST_SCALE,
+            help=f"{texts.SCALE}  [default: with `all` 0.01, with --small 0.0003]",
+        ),
+    ] = None
+    workers: Annotated[
+        str | None,
+        typer.Option(
+            "--workers",
+            metavar="N,N,…",
+            help=f"{texts.WORKERS}  [default: with `all` 1,2,4, with --small 1; else 1]",
+        ),
+    ] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")] = False
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
     serve_port: opt.ServePort = opt.PORT
@@ -115,7 +101,14 @@ class Test(Experiment, ProfileOrder, Where):
 
 
 @commands.add("storage", "edbench bench storage stream --path /mnt/filer/empty")
-def storage_test(ctx: typer.Context, *, name: Name = "", test: Test) -> None:
+def storage_test(
+    ctx: typer.Context,
+    *,
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="a storage test, or `all`; omit it to list the tests")
+    ] = "",
+    test: Test,
+) -> None:
     """Run a storage test of reports R2 to R5.
 
     Without NAME, list the tests; `all` runs every test and a discovery, to one page. The command accepts only empty directories

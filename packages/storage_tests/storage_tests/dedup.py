@@ -23,7 +23,7 @@ from core.services.process import tied
 from core.storage.whole import is_within
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
-from experiments.report.plots import drawing, legend_right, new_figure, written
+from experiments.report.plots import figure_of, legend_right, written
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
@@ -98,8 +98,7 @@ def _plot(result: DedupResult) -> Plot:
     marks: list[tuple[str, str, Callable[[DedupRun], float | None]]] = [("4K fixed", "s", lambda run: _expected("4K", run)), ("128K fixed", "D", lambda run: _expected("128K", run)),
              ("content-defined", "o", lambda run: _expected("CDC", run)), ("the storage", "*", lambda run: run.ratio)]  # fmt: skip
     numbers: list[tuple[Cell, ...]] = []
-    with drawing():
-        figure, (axes,) = new_figure(height=1.2 + 0.42 * len(rows))
+    with figure_of(height=1.2 + 0.42 * len(rows)) as (figure, (axes,)):
         for number, (label, marker, of) in enumerate(marks):
             known = [(value, place) for place, (_, run) in enumerate(rows) if (value := of(run)) is not None]
             axes.scatter([value for value, _ in known], [place for _, place in known], marker=marker, s=46,

@@ -21,7 +21,7 @@ from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
 from experiments.report import words
 from experiments.report.parts import Cell, Plot, Section, Series
-from experiments.report.plots import counts_on_x, drawing, from_zero, legend_right, new_figure
+from experiments.report.plots import counts_on_x, figure_of, from_zero, legend_right
 from experiments.report.style import marker, series_colour
 from experiments.result.latency import latency
 from experiments.result.schema import Latency, Result
@@ -536,8 +536,7 @@ def rate_by(
             key = load[group] if name_of is None else name_of(point.at)
             groups.setdefault(key, []).append((load[axis], one.median, low, high))
     rows: list[tuple[Cell, ...]] = []
-    with drawing():
-        drawn, (axes,) = new_figure(height=3.2)
+    with figure_of(height=3.2) as (drawn, (axes,)):
         for number, (key, line) in enumerate(groups.items()):
             line = sorted(line)
             xs, ys = [x for x, *_ in line], [y for _, y, _, _ in line]

@@ -20,9 +20,8 @@ from experiments.report import words
 from experiments.report.parts import Cell, Part, Parts, Plot, Section, Series, note, paragraph, section
 from experiments.report.plots import (
     draw_line,
-    drawing,
+    figure_of,
     from_zero,
-    new_figure,
     over_time,
     time_unit,
 )
@@ -283,8 +282,7 @@ def _long(point: BlockPoint) -> Section:
         return Section(anchor="long", title=title, parts=(paragraph("The run is shorter than a sample."),))
     samples = [(SAMPLE_S * (number + 0.5), value) for number, value in enumerate(run.samples)]
     length, unit = time_unit(run.elapsed_s)
-    with drawing():
-        figure, (axes,) = new_figure(height=3.0)
+    with figure_of(height=3.0) as (figure, (axes,)):
         draw_line(axes, samples, 0, "IOPS", length)
         over_time(axes, unit, "IOPS", start="the ramp-up's end")
     judgement = run.drift.text if run.drift else f"fewer than {LEAST} samples: drift is not judged"
@@ -300,8 +298,7 @@ def _search(result: BlockResult, points: list[BlockPoint]) -> Section:
     loads = [point.at.outstanding for point in points]
     rates = [point.figures["iops"].median for point in points]
     means = [point.figures["mean_us"].median / 1000 for point in points]
-    with drawing():
-        figure, panels = new_figure(2, height=3.1)
+    with figure_of(2, height=3.1) as (figure, panels):
         for number, (axes, values, label) in enumerate(
             zip(panels, (rates, means), ("IOPS", "mean response, ms"), strict=True)
         ):

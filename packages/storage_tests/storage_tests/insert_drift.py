@@ -14,7 +14,7 @@ from pydantic import Field
 from core.errors import RunFailed, UsageError
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
-from experiments.report.plots import draw_line, drawing, from_zero, legend_right, new_figure
+from experiments.report.plots import draw_line, figure_of, from_zero, legend_right
 from experiments.report.views import middle, named, spread
 from experiments.result.schema import At, PointOf, ResultOf, Steady
 from experiments.result.steady import judged_whole
@@ -255,8 +255,7 @@ def _plot(result: InsertResult, name: str, label: str, unit: str, value: Callabl
     shown = spread(result.points, _MOST_LINES)
     size = _size(result)
     rows: list[tuple[Cell, ...]] = []
-    with drawing():
-        figure, (axes,) = new_figure(height=3.2)
+    with figure_of(height=3.2) as (figure, (axes,)):
         for number, point in enumerate(shown):
             samples = [(float(n * size), value(one)) for n, one in enumerate(middle(point.repeats).groups, 1)]
             draw_line(axes, samples, number, named(point, result), 1.0)

@@ -18,8 +18,7 @@ from experiments.report import words
 from experiments.report.parts import Cell, Parts, Plot, Section, Series, note, section
 from experiments.report.plots import (
     Axes,
-    drawing,
-    new_figure,
+    figure_of,
 )
 from experiments.result import schema
 from experiments.workload import ELAPSED, Figure, Turn
@@ -332,8 +331,7 @@ def _map(
     down = -(-len(files) // across)
     known = [value for value in values.values() if value > 0] or [1.0]
     colours = LogNorm(min(known), max(max(known), min(known) * 1.01))
-    with drawing():
-        figure, panels = new_figure(across, down, height=0.6 + 2.5 * down)
+    with figure_of(across, down, height=0.6 + 2.5 * down) as (figure, panels):
         for axes, file in zip(panels, files, strict=False):
             _panel(axes, {cell[1:]: value for cell, value in values.items() if cell[0] == file}, colours, write)
             axes.set_title(f"files of {words.binary(file)}")

@@ -371,7 +371,6 @@ def test_the_document_and_its_page_cover_every_route(site: Any) -> None:
     for path in spec["paths"]:
         assert path in page
     assert "http://" not in page.replace("http://127.0.0.1", "")
-    assert site.client.get("/api/docs").headers["location"] == f"{API}/docs"
 
 
 def test_corpora_are_those_of_the_roots(site: Any, finished: Any) -> None:

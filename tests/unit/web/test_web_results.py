@@ -149,11 +149,15 @@ def test_everything_as_one_archive(client: TestClient) -> None:
 
 
 def test_side_by_side(client: TestClient, runs: dict[str, Result]) -> None:
-    answer = client.get(f"{API}/compare", params={"run": ["run-a", "run b é"]}).json()
+    both: dict[str, list[str] | str] = {"run": ["run-a", "run b é"]}
+    refused = client.get(f"{API}/compare", params=both)
+    assert refused.status_code == 409
+    assert "result 2: " in refused.json()["error"]  # alone, without a manifest
+    answer = client.get(f"{API}/compare", params=both | {"force": "true"}).json()
     assert len(answer["points"]) == len(runs["run-a"].points)
     assert all(len(point["cells"]) == 2 for point in answer["points"])
-    assert len(answer["unchecked"]) == 2  # results alone, without what was observed
-    assert "UNCHECKED" in client.get("/compare", params={"run": ["run-a", "run b é"]}).text
+    assert len(answer["differences"]) == 2
+    assert "NOT COMPARABLE" in client.get("/compare", params=both | {"force": "true"}).text
     assert client.get(f"{API}/compare", params={"run": ["run-a"]}).status_code == 422
     assert client.get(f"{API}/compare", params={"run": ["run-a", "../x"]}).status_code == 404
 
@@ -187,7 +191,7 @@ def test_a_replay_has_its_points_and_is_compared_with_replays_only(tmp_path: Pat
     assert 'value="replay-c"' in page
     assert 'value="run-a"' not in page
     assert re.search(r'data-name="response p99">[\d.]+ [µm]?s<', page)
-    compared = client.get("/compare", params={"run": ["replay-b", "replay-c"]})
+    compared = client.get("/compare", params={"run": ["replay-b", "replay-c"], "force": "1"})
     assert compared.status_code == 200
     assert "fewer than 5 repeats: no statement" in compared.text
     refused = client.get("/compare", params={"run": ["replay-b", "run-a"], "force": "1"})
@@ -215,14 +219,14 @@ def test_what_the_servers_user_may_not_read_is_one_line(tmp_path: Path) -> None:
     os.seteuid(65_534)
     try:
         listed = client.get(f"{API}/results").json()
-        compared = client.get(f"{API}/compare", params={"run": ["one", "two"]})
+        compared = client.get(f"{API}/compare", params={"run": ["one", "two"], "force": "1"})
         closed = client.get(f"{API}/results/closed")
         page = client.get("/compare", params={"run": ["one", "closed"]})
     finally:
         os.seteuid(0)
     assert list(listed["unreadable"]) == ["closed"]
     assert "Permission denied" in listed["unreadable"]["closed"]
-    assert any("raw/study.json: permission denied" in line for line in compared.json()["unchecked"])
+    assert any("raw/study.json: permission denied" in line for line in compared.json()["differences"])
     assert closed.status_code == 409
     assert "Permission denied" in closed.json()["error"]
     assert page.status_code < 500

@@ -23,7 +23,7 @@ from experiments.report.parts import (
     series,
     tabled,
 )
-from experiments.report.plots import Axes, counts_on_x, drawing, legend_right, new_figure, written
+from experiments.report.plots import Axes, counts_on_x, figure_of, legend_right, written
 from experiments.report.style import line_style, marker, series_colour
 from experiments.report.views import PERCENTILES, held, in_calls, percentiles, stage_means
 from experiments.result.schema import Latency, SizedLatency
@@ -83,8 +83,7 @@ def _tick(microseconds: float) -> str:
 
 def _latency_plot(latencies: Mapping[str, Latency], where: str, series: Series) -> Plot:
     ops = list(latencies)
-    with drawing():
-        figure, (axes,) = new_figure(height=0.9 + 0.24 * len(ops))
+    with figure_of(height=0.9 + 0.24 * len(ops)) as (figure, (axes,)):
         draw_ranges(axes, ops, latencies)
     slowest = max(latencies, key=lambda op: latencies[op].p99_us)
     often = max(latencies, key=lambda op: latencies[op].calls)
@@ -143,8 +142,7 @@ def _line(result: Result, point: Point) -> list[Point]:
 def _against_load(points: list[Point]) -> Plot:
     present = [op for op in DATA_OPS if any(op in middle_run(point).latency for point in points)]
     rows: list[tuple[Cell, ...]] = []
-    with drawing():
-        figure, (axes,) = new_figure()
+    with figure_of() as (figure, (axes,)):
         for number, op in enumerate(present):
             line = [(p.at.workers, middle_run(p).latency[op].p99_us) for p in points if op in middle_run(p).latency]
             axes.plot([n for n, _ in line], [max(p99, 0.5) for _, p99 in line], color=series_colour(number),
@@ -191,8 +189,7 @@ def stages(result: Result) -> Parts:
 def _stages_plot(run: Run, where: str) -> Plot:
     thirds = run.series.latency_stages
     ops = [op for op in run.latency if any(op in third for third in thirds)]
-    with drawing():
-        figure, panels = new_figure(len(thirds), height=1.1 + 0.24 * len(ops), share_x=True, share_y=True)
+    with figure_of(len(thirds), height=1.1 + 0.24 * len(ops), share_x=True, share_y=True) as (figure, panels):
         for axes, third, name in zip(panels, thirds, STAGES, strict=False):
             draw_ranges(axes, ops, third)
             axes.set_title(name)

@@ -27,9 +27,9 @@ from experiments.report.plots import (
     Axes,
     draw_line,
     drawing,
+    figure_of,
     from_zero,
     legend_right,
-    new_figure,
     over_time,
     plain,
     time_unit,
@@ -49,8 +49,7 @@ Panel = tuple[str, Callable[[Run], Sequence[tuple[float, float]]]]  # label of i
 def _drawn(points: Sequence[Point], result: Result, panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
     """Draw a line for each point in every panel, over the time of its run of median elapsed time."""
     length, unit = time_unit(max(middle_run(point).elapsed_s for point in points))
-    with drawing():
-        figure, every = new_figure(len(panels))
+    with figure_of(len(panels)) as (figure, every):
         for axes, (label, line) in zip(every, panels, strict=True):
             for number, point in enumerate(points):
                 draw_line(axes, line(middle_run(point)), number, point_name(point, result.points), length)
@@ -167,8 +166,7 @@ def queue_depth(result: Result) -> Parts:
 def _queue_plot(point: Point, run: Run, where: str) -> Plot:
     samples = run.series.queue_depth
     length, unit = time_unit(run.elapsed_s)
-    with drawing():
-        figure, (upper, lower) = new_figure(rows=2, height=3.6)
+    with figure_of(rows=2, height=3.6) as (figure, (upper, lower)):
         for column, (axes, name) in enumerate(((upper, "pending"), (lower, "dispatched"), (lower, "running"))):
             draw_line(axes, [(sample[0], sample[column + 1]) for sample in samples], column, name, length)
         slots = point.at.workers * point.at.slots
@@ -218,8 +216,7 @@ def _phases_plot(points: list[Point], result: Result) -> Plot:
     names = list(dict.fromkeys(name for phases in by_point for name in phases))
     length, unit = time_unit(max(sum(phases.values()) for phases in by_point))
     colours = phase_colours(names)
-    with drawing():
-        figure, (axes,) = new_figure(height=1.3 + 0.34 * len(points))
+    with figure_of(height=1.3 + 0.34 * len(points)) as (figure, (axes,)):
         left = [0.0] * len(points)
         for name in names:
             widths = [phases.get(name, 0.0) / length for phases in by_point]
@@ -304,8 +301,7 @@ def _slots_plot(run: Run, drawn: dict[_Slot, list[TaskSpan]], rows: dict[_Slot, 
     length, unit = time_unit(run.elapsed_s)
     phases = list(dict.fromkeys(task[2] for task in run.series.tasks))
     colours = phase_colours(phases)
-    with drawing():
-        figure, (axes,) = new_figure(height=min(HIGHEST, 1.2 + 0.2 * max(4, len(drawn))))
+    with figure_of(height=min(HIGHEST, 1.2 + 0.2 * max(4, len(drawn)))) as (figure, (axes,)):
         for place, tasks in enumerate(drawn.values()):
             for phase in phases:
                 bars = [(start / length, max(end - start, run.elapsed_s * _MERGE) / length)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, note, paragraph, section, tabled
-from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, new_figure, over_time, plain, time_unit
+from experiments.report.plots import counts_on_x, draw_line, figure_of, from_zero, over_time, plain, time_unit
 from experiments.report.style import marker, series_colour
 from experiments.report.views import binned, shouted
 from experiments.result.schema import Estimate
@@ -222,8 +222,7 @@ def sizes(result: Result) -> Parts:
         rows.append((*key, raw, after, index, point.figures[RAW].median, point.figures[RATE].median))
     unit, length = ("GB", 1e9) if max(float(row[4] or 0) for row in rows) >= 1e9 else ("MB", 1e6)
     names = [point_name(point, result.points) for point in result.points]
-    with drawing():
-        figure, (left, right) = new_figure(2, height=1.2 + 0.42 * len(rows), share_y=True)
+    with figure_of(2, height=1.2 + 0.42 * len(rows), share_y=True) as (figure, (left, right)):
         for axes, before, after, scale in ((left, 3, 4, length), (right, 6, 7, 1.0)):
             for offset, column, label in ((-0.19, before, "raw"), (0.19, after, "discovered")):
                 places = [number + offset for number in range(len(rows))]
@@ -270,8 +269,7 @@ def one_or_two(result: Result) -> Parts:
 def _plot(points: list[Point]) -> Plot:
     length, unit = time_unit(max(middle_run(point).elapsed_s for point in points))
     rows: list[tuple[Cell, ...]] = []
-    with drawing():
-        figure, (left, right) = new_figure(2)
+    with figure_of(2) as (figure, (left, right)):
         for number, point in enumerate(points):
             line, _ = binned(calls_of(middle_run(point)))
             draw_line(left, line, number, words.many(point.at.databases, "database"), length)

@@ -17,7 +17,7 @@ import numpy as np
 
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, note, section, tabled
-from experiments.report.plots import Axes, counts_on_x, drawing, from_zero, new_figure
+from experiments.report.plots import Axes, counts_on_x, figure_of, from_zero
 from experiments.report.style import FAINT, line_style, marker, series_colour
 from experiments.workloads.discovery.result import RATE, Point, Result
 
@@ -154,8 +154,7 @@ def _speed_ups(points: list[Point]) -> _Line:
 
 def _plot(groups: dict[_Key, list[Point]], fits: dict[_Key, UslFit | None], result: Result) -> Plot:
     rows: list[tuple[Cell, ...]] = []
-    with drawing():
-        figure, (left, right) = new_figure(2)
+    with figure_of(2) as (figure, (left, right)):
         every = [point.at.workers for points in groups.values() for point in points]
         for number, (key, points) in enumerate(groups.items()):
             first = points[0].at.workers

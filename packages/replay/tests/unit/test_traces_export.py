@@ -1,14 +1,16 @@
-"""A trace for fio and for elbencho."""
+"""A trace as JSON lines, for fio and for elbencho."""
 
 from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +20,7 @@ from trace_samples import any_traces, call, directory, everything, file, sample_
 from core.errors import UsageError
 from core.operations import Op
 from replay.exports import LONGEST_NAME, UsedFiles, export_elbencho, export_trace
-from replay.jsonl import ExportFormat
+from replay.jsonl import ExportFormat, export_jsonl
 from replay.merge import Align, merge_traces
 from replay.table import Layout
 from traces.model import NO_NODE, Call, Node, NodeKind
@@ -32,6 +34,28 @@ def exported(trace: MemoryTrace, target: Path) -> list[str]:
 def paths_of(trace: MemoryTrace) -> list[str]:
     layout = Layout(trace.nodes)
     return [layout.path(number).decode() for number in range(len(trace.nodes))]
+
+
+@settings(max_examples=30)
+@given(any_traces())
+def test_json_lines_have_everything(trace: MemoryTrace) -> None:
+    out = io.StringIO()
+    export_jsonl(trace, out)
+    first, *calls, last = (json.loads(line) for line in out.getvalue().splitlines())
+    nodes = calls[trace.header.calls :]
+    del calls[trace.header.calls :]
+    known = {"type": "trace", "format": "edbench-trace-jsonl/1"} | dataclasses.asdict(trace.header)
+    assert first == json.loads(msgspec.json.encode(known))
+    assert calls == [
+        {"type": "call", "stream": stream} | call._asdict() | {"op": Op(call.op).label}
+        for stream, its in enumerate(trace.streams)
+        for call in its
+    ]
+    assert nodes == [
+        {"type": "node", "node": number} | node._asdict() | {"kind": NodeKind(node.kind).name.lower()}
+        for number, node in enumerate(trace.nodes)
+    ]
+    assert last == {"type": "end", "calls": trace.header.calls, "nodes": len(trace.nodes)}
 
 
 def test_a_stream_becomes_an_iolog(tmp_path: Path) -> None:
