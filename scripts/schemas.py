@@ -140,14 +140,6 @@ class CustodyRecord(Document):
     record: Literal["action", "parsers", "item", "end"]
 
 
-class CheckedList(Document):
-    """A custody list compared with its own hashes."""
-
-    actions: int
-    faults: list[str]
-    last: dict[str, str]
-
-
 class CheckedProduction(Document):
     """A production compared with its load files; a message for each fault."""
 
@@ -321,7 +313,7 @@ DOCUMENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "inspect": lambda: _schema(list[InspectedItem], "What `edbench inspect -o json` prints."),
     "formats": lambda: _schema(list[FormatLine], "What `edbench formats -o json` prints."),
     "job-state": lambda: _schema(JobState, "What `edbench job pause`, `cancel` and `delete` print with -o json."),
-    "custody": lambda: _schema(list[CustodyRecord] | CheckedList, "What `edbench job custody -o json` prints."),
+    "custody": lambda: _schema(list[CustodyRecord], "What `edbench job custody -o json` prints."),
     "corpus-check": lambda: _schema(corpus_check.Checked, "What `edbench corpus check -o json` prints."),
     "counters": lambda: _schema(
         Collected | Imported | Removed, "What `edbench counters collect` and `import` print with -o json."

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pwd
 import socket
 import uuid
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from controller.custody import acting, check_list, operator
+from controller.custody import acting, operator
+from controller.jobs.figures import Calls
 from controller.search.found import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem
 from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, Series, SizeCalls, Timeline
 from controller.verify.group import GroupVerification
@@ -95,71 +93,6 @@ def test_a_verification_and_a_groups() -> None:
     assert group["jobs"][0] == plain | {"database": "db1"}
     assert (group["items"], group["missing"], group["extra"], group["wrong"]) == (16, 3, 2, 4)
     assert (group["doubled"], group["differences"]) == (2, 9)
-
-
-_JOB = uuid.UUID(int=7)
-_AT, _SECONDS = "2026-11-27T10:00:00+00:00", "1795773600.000000"
-
-
-def _action(action: str, details: dict[str, Any], before: str | None) -> dict[str, Any]:
-    """With its hash behind the one before; `before` None: the first."""
-    hashed = "\n".join((_SECONDS, "ann@host", action, json.dumps(details)))
-    start = _JOB.bytes if before is None else bytes.fromhex(before)
-    chain = hashlib.sha256(start + hashed.encode()).hexdigest()
-    reported = {
-        "record": "action",
-        "job": str(_JOB),
-        "at": _AT,
-        "who": "ann@host",
-        "action": action,
-        "details": details,
-    }
-    return reported | {"chain": chain, "hashed": hashed, "broken": False}
-
-
-def _chained(*actions: str) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = []
-    for number, action in enumerate(actions):
-        out.append(_action(action, {"n": number}, out[-1]["chain"] if out else None))
-    return out
-
-
-def _faults(*lists: Iterable[dict[str, Any]], noted: Iterable[str] = ()) -> list[str]:
-    """Of lists behind each other, each with its end."""
-    lines: list[str] = []
-    for actions in map(list, lists):
-        lines += map(json.dumps, [*actions, {"record": "end", "actions": len(actions), "items": 0}])
-    reported: list[str] = []
-    assert check_list(lines, noted, reported.append).faults == len(reported)
-    return reported
-
-
-def test_nothing_stands_before_the_creation_of_a_job() -> None:
-    """An action without a hash was put in: wherever it is, in another list, too."""
-    true, forged = _chained("created", "tagged"), _action("untagged", {"tag": "privileged"}, None) | {"chain": None}
-    noted = [true[-1]["chain"]]
-    assert _faults(true, noted=noted) == []
-    assert "was removed" in _faults([forged, *true], noted=noted)[0]
-    assert "was removed" in _faults([true[0], forged, true[1]])[0]
-    assert "was removed" in _faults(true, [forged], noted=noted)[0]
-    assert "was removed" in _faults([forged], true, noted=noted)[0]
-    assert "before the creation of a job" in _faults(_chained("tagged", "created"))[0]
-
-
-def test_lists_of_one_job_may_stand_behind_each_other() -> None:
-    """As it was, and as it went on; a list that says something else than the one before is told, where its hashes are right,
-    too."""
-    true = _chained("created", "tagged", "paused")
-    assert _faults(true[:2], true, true[:1], noted=[true[-1]["chain"]]) == []
-    other = _chained("created", "untagged", "resume")
-    faults = _faults(true, other)
-    assert len(faults) == 2
-    assert "an earlier list of the same job has another action in this position" in faults[0]
-    assert _faults(true[:1], other) == []
-    reported: list[str] = []
-    lines = [*map(json.dumps, true), json.dumps({"record": "end", "actions": 3, "items": 0}), json.dumps(true[0])]
-    done = check_list([*lines, json.dumps({"record": "end", "actions": 1, "items": 0})], [], reported.append)
-    assert (reported, done.last) == ([], {str(_JOB): true[-1]["chain"]})
 
 
 def test_the_environment_names_no_person(monkeypatch: pytest.MonkeyPatch) -> None:
