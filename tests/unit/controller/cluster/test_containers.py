@@ -40,7 +40,7 @@ def test_a_live_worker_of_another_version_is_refused() -> None:
     now = datetime.datetime.now(datetime.UTC)
     row = WorkerRow(
         incarnation=uuid.uuid4(), name="w1", host="h", pid=1, slots=4, version="0.0.1", started_at=now, seen_at=now,
-        stopped_at=None, cpu_seconds=0.0, run_queue_seconds=0.0, live=True,
+        stopped_at=None, live=True,
     )  # fmt: skip
     with pytest.raises(UsageError, match=r"worker w1 on h is edbench 0\.0\.1, this command is 1"):
         refuse_other_versions([row], "1")
