@@ -15,8 +15,8 @@ import pytest
 from controller.custody import acting, operator
 from controller.jobs.figures import Calls
 from controller.search.found import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem
-from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, Series, SizeCalls, Timeline
-from controller.verify.group import GroupVerification
+from controller.timeline.model import Limit, Panel, PauseSpan, PhaseSpan, Series, Timeline
+from controller.verify.group import MemberVerified, joined
 from controller.verify.job import Verification
 from core.records import GroupKind
 from sql.custody import Count, Example
@@ -31,21 +31,14 @@ HIT = FoundItem(
 def test_a_timeline() -> None:
     """Values have enough digits to draw, whole ones stay whole; exceptions are below `by_code`."""
     panel = Panel("p", "Calls", "calls/s", "line", [Series("read", "read", (None, 7, 1.234567, 123.4567, -100.04))])
-    read = OpCalls(
-        count=4,
-        p50_us=1.5,
-        p99_us=2.5,
-        bytes=9,
-        errors=0,
-        sizes={"to 4 KiB": SizeCalls(count=4, p50_us=1.5, p99_us=2.5)},
-    )
+    percentiles = {"count": 4, "p50_us": 1.5, "p99_us": 2.5}
+    read = Calls(bytes=9, errors=0, max_us=3.0, sizes={"to 4 KiB": percentiles}, **percentiles)
     found = Timeline(
         job="j", state="running", labels=("CACHED",), now_s=1.23456, step_s=1.0, phases=[PhaseSpan("walk", 0.0, None)],
         pauses=(PauseSpan("paused", None, 1.0, 2.0),), t=(0.0, 1.0), panels=[panel], exceptions={"corrupt": 2},
         totals={"items": 3, "calls": 4}, calls={"read": read}, limit=Limit("waits", "storage", ("e",)),
     )  # fmt: skip
     series = {"id": "read", "label": "read", "values": [None, 7, 1.2346, 123.5, -100.0]}
-    percentiles = {"count": 4, "p50_us": 1.5, "p99_us": 2.5}
     text = json.dumps(found.to_json())
     assert json.loads(text) == {
         "job": "j", "state": "running", "labels": ["CACHED"], "advice": [], "now_s": 1.235, "step_s": 1.0,
@@ -53,7 +46,7 @@ def test_a_timeline() -> None:
         "pauses": [{"state": "paused", "reason": None, "start_s": 1.0, "end_s": 2.0}],
         "t": [0.0, 1.0],
         "panels": [{"id": "p", "title": "Calls", "unit": "calls/s", "kind": "line", "series": [series]}],
-        "exceptions": {"by_code": {"corrupt": 2}}, "totals": {"items": 3, "calls": 4}, "calls": {"read": percentiles | {"bytes": 9, "errors": 0, "sizes": {"to 4 KiB": percentiles}}}, "progress": None, "eta_s": None,
+        "exceptions": {"by_code": {"corrupt": 2}}, "totals": {"items": 3, "calls": 4}, "calls": {"read": percentiles | {"bytes": 9, "errors": 0, "max_us": 3.0, "processor": [], "sizes": {"to 4 KiB": percentiles}}}, "progress": None, "eta_s": None,
         "limit": {"verdict": "waits", "who": "storage", "evidence": ["e"]},
     }  # fmt: skip
     assert "7," in text
