@@ -80,9 +80,9 @@ def test_a_verification_and_a_groups() -> None:
         "by_kind": {"missing": {"message": 2, "x": 1}, "text": {"x": 4}}, "examples": [example],
     }  # fmt: skip
     assert found.to_json() == plain
-    jobs = (("db1", found), ("db2", _verified(None)))
-    doubled = (Count("doubled", "x", 2),)
-    group = GroupVerification(group_id="g", kind=GroupKind.SHARDED, jobs=jobs, counts=doubled, examples=()).to_json()
+    jobs = [MemberVerified(**vars(one), database=name) for name, one in (("db1", found), ("db2", _verified(None)))]
+    doubled = (Count("doubled", "message", 1), Count("doubled", "x", 1))
+    group = joined("g", GroupKind.SHARDED, jobs, doubled, ()).to_json()
     assert group["jobs"][0] == plain | {"database": "db1"}
     assert (group["items"], group["missing"], group["extra"], group["wrong"]) == (16, 3, 2, 4)
     assert (group["doubled"], group["differences"]) == (2, 9)
