@@ -19,12 +19,11 @@ sys.path.insert(0, str(ROOT))
 from controller.arrays.importing import Imported
 from controller.cluster.containers import Scaled
 from controller.doctor import Finding
-from controller.findings import Equal, Message, Near
 from controller.jobs.documents import GroupDocument, JobDocument, ListedJob
 from controller.jobs.figures import GroupFigures, JobFigures, TraceFigures
 from controller.jobs.leftovers import Leftover
 from controller.search.found import FoundItem
-from controller.search.named import Search, Tag, TagChange
+from controller.search.named import TagChange
 from controller.search.report import HitReport
 from controller.verify.group import GroupVerified
 from controller.verify.job import Verification
@@ -45,6 +44,8 @@ from review.languages.run import LanguagesFound
 from review.near.run import NearDuplicates
 from review.threads.run import ThreadsFound
 from simulate.documents import SimulationDocument
+from sql.browse import Search, Tag
+from sql.review import Equal, Message, Near
 from web.api.models.items import ChildCounts, Family, ItemDetails, ItemRow
 from web.api.system import SignIn
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.databases import JobHandle
-from sql import figures
 from sql import jobs as ledger_jobs
 from sql.browse import BROWSE, Failure
-from sql.figures import FIGURES, ItemCount
+from sql.figures import FIGURES, Children, ExceptionCount, ItemCount, TextCount, Violation
 from sql.jobs import JobProgress, JobSummary
 
 _EXCEPTIONS_AT_ONCE = 2_000
@@ -60,10 +59,10 @@ class JobCounts:
     loose_files: int
     kinds: tuple[ItemCount, ...]
     media_types: tuple[ItemCount, ...]
-    texts: tuple[figures.TextCount, ...]
-    exceptions: tuple[figures.ExceptionCount, ...]  # most frequent first
-    children: figures.Children
-    violations: tuple[figures.Violation, ...]
+    texts: tuple[TextCount, ...]
+    exceptions: tuple[ExceptionCount, ...]  # most frequent first
+    children: Children
+    violations: tuple[Violation, ...]
 
     @property
     def violation_lines(self) -> list[str]:

@@ -26,8 +26,8 @@ from monitoring.live import LiveRecorder
 from monitoring.tally import CallCounters, own_tally
 from readers.parsers import ParserSet
 from readers.passwords import NO_PASSWORDS, Passwords
-from sql.browse import SEARCH
 from sql.connection import Connection
+from sql.jobs import JOBS
 from sql.ledger import LEDGER
 from sql.session import Database
 from traces.parts import Row, SpoolHead, SpoolWriter, WorkerParts
@@ -77,7 +77,7 @@ class Custodians:
     def of(self, conn: Connection, job: uuid.UUID) -> Mapping[int, str]:
         """Return the names of the job's custodians, which may be 100,000."""
         if self._read is None or self._read[0] != job:
-            self._read = job, SEARCH.job_custodians(conn, job=job)
+            self._read = job, JOBS.job_custodians(conn, job=job)
         return self._read[1]
 
 
