@@ -8,8 +8,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import mmap
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -64,15 +63,6 @@ class SharedQueues:
 
     def unlock(self) -> None:
         fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, _LOCK_BYTE)
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the lock for the block; for callers that book seldom."""
-        self.lock()
-        try:
-            yield
-        finally:
-            self.unlock()
 
     def book(self, station: int, service: int, arrived: int, ready: int, ops: int = 0) -> int:
         """Book `service` at a station from `arrived` on, for work that ends no sooner than `ready` + service; return
