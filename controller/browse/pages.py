@@ -15,7 +15,6 @@ from core.errors import UsageError
 from core.names import display_name
 from core.settings import Settings
 from sql.browse import BROWSE, SEARCH, Member, WholeItem
-from sql.figures import FIGURES, ItemCount, TextCount
 
 FAMILY_SHOWN = 2_000
 _ID_DIGITS = 32
@@ -152,34 +151,6 @@ def family_tree(handle: JobHandle, row: WholeItem, limit: int = FAMILY_SHOWN) ->
 
 def _member(row: Member) -> dict[str, Any]:
     return asdict(row) | {"id": str(row.id), "parent": str(row.parent) if row.parent else None}
-
-
-def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[ItemCount]:
-    """Count items by custodian over all jobs, most items first."""
-    sums: dict[str, tuple[int, int]] = {}
-    for handle in handles:
-        with handle.database.transaction() as conn:
-            for row in BROWSE.count_custodians(conn, job=handle.id):
-                items, nbytes = sums.get(row.name, (0, 0))
-                sums[row.name] = items + row.items, nbytes + row.bytes
-    ordered = sorted(sums.items(), key=lambda pair: (-pair[1][0], pair[0]))
-    return [ItemCount(name=name, items=items, bytes=nbytes) for name, (items, nbytes) in ordered]
-
-
-def texts_of_jobs(handles: Sequence[JobHandle]) -> list[TextCount]:
-    """Count items by text state over all jobs, most items first."""
-    sums: dict[str, TextCount] = {}
-    for handle in handles:
-        with handle.database.transaction() as conn:
-            for row in FIGURES.count_texts(conn, job=handle.id):
-                so_far = sums.get(row.name, TextCount(name=row.name, items=0, characters=0, pages=0))
-                sums[row.name] = TextCount(
-                    name=row.name,
-                    items=so_far.items + row.items,
-                    characters=so_far.characters + row.characters,
-                    pages=so_far.pages + row.pages,
-                )
-    return sorted(sums.values(), key=lambda count: (-count.items, count.name))
 
 
 def item_text(handle: JobHandle, settings: Settings, row: WholeItem) -> str | None:
