@@ -60,7 +60,7 @@ def measure(directory: Path) -> Dispatching:
         try:
             while (now := time.monotonic()) < (start or now) + _DISPATCHED_S and (not start or sent < PENDING // 2):
                 with database.transaction() as conn:
-                    WORKERS.worker_seen(conn, incarnation=worker, cpu_seconds=0.0, run_queue_seconds=0.0)
+                    WORKERS.worker_seen(conn, incarnation=worker)
                     done = "UPDATE task SET state = 'done', deadline = NULL WHERE state = 'dispatched'"
                     sent += int(conn.execute(done).rowcount)
                 broker.delete(queue_name("db1"))

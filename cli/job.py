@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +15,7 @@ from cli.installation import installation
 from cli.output import bytes_text, flush, print_lines, table
 from cli.tree import Commands
 from core.csv_cells import csv_cells
-from core.errors import RunFailed, UsageError, read_problem
+from core.errors import RunFailed
 from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
@@ -422,43 +421,17 @@ def delete(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
 @commands.add("custody", "edbench job custody last -o jsonl --output-file custody.jsonl")
 def custody(
     ctx: typer.Context,
-    job: Annotated[str, typer.Argument(metavar="[JOB]", help=opt.JOB)] = "",
+    job: opt.JobArgument,
     actions: Annotated[bool, typer.Option("--actions", help="Print only the actions of operators, no items.")] = False,
-    check: Annotated[
-        Path | None,
-        typer.Option(
-            "--check",
-            metavar="FILE",
-            help="Check a list written with -o jsonl against its own hashes, without a database.",
-        ),
-    ] = None,
-    noted: Annotated[
-        list[str] | None,
-        typer.Option("--noted", metavar="CHAIN", help="With --check: require this `chain` in the list; repeatable."),
-    ] = None,
 ) -> None:
-    """Print a job's chain of custody, or check a printed one.
+    """Print a job's chain of custody.
 
     The table shows the operator actions. The other formats have them, then every item with its hashes, parser and task.
 
     Each action has a hash over itself and the action before it. An action that was changed, or whose predecessor was
-    removed, is marked `broken`, and the exit status is 1. Note the last action's `chain`: with it, --check detects
-    later whether the end of a list was cut off. `last` is the newest discovery. --check reports changed and missing
-    actions of a printed list."""
+    removed, is marked `broken`, and the exit status is 1. Note the last action's `chain`: with it, the recipient of a
+    list sees whether its end was cut off. `last` is the newest discovery."""
     context = shared(ctx)
-    if check is not None:
-        if job or actions:
-            raise UsageError("--check FILE checks a printed list: remove JOB and --actions")
-        _check_custody(context, check, noted or [])
-    elif noted:
-        raise UsageError("--noted requires --check FILE")
-    elif not job:
-        raise UsageError("no job is given: give JOB, or --check FILE to check a printed list")
-    else:
-        _print_custody(context, job, actions)
-
-
-def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
     with installation(context.settings(), work=("controller.custody",), looks=False) as installed:
         from controller.custody import FIELDS, action_records, ended, items_of, parser_records
 
@@ -471,26 +444,3 @@ def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
     flush()
     if broken := sum(each["broken"] for each in listed):
         raise RunFailed(f"{broken} operator actions differ from the record, or earlier actions are missing")
-
-
-def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> None:
-    from controller.custody import check_list
-
-    faults: list[str] = []
-    try:
-        with path.open(encoding="utf-8", newline="\n") as lines:
-            done = check_list(lines, noted, faults.append)
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not a custody list: it is not UTF-8 ({error})") from error
-    except OSError as error:
-        raise UsageError(read_problem(path, error)) from error
-    context.document({**dataclasses.asdict(done), "faults": faults})
-    print_lines(
-        context.people,
-        *faults,
-        f"{done.actions:,} actions: {done.faults:,} faults",
-        *(f"last of {one}: {hashed}" for one, hashed in done.last.items()),
-    )
-    flush()
-    if done.faults:
-        raise RunFailed(f"{path} differs from the list that was printed: {done.faults:,} faults, listed above")

@@ -9,6 +9,7 @@ import re
 import select
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -97,7 +98,7 @@ def print_document(value: Any, output: str, fields: Sequence[str] = (), *, raw: 
         print("[")
         for number, row in enumerate(map(_plain, plain)):
             print(",\n" if number else "", end="")
-            print(json.dumps(row, ensure_ascii=False, default=str), end="")
+            print(json.dumps(row, ensure_ascii=False, default=_text), end="")
         print("\n]")
     elif output == "jsonl":
         for row in [plain] if isinstance(plain, dict) else map(_plain, plain):
@@ -113,8 +114,12 @@ def _plain(value: Any) -> Any:
     return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
 
 
+def _text(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
 def _line(value: Any, indent: int | None = None) -> None:
-    print(json.dumps(value, indent=indent, ensure_ascii=False, default=str))
+    print(json.dumps(value, indent=indent, ensure_ascii=False, default=_text))
 
 
 def harmless(text: str) -> str:

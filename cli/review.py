@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import itertools
 import sys
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from controller.databases import JobHandle
     from controller.search.found import FoundItem
     from controller.search.report import CustodianHits, HitReport, Hits
-    from core.document import Document
     from sql.browse import WholeItem
+    from sql.review import Equal, Message, Near
 
 commands = Commands()
 ANY_EXCEPTION = "any"  # in place of an exception's code
@@ -303,7 +304,7 @@ def _show_item(context: CommandContext, installed: Installation, job: str, refer
     for name, first in columns.items():
         if rows := of[name]:
             shown = (
-                (_plain(one[first]), one["item"][:8], one["custodian"], "  " * one.get("depth", 0) + _line(one))
+                (_plain(one[first]), str(one["item"])[:8], one["custodian"], "  " * one.get("depth", 0) + _line(one))
                 for one in rows
             )
             out.print(table((name.replace("_", "-"), "item", "custodian", "container path"), shown))
@@ -323,19 +324,18 @@ def _described(installed: Installation, handle: JobHandle, row: WholeItem) -> di
     from controller.browse.pages import family_tree, item_details
     from controller.findings import equals_of, near_of, thread_of
 
-    findings: Mapping[str, Callable[..., Sequence[Document]]] = {
+    findings: Mapping[str, Callable[..., Sequence[Equal | Near | Message]]] = {
         "duplicates": equals_of,
         "near_duplicates": near_of,
         "thread": thread_of,
     }
     details = item_details(handle, row)
-    details["tags"] = [tag | {"tagged_at": tag["tagged_at"].isoformat()} for tag in details["tags"]]
     of: dict[str, Any] = {"item": details, "family": family_tree(handle, row)}
     unknown: dict[str, str] = {}
     for name, find in findings.items():
         of[name] = None
         try:
-            of[name] = [one.to_json() for one in find(handle, row.id, installed.databases)]
+            of[name] = list(map(dataclasses.asdict, find(handle, row.id, installed.databases)))
         except UsageError as error:
             unknown[name] = str(error)
     return of | {"unknown": unknown}

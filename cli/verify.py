@@ -18,7 +18,7 @@ from core.records import GroupKind
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from controller.verify.group import GroupVerification
+    from controller.verify.group import GroupVerified
     from controller.verify.job import Verification
     from sql.custody import Count, Example
 
@@ -50,7 +50,7 @@ def verify(
     Each of the simultaneous jobs of a group is compared with the whole manifest, the jobs of a shard together. The exit
     status is 0 only if nothing is missing, extra or wrong, else 1."""
     from cli.installation import installation
-    from controller.verify.group import GroupVerification, note_verified, verification
+    from controller.verify.group import GroupVerified, note_verified, verification
     from core.job_types import types_of
 
     context = shared(ctx)
@@ -64,7 +64,7 @@ def verify(
         produced = bool(target.each) and target.each[0].job.options.type.produces
         if produced:
             types_of(target.each[0].job.options.of_type).print_verified(context.people, outcome)
-        elif isinstance(outcome, GroupVerification):
+        elif isinstance(outcome, GroupVerified):
             show_group(context.people, outcome)
         else:
             show(context.people, outcome)
@@ -76,17 +76,16 @@ def verify(
         raise RunFailed(f"job {target.id} differs from {what}: {outcome.differences:,} differences{listed}")
 
 
-def show_group(console: Console, group: GroupVerification) -> None:
+def show_group(console: Console, group: GroupVerified) -> None:
     """Print the report on each job, and on all jobs of a shard together."""
-    for database, one in group.jobs:
-        console.print(f"{database}, job {one.job_id}")
+    for one in group.jobs:
+        console.print(f"{one.database}, job {one.job_id}")
         show(console, one)
-    if group.kind is GroupKind.SHARDED and any(one.manifest for _, one in group.jobs):
-        whole = {count.what: count.items for count in group.counts}
+    if group.kind is GroupKind.SHARDED and any(one.manifest for one in group.jobs):
         _show_differences(console, group.counts, group.examples)
         console.print(
-            f"together: {sum(one.items for _, one in group.jobs):,} items, {whole.get('missing', 0):,} in no job,"
-            f" {whole.get('doubled', 0):,} in several"
+            f"together: {group.items:,} items, {group.missing - sum(one.missing for one in group.jobs):,} in no job,"
+            f" {group.doubled:,} in several"
         )
 
 

@@ -1,12 +1,10 @@
-"""Chain of custody (docs/custody.md): the operator actions on a job, the tasks and parsers that read each item, and the
-check of an exported list.
+"""Chain of custody (docs/custody.md): the operator actions on a job, and the tasks and parsers that read each item.
 
 An operator action is written in the transaction that does it, with a hash over itself and the hash of the one
 before."""
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import json
 import os
@@ -14,13 +12,11 @@ import pwd
 import re
 import socket
 import uuid
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from datetime import datetime
 from typing import Any
 
 from pydantic import Field
@@ -123,133 +119,6 @@ def acting(who: str) -> Iterator[None]:
         yield
     finally:
         _ACTING.reset(token)
-
-
-_ACTION, _ITEM, _END = "action", "item", "end"  # values of a line's `record`
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_HASHED_LINES = ("at", "who", "action", "details")  # the hashed text, a line each
-
-
-@dataclass(slots=True)
-class Checked:
-    """The outcome of checking a list."""
-
-    actions: int = 0
-    faults: int = 0
-    last: dict[str, str] = field(default_factory=dict)  # the chain of each job's last action
-
-
-def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str], None]) -> Checked:
-    """Check every action of the list, and that its end is there. The list must contain the chains `noted`; `fault` is
-    called with a line for each fault."""
-    checking = _Checking(fault)
-    for number, line in enumerate(lines, 1):
-        checking.line(number, line)
-    for chain in noted:
-        if chain.lower() not in checking.seen:
-            checking.wrong(
-                f"no action has the hash given with --noted, {chain}: the end of the list is missing, or this is "
-                "another list"
-            )
-    if checking.open:
-        checking.wrong("there is no line `end` after the last one: the list was cut off")
-    if not checking.done.actions:
-        checking.wrong("it contains no operator action")
-    return checking.done
-
-
-class _Checking:
-    def __init__(self, fault: Callable[[str], None]) -> None:
-        self.done, self.seen = Checked(), set[str]()
-        self.open: Counter[str] = Counter()  # records since the last end, by kind
-        self._chains: defaultdict[str, list[str]] = defaultdict(list)  # of each job in this list …
-        self._before: dict[str, list[str]] = {}  # … and in the longest of those before it
-        self._fault = fault
-
-    def wrong(self, what: str) -> None:
-        self.done.faults += 1
-        self._fault(what)
-
-    def line(self, number: int, line: str) -> None:
-        try:
-            record = json.loads(line, object_pairs_hook=_once)
-            if record["record"] == _END:
-                self._end(record)
-                return
-            self.open[record["record"]] += 1
-            if record["record"] == _ACTION:
-                self.done.actions += 1
-                self._action(record)
-        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-            self.wrong(f"line {number}: {_why(error)}")
-
-    def _action(self, record: dict[str, Any]) -> None:
-        job, chain = str(uuid.UUID(record["job"])), record["chain"]
-        chains = self._chains[job]
-        if chain is None:
-            raise ValueError("its hash was removed")
-        start = bytes.fromhex(chains[-1]) if chains else uuid.UUID(job).bytes
-        chains.append(chain)
-        self.done.last[job] = max(chains, self._before.get(job, []), key=len)[-1]
-        self.seen.add(chain)
-        if record["action"] == CREATED and len(chains) > 1:
-            raise ValueError("there are actions before it, but no action can come before the creation of a job")
-        if (known := self._before.get(job, [])[len(chains) - 1 : len(chains)]) and known != [chain]:
-            raise ValueError("an earlier list of the same job has another action in this position")
-        if hashlib.sha256(start + record["hashed"].encode()).hexdigest() != chain:
-            raise ValueError(
-                "its hash does not match: `hashed` was changed, or an action before it was removed, inserted or moved"
-            )
-        if (other := _differing(record)) is not None:
-            raise ValueError(f"{other} differs from what was hashed")
-        if record.get("broken"):
-            raise ValueError("the chain was broken already when the list was printed")
-
-    def _end(self, record: dict[str, Any]) -> None:
-        """Check that every printed record is there; lists may follow one another. Raises ValueError."""
-        before, self.open = self.open, Counter()
-        for job, chains in self._chains.items():
-            self._before[job] = max(self._before.get(job, []), chains, key=len)
-        self._chains.clear()
-        for kind, name in ((_ACTION, "actions"), (_ITEM, "items")):
-            if record[name] != before[kind]:
-                raise ValueError(f"it states {record[name]} {name} before it, but there are {before[kind]}")
-
-
-def _differing(record: dict[str, Any]) -> str | None:
-    """Return the first field that differs from the hashed text."""
-    parts = record["hashed"].split("\n")
-    if len(parts) != len(_HASHED_LINES):
-        return "the number of lines"
-    seconds, who, action, details = parts
-    recorded_at = datetime.fromisoformat(record["at"])
-    same = (
-        Decimal(seconds) == Decimal((recorded_at - _EPOCH) // timedelta(microseconds=1)) / 1_000_000,
-        record["who"] == who,
-        record["action"] == action,
-        _canonical(record["details"]) == _canonical(json.loads(details, object_pairs_hook=_once)),
-    )
-    return next((name for name, is_same in zip(_HASHED_LINES, same, strict=True) if not is_same), None)
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a name that occurs twice: one program would read one value, and another the other."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name occurs twice in it")
-    return found
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no {error}"
-    if isinstance(error, json.JSONDecodeError | TypeError | AttributeError | InvalidOperation):
-        return "it is not a record"
-    return str(error)
 
 
 _AT_ONCE = 2_000

@@ -9,14 +9,12 @@ import enum
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from controller.databases import JobHandle
-from core.document import Document
 from core.errors import UsageError
 from sql.connection import Connection
-from sql.review import REVIEW
+from sql.review import REVIEW, Equal, Message, Near, ReviewRow
 from sql.session import Database
 
 Row = TypeVar("Row")
@@ -43,18 +41,8 @@ _SEARCHES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The latest finding of one kind in some jobs."""
-
-    options: dict[str, Any]
-    figures: dict[str, Any]
-    created_at: float
-    token: uuid.UUID
-
-
-def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]) -> Found:
-    """Return the findings of these jobs. Raises UsageError, which names the command to run, if the jobs were not
+def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]) -> ReviewRow:
+    """Return the findings of these jobs, as one of them has them. Raises UsageError, which names the command to run, if the jobs were not
     searched, one of them was processed again or reviewed with other jobs since, or the search was interrupted;
     DatabaseFault."""
     if not handles:
@@ -74,7 +62,7 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
     tokens = {row.token for row in rows} | _others(first.options["jobs"], handles, kind, databases)
     if tokens != {first.token}:
         raise UsageError(_apart(handles, kind, again))
-    return Found(dict(first.options), dict(first.figures), first.created_at, first.token)
+    return first
 
 
 def _apart(handles: Sequence[JobHandle], kind: ReviewKind, again: str) -> str:
@@ -120,40 +108,6 @@ def _others(
     return set(tokens.values())
 
 
-class Equal(Document):
-    """An item of a group of duplicates."""
-
-    item: uuid.UUID
-    job: uuid.UUID
-    copy_of: uuid.UUID | None  # the original; None for the original itself
-    custodian: str
-    container_path: tuple[str, ...]
-
-
-class Near(Document):
-    """An item of a group of near-duplicates; `similarity` to the principal, from 0 to 1."""
-
-    item: uuid.UUID
-    job: uuid.UUID
-    near_to: uuid.UUID | None  # the principal; None for the principal itself
-    similarity: float
-    custodian: str
-    container_path: tuple[str, ...]
-
-
-class Message(Document):
-    """A message of a thread; `parent` is the one that it answers, `depth` how many are above it, `sent_at` in UTC."""
-
-    item: uuid.UUID
-    job: uuid.UUID
-    parent: uuid.UUID | None
-    depth: int
-    sent_at: str | None
-    subject: str | None
-    custodian: str
-    container_path: tuple[str, ...]
-
-
 def equals_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Equal]:
     """Return the item and its duplicates, the original first, at most MOST; empty if it has none. If families were
     compared, the topmost items of the families equal to the item's. Raises as `latest`."""
@@ -166,8 +120,7 @@ def equals_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
     rows = _everywhere(
         databases, lambda conn: REVIEW.equals_of(conn, jobs=jobs, original=original, families=families, limit=MOST)
     )
-    rows.sort(key=lambda row: row.copy_of is not None)
-    return [Equal.model_validate(row) for row in rows[:MOST]]
+    return sorted(rows, key=lambda row: row.copy_of is not None)[:MOST]
 
 
 def near_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Near]:
@@ -179,8 +132,7 @@ def near_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -
     if principal is None:
         return []
     rows = _everywhere(databases, lambda conn: REVIEW.near_of(conn, jobs=jobs, principal=principal, limit=MOST))
-    rows.sort(key=lambda row: (row.near_to is not None, -row.similarity))
-    return [Near.model_validate(row) for row in rows[:MOST]]
+    return sorted(rows, key=lambda row: (row.near_to is not None, -row.similarity))[:MOST]
 
 
 def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Message]:
@@ -193,8 +145,7 @@ def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
         return []
     rows = _everywhere(databases, lambda conn: REVIEW.thread_of(conn, jobs=jobs, thread=thread, limit=MOST))
     rows.sort(key=lambda row: (row.sent_at is None, row.sent_at, row.depth))
-    drawn = below_parents(rows[:MOST], lambda row: row.item, lambda row: row.parent)
-    return [Message.model_validate(row) for row in drawn]
+    return below_parents(rows[:MOST], lambda row: row.item, lambda row: row.parent)
 
 
 def _everywhere(databases: Sequence[Database], ask: Callable[[Connection], Iterable[Row]]) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 # Characters that begin a formula for a spreadsheet, or that it skips in front of one.
@@ -18,8 +19,8 @@ def defused(cell: str) -> str:
 
 
 def csv_cells(row: Mapping[str, Any], fields: Sequence[str], *, raw: bool = False) -> list[str]:
-    """The cells of one record: paths joined by " / ", other lists by "; ", true and false in words, empty for null.
-    Cells that a spreadsheet would run are defused, except with `raw`."""
+    """The cells of one record: paths joined by " / ", other lists by "; ", true and false in words, moments in ISO 8601,
+    empty for null. Cells that a spreadsheet would run are defused, except with `raw`."""
     cells = [_cell(row.get(field), " / " if field.endswith("path") else "; ") for field in fields]
     return cells if raw else list(map(defused, cells))
 
@@ -29,6 +30,8 @@ def _cell(value: Any, between: str) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat()
     if isinstance(value, list | tuple):
         return between.join(_cell(each, between) for each in value)
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, Mapping) else str(value)

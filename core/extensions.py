@@ -19,16 +19,17 @@ from importlib import import_module
 from types import ModuleType
 
 _DISTRIBUTIONS = "edbench"
+NOT_INSTALLED = "unknown"  # a version, as of a checkout
 
 
 def installed_version(package: str = "edbench") -> str:
-    """The version of a package; `unknown` if it is not installed, as in a checkout."""
-    from importlib.metadata import PackageNotFoundError, version
+    """The version of a package, or NOT_INSTALLED."""
+    from importlib.metadata import PackageNotFoundError, version  # a parser of mail, which few processes need
 
     try:
         return version(package)
     except PackageNotFoundError:
-        return "unknown"
+        return NOT_INSTALLED
 
 
 def extensions(group: str) -> Mapping[str, tuple[str, ...]]:

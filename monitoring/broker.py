@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable
 from functools import cache
 from urllib.parse import urlsplit
 
@@ -56,19 +55,11 @@ def stream_of(run: str) -> str:
 class FrameSender:
     """One worker's sender; used by one thread."""
 
-    def __init__(
-        self,
-        broker_url: str,
-        *,
-        run: str = "",
-        held: int = HELD_FRAMES,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, broker_url: str, *, run: str = "", held: int = HELD_FRAMES) -> None:
         self._client = connect(broker_url)
         self._stream = stream_of(run)
         self._held: deque[bytes] = deque()
         self._limit = held
-        self._monotonic = monotonic
         self.sent = 0  # frames that the broker acknowledged
         self.lost = 0  # frames dropped here because the broker stayed away; the collector sees the gap
 
@@ -87,7 +78,7 @@ class FrameSender:
 
     def flush(self) -> bool:
         """Try to send what waits, oldest first, for at most about a second; True when nothing waits any more."""
-        deadline = self._monotonic() + TIMEOUT_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while self._held:
             batch = [self._held[i] for i in range(min(_BATCH, len(self._held)))]
             pipeline = self._client.pipeline(transaction=False)
@@ -101,7 +92,7 @@ class FrameSender:
             for _ in batch:
                 self._held.popleft()
             self.sent += len(batch)
-            if self._monotonic() >= deadline:
+            if time.monotonic() >= deadline:
                 break
         return not self._held
 

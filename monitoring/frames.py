@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import uuid
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from core.histogram import Histogram
 from core.operations import Op
 from core.records import Phase
 from monitoring.observations import Observation
 
+# What the database can hold: one bad frame must not block the next.
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Moment = Annotated[float, Meta(ge=0, lt=1e12)]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CounterDelta:
+
+class CounterDelta(Struct, frozen=True, kw_only=True, array_like=True):
     """Calls of one op made for one phase of one job during some interval."""
 
     job: uuid.UUID
     phase: Phase
     op: Op
-    calls: int
-    bytes: int
-    errors: int
-    total_ns: int  # sum of durations
-    max_ns: int  # see monitoring.live for how exact
+    calls: Count
+    bytes: Count
+    errors: Count
+    total_ns: Count  # sum of durations
+    max_ns: Count  # see monitoring.live for how exact
     histogram: Histogram
 
 
@@ -53,19 +57,18 @@ def _sum(a: CounterDelta, b: CounterDelta) -> CounterDelta:
     )
 
 
-VERSION = b"\x02"
+VERSION = b"\x03"
 MAX_BYTES = 16_000_000  # of a frame unpacked; a worker's second is a few kilobytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(Struct, frozen=True, kw_only=True):
     """One second of one worker incarnation; each second of an incarnation is in at most one frame."""
 
     worker: str
     incarnation: uuid.UUID
-    sequence: int  # 1, 2, 3 …: a gap is a lost frame
-    second: int  # epoch seconds by the worker's clock, when the calls were collected
-    through: float  # by the worker's clock: all calls that ended before it are in this frame or an earlier one
+    sequence: Count  # 1, 2, 3 …: a gap is a lost frame
+    second: Count  # epoch seconds by the worker's clock, when the calls were collected
+    through: Moment  # by the worker's clock: all calls that ended before it are in this frame or an earlier one
     deltas: tuple[CounterDelta, ...] = ()
     observations: tuple[Observation, ...] = ()  # taken at `second`
 
@@ -109,24 +112,21 @@ class FrameMaker:
         )
 
 
+def _plain(value: Histogram | Observation) -> object:
+    return value.encode() if isinstance(value, Histogram) else (value.kind, value.source, value.values)
+
+
+def _made(kind: type[Any], plain: Any) -> Any:
+    return Observation(*plain) if kind is Observation else Histogram.decode(memoryview(plain))
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
+_DECODER = msgspec.msgpack.Decoder(Frame, dec_hook=_made)
+
+
 def encode_frame(frame: Frame) -> bytes:
-    """A version byte, then deflated JSON."""
-    data = {
-        "worker": frame.worker,
-        "incarnation": frame.incarnation.hex,
-        "sequence": frame.sequence,
-        "second": frame.second,
-        "through": frame.through,
-        "deltas": [
-            [
-                *(d.job.hex, d.phase.value, int(d.op), d.calls, d.bytes, d.errors, d.total_ns, d.max_ns),
-                base64.b64encode(d.histogram.encode()).decode("ascii"),
-            ]
-            for d in frame.deltas
-        ],
-        "observations": [[o.kind, o.source, o.values] for o in frame.observations],
-    }
-    return VERSION + zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 1)
+    """A version byte, then deflated msgpack."""
+    return VERSION + zlib.compress(_ENCODER.encode(frame), 1)
 
 
 def decode_frame(data: bytes) -> Frame:
@@ -138,49 +138,6 @@ def decode_frame(data: bytes) -> Frame:
         plain = unpack.decompress(data[1:], MAX_BYTES)
         if not unpack.eof:
             raise ValueError("a frame is cut short or too large")
-        fields = json.loads(plain)
-        return Frame(
-            worker=str(fields["worker"]),
-            incarnation=uuid.UUID(fields["incarnation"]),
-            sequence=_number(fields["sequence"]),
-            second=_number(fields["second"]),
-            through=_moment(fields["through"]),
-            deltas=_deltas(fields["deltas"]),
-            observations=tuple(Observation(*row) for row in fields["observations"]),
-        )
-    except (zlib.error, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as e:
+        return _DECODER.decode(plain)
+    except (zlib.error, msgspec.DecodeError, TypeError, RecursionError) as e:
         raise ValueError(f"not a frame: {e}") from e
-
-
-def _number(value: Any) -> int:
-    """Return a count that the database can hold, else raise ValueError: one bad frame must not block the next."""
-    if not isinstance(value, int) or not 0 <= value < 1 << 63:
-        raise ValueError(f"not a count: {value!r}")
-    return value
-
-
-def _moment(value: Any) -> float:
-    moment = float(value)
-    if not 0 <= moment < 1e12:
-        raise ValueError(f"not a time: {value!r}")
-    return moment
-
-
-def _deltas(rows: list[list[Any]]) -> tuple[CounterDelta, ...]:
-    jobs = {text: uuid.UUID(text) for text in {row[0] for row in rows}}
-    return tuple(_delta(jobs[row[0]], row) for row in rows)
-
-
-def _delta(of: uuid.UUID, row: list[Any]) -> CounterDelta:
-    _, phase, op, calls, nbytes, errors, total_ns, max_ns, histogram = row
-    return CounterDelta(
-        job=of,
-        phase=Phase(phase),
-        op=Op(op),
-        calls=_number(calls),
-        bytes=_number(nbytes),
-        errors=_number(errors),
-        total_ns=_number(total_ns),
-        max_ns=_number(max_ns),
-        histogram=Histogram.decode(base64.b64decode(histogram, validate=True)),
-    )

@@ -7,7 +7,7 @@ import itertools
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -160,23 +160,26 @@ SOURCE_CHARACTERS = 500
 VALUES_BYTES = 32_768  # as JSON; a mount with thirty ops over sixteen transports has about 6 KB
 
 
-@dataclass(frozen=True, slots=True)
 class Observation:
-    """One source's report of its state now; `values` is plain JSON data, times and bytes as its kind defines.
+    """One source's report of its state now; `values` is plain JSON data, times and bytes as its kind defines."""
 
-    Raises ValueError for an unknown kind, an empty or too long source, values that are no JSON or too many."""
+    __slots__ = ("kind", "source", "text", "values")
 
-    kind: str
-    source: str
-    values: Mapping[str, Any]
-    text: str = field(init=False, repr=False, compare=False)  # the values as compact JSON
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"no such kind of observation: {self.kind!r}")
-        if not 0 < len(self.source) <= SOURCE_CHARACTERS or "\0" in self.source:
+    def __init__(self, kind: str, source: str, values: Mapping[str, Any]) -> None:
+        """Raises ValueError for an unknown kind, an empty or too long source, values that are no JSON or too many."""
+        if kind not in KINDS:
+            raise ValueError(f"no such kind of observation: {kind!r}")
+        if not 0 < len(source) <= SOURCE_CHARACTERS or "\0" in source:
             raise ValueError(f"an observation's source has 1 to {SOURCE_CHARACTERS} characters and no NUL")
-        object.__setattr__(self, "text", _json(self.kind, self.values))
+        self.kind, self.source, self.values = kind, source, values
+        self.text = _json(kind, values)  # the values as compact JSON
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Observation) and (self.kind, self.source, self.text) == (
+            other.kind,
+            other.source,
+            other.text,
+        )
 
 
 def _json(kind: str, values: Mapping[str, Any]) -> str:

@@ -19,12 +19,11 @@ sys.path.insert(0, str(ROOT))
 from controller.arrays.importing import Imported
 from controller.cluster.containers import Scaled
 from controller.doctor import Finding
-from controller.findings import Equal, Message, Near
 from controller.jobs.documents import GroupDocument, JobDocument, ListedJob
 from controller.jobs.figures import GroupFigures, JobFigures, TraceFigures
 from controller.jobs.leftovers import Leftover
 from controller.search.found import FoundItem
-from controller.search.named import Search, Tag, TagChange
+from controller.search.named import TagChange
 from controller.search.report import HitReport
 from controller.verify.group import GroupVerified
 from controller.verify.job import Verification
@@ -45,6 +44,8 @@ from review.languages.run import LanguagesFound
 from review.near.run import NearDuplicates
 from review.threads.run import ThreadsFound
 from simulate.documents import SimulationDocument
+from sql.browse import Search, Tag
+from sql.review import Equal, Message, Near
 from web.api.models.items import ChildCounts, Family, ItemDetails, ItemRow
 from web.api.system import SignIn
 
@@ -138,14 +139,6 @@ class CustodyRecord(Document):
     model_config = ConfigDict(extra="allow")
 
     record: Literal["action", "parsers", "item", "end"]
-
-
-class CheckedList(Document):
-    """A custody list compared with its own hashes."""
-
-    actions: int
-    faults: list[str]
-    last: dict[str, str]
 
 
 class CheckedProduction(Document):
@@ -321,7 +314,7 @@ DOCUMENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "inspect": lambda: _schema(list[InspectedItem], "What `edbench inspect -o json` prints."),
     "formats": lambda: _schema(list[FormatLine], "What `edbench formats -o json` prints."),
     "job-state": lambda: _schema(JobState, "What `edbench job pause`, `cancel` and `delete` print with -o json."),
-    "custody": lambda: _schema(list[CustodyRecord] | CheckedList, "What `edbench job custody -o json` prints."),
+    "custody": lambda: _schema(list[CustodyRecord], "What `edbench job custody -o json` prints."),
     "corpus-check": lambda: _schema(corpus_check.Checked, "What `edbench corpus check -o json` prints."),
     "counters": lambda: _schema(
         Collected | Imported | Removed, "What `edbench counters collect` and `import` print with -o json."

@@ -10,7 +10,7 @@ import importlib
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -91,7 +91,6 @@ class Hit:
     owner: str
     score: float
     snippet: str = ""  # plain text around the match; matches between \x02 and \x03
-    fields: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,9 +145,6 @@ class IndexReader(Protocol):
 
     def hits(self, query: Node, best: Sequence[Best], *, snippets: bool = True) -> list[Hit]:
         """Return the hits of these documents, in their order."""
-
-    def count(self, query: str | Node) -> int:
-        """Number of matching documents, ghosts included."""
 
     def found(self, query: Node) -> Found:
         """Every matching document, ghosts included."""

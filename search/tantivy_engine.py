@@ -110,12 +110,12 @@ _MORE = 16  # times as many, if the first search was not enough
 
 
 def schema() -> tantivy.Schema:
-    """The fields of every shard; `body` and the fields that a hit shows are stored."""
+    """The fields of every shard; only `body` is stored."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("item", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("owner", stored=True, tokenizer_name="raw", index_option="basic")
     for name in QUERY_FIELDS:
-        builder.add_text_field(name, stored=name in ("body", "subject", "title"), index_option="position")
+        builder.add_text_field(name, stored=name == "body", index_option="position")
     for name in _KNOWN_BY:
         builder.add_integer_field(name, fast=True)
     return builder.build()
@@ -217,17 +217,12 @@ class TantivyReader:
         snippet = ""
         if maker is not None:
             snippet = _snippet(maker, document.get_all("body"))
-        shown = {k: together(str(document.get_first(k) or "")) for k in ("subject", "title")}
         return Hit(
             item=uuid.UUID(document["item"][0]),
             owner=str(document["owner"][0]),
             score=float(score),
             snippet=snippet,
-            fields={k: v for k, v in shown.items() if v},
         )
-
-    def count(self, query: str | Node) -> int:
-        return int(getattr(self._hits(self._query(query), 1, count=True), "count", 0) or 0)
 
     def found(self, query: Node) -> Found:
         from search.found import found_in_columns  # numbers in rows, which no slot needs

@@ -217,7 +217,6 @@ def _in_range(reader: IndexReader, field: str, range_: Between) -> Iterator[byte
 POOL_MB = 24  # postings kept in memory before they are sorted to scratch
 _GAP = 1_000  # positions between two readings, over which no phrase reaches
 _FORMAT = "edbench-whoosh/1"
-_STORED = ("body", "subject", "title")
 _BROKEN = (OSError, ValueError, KeyError, EOFError, TypeError, NameError, struct.error, zlib.error, StorageError)
 
 disarm()
@@ -238,10 +237,10 @@ class _Words(analysis.Tokenizer):  # type: ignore[misc]
 
 
 def schema() -> fields.Schema:
-    """The fields of every shard; `body` and the fields that a hit shows are stored."""
+    """The fields of every shard; only `body` is stored."""
     out = fields.Schema(item=fields.STORED, owner=fields.STORED)
     for name in QUERY_FIELDS:
-        out.add(name, fields.TEXT(analyzer=_Words(), phrase=True, stored=name in _STORED))
+        out.add(name, fields.TEXT(analyzer=_Words(), phrase=True, stored=name == "body"))
     return out
 
 
@@ -332,13 +331,7 @@ class WhooshReader:
             owner=stored["owner"],
             score=score,
             snippet=around,
-            fields={k: stored[k] for k in ("subject", "title") if stored.get(k)},
         )
-
-    def count(self, query: str | Node) -> int:
-        parsed = exact_query(parse(query) if isinstance(query, str) else query)
-        with self._on_filer():
-            return sum(1 for _ in self._searcher.docs_for_query(parsed))
 
     def found(self, query: Node) -> Found:
         from search.found import found_of  # numbers in rows, which no slot needs

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from core.records import ExceptionLevel, Phase
+from readers.errors import ExceptionCode
+from readers.records import Kind
 from sql.connection import Connection
 from sql.figures import ItemCount
 from sql.interface import implemented
@@ -54,31 +57,34 @@ class WholeItem(ItemRow):
     owner: str | None
 
 
-class ItemFailure(NamedTuple):
+@dataclass(frozen=True)
+class ItemFailure:
     """An exception of a known item."""
 
-    code: str
-    level: str
-    phase: str
+    code: ExceptionCode
+    level: ExceptionLevel
+    phase: Phase
     detail: str
     missing: int | None
 
 
-class Member(NamedTuple):
-    """An item in the tree of a family."""
+@dataclass(frozen=True)
+class Member:
+    """An item in the tree of a family; `failed`: it has exceptions."""
 
     id: uuid.UUID
     parent: uuid.UUID | None
     depth: int
     name: str
-    kind: str
+    kind: Kind
     container: bool
     media_type: str
     bytes: int
     failed: bool
 
 
-class FailureCount(NamedTuple):
+@dataclass(frozen=True)
+class FailureCount:
     """Number of exceptions that have something in common, and of their items."""
 
     name: str
@@ -109,7 +115,7 @@ class ShardRow(NamedTuple):
 
     id: uuid.UUID
     engine: str
-    location: memoryview
+    location: bytes
     documents: int
 
 
@@ -204,8 +210,9 @@ class FacetCount(NamedTuple):
     items: int
 
 
-class TagCount(NamedTuple):
-    """A tag and the number of items that have it."""
+@dataclass(frozen=True)
+class Tag:
+    """A tag, and the number of a job's items that have it."""
 
     tag: str
     items: int
@@ -213,15 +220,17 @@ class TagCount(NamedTuple):
     last_at: datetime
 
 
-class Tagged(NamedTuple):
-    """A tag of an item."""
+@dataclass(frozen=True)
+class Tagged:
+    """A tag of an item, and who gave it."""
 
     tag: str
     tagged_at: datetime
     tagged_by: str
 
 
-class SavedSearch(NamedTuple):
+@dataclass(frozen=True)
+class Search:
     """A saved search."""
 
     name: str
@@ -235,7 +244,6 @@ class _Search(Protocol):
     def owned_documents(self, conn: Connection, *, job: uuid.UUID) -> dict[uuid.UUID, int]: ...
     def shard_owners(self, conn: Connection, *, job: uuid.UUID, shard: uuid.UUID) -> list[Owner]: ...
     def job_items(self, conn: Connection, *, job: uuid.UUID) -> Iterator[JobItem]: ...
-    def job_custodians(self, conn: Connection, *, job: uuid.UUID) -> dict[int, str]: ...
     def has_items(self, conn: Connection, *, job: uuid.UUID, media_type: str | None, key: str | None) -> bool: ...
     def asked_items(
         self, conn: Connection, *, job: uuid.UUID, wanted: Wanted, least: int | None, most: int | None, tag: str | None
@@ -249,11 +257,11 @@ class _Search(Protocol):
     ) -> list[uuid.UUID]: ...
     def add_tag(self, conn: Connection, *, job: uuid.UUID, tag: str, items: Sequence[uuid.UUID], who: str) -> int: ...
     def remove_tag(self, conn: Connection, *, job: uuid.UUID, tag: str, items: Sequence[uuid.UUID]) -> int: ...
-    def list_tags(self, conn: Connection, *, job: uuid.UUID) -> list[TagCount]: ...
+    def list_tags(self, conn: Connection, *, job: uuid.UUID) -> list[Tag]: ...
     def item_tags(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[Tagged]: ...
     def put_search(self, conn: Connection, *, job: uuid.UUID, name: str, query: str, who: str) -> int: ...
     def remove_search(self, conn: Connection, *, job: uuid.UUID, name: str) -> int: ...
-    def list_searches(self, conn: Connection, *, job: uuid.UUID) -> list[SavedSearch]: ...
+    def list_searches(self, conn: Connection, *, job: uuid.UUID) -> list[Search]: ...
 
 
 SEARCH: _Search = implemented(_Search)

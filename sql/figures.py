@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from core.records import Phase
@@ -61,7 +62,8 @@ class Totals(NamedTuple):
     loose_files: int
 
 
-class ItemCount(NamedTuple):
+@dataclass(frozen=True)
+class ItemCount:
     """Number of items that have something in common."""
 
     name: str
@@ -69,7 +71,8 @@ class ItemCount(NamedTuple):
     bytes: int
 
 
-class TextCount(NamedTuple):
+@dataclass(frozen=True)
+class TextCount:
     """Number of items with a text state."""
 
     name: str
@@ -78,8 +81,9 @@ class TextCount(NamedTuple):
     pages: int
 
 
-class ExceptionCount(NamedTuple):
-    """Number of exceptions of one code at one level; number of children lost by them, if known."""
+@dataclass(frozen=True)
+class ExceptionCount:
+    """Number of exceptions of one code at one level; `missing`: children missing because of them, where known."""
 
     code: str
     level: str
@@ -87,13 +91,15 @@ class ExceptionCount(NamedTuple):
     missing: int
 
 
-class Children(NamedTuple):
-    """Sums over all containers; `remainder_unknown`: number of containers that were cut short."""
+@dataclass(frozen=True)
+class Children:
+    """Children over all containers; expected must be emitted and failed together. `remainder_unknown`: number of
+    containers that were cut short, where an unknown number of children is missing."""
 
     expected: int
     emitted: int
     failed: int
-    remainder_unknown: int
+    remainder_unknown: int = 0
 
 
 class Violation(NamedTuple):

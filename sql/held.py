@@ -71,7 +71,7 @@ def _meaning(error: psycopg2.Error, closed: bool) -> tuple[str, bool] | None:
         error, psycopg2.OperationalError | psycopg2.InterfaceError
     )
     if closed or lost:
-        return "it cannot be reached", True
+        return "it cannot be reached; check that it runs, and EDBENCH_DATABASES", True
     return None
 
 

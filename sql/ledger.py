@@ -183,14 +183,14 @@ def release(conn: Connection, task: uuid.UUID, token: uuid.UUID, *, failed: bool
     return True
 
 
-def fail(conn: Connection, task: uuid.UUID, token: uuid.UUID, reason: str, limit: int = FAILURES_LIMIT) -> bool:
-    """Make a task pending again after an unforeseen error; at the `limit`-th its job is suspended with that reason.
+def fail(conn: Connection, task: uuid.UUID, token: uuid.UUID, reason: str) -> bool:
+    """Make a task pending again after an unforeseen error; at the FAILURES_LIMIT-th its job is suspended with that reason.
 
     Returns False if the task is no longer ours (nothing was changed)."""
     row = QUERIES["release"].run(conn, task=task, token=token, failed=1).one_or_none()
     if row is None:
         return False
-    if row.failures >= limit:
+    if row.failures >= FAILURES_LIMIT:
         suspend(conn, row.job, f"task {task} failed {row.failures} times, last with: {reason}")
     else:
         QUERIES["notify"].run(conn)

@@ -260,7 +260,6 @@ job = Table(
     Column("options", JSONB, nullable=False),
     Column("workers_planned", Integer, nullable=False, server_default="0"),
     Column("slots_planned", Integer, nullable=False, server_default="0"),
-    Column("next_shard", Integer, nullable=False, server_default="0"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     _time("first_claim_at"),
     _time("finished_at"),
@@ -520,8 +519,6 @@ worker = Table(
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     _time("seen_at", nullable=False),
     _time("stopped_at"),  # set when it left in good order
-    Column("cpu_seconds", Double, nullable=False, server_default="0"),
-    Column("run_queue_seconds", Double, nullable=False, server_default="0"),  # schedstat: waiting for a core
     Column("waiting", JSONB, nullable=False, server_default="[]"),  # long operations of its slots
     Column("frames_through", Double, nullable=False, server_default="0"),  # its clock: frames up to here are stored
     Column("frames_sequence", BigInteger, nullable=False, server_default="0"),  # number of its latest stored frame

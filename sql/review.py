@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from sql.connection import Connection
@@ -20,18 +21,32 @@ class ReviewRow(NamedTuple):
     stale: bool
 
 
-class EqualRow(NamedTuple):
+@dataclass(frozen=True)
+class Equal:
     """An item of a group of duplicates."""
 
     item: uuid.UUID
     job: uuid.UUID
-    copy_of: uuid.UUID | None  # its original; None: it is the original
+    copy_of: uuid.UUID | None  # the original; None for the original itself
     custodian: str
-    container_path: list[str]
+    container_path: tuple[str, ...]
 
 
-class ThreadMember(NamedTuple):
-    """A message of a thread; its time in UTC."""
+@dataclass(frozen=True)
+class Near:
+    """An item of a group of near-duplicates; `similarity` to the principal, from 0 to 1."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    near_to: uuid.UUID | None  # the principal; None for the principal itself
+    similarity: float
+    custodian: str
+    container_path: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of a thread; `parent` is the one that it answers, `depth` how many are above it, `sent_at` in UTC."""
 
     item: uuid.UUID
     job: uuid.UUID
@@ -40,18 +55,7 @@ class ThreadMember(NamedTuple):
     sent_at: str | None
     subject: str | None
     custodian: str
-    container_path: list[str]
-
-
-class NearOne(NamedTuple):
-    """A text of a group of near-duplicates."""
-
-    item: uuid.UUID
-    job: uuid.UUID
-    near_to: uuid.UUID | None  # its principal; None: it is the principal
-    similarity: float
-    custodian: str
-    container_path: list[str]
+    container_path: tuple[str, ...]
 
 
 class _Review(Protocol):
@@ -59,15 +63,15 @@ class _Review(Protocol):
     def original_of(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[uuid.UUID]: ...
     def equals_of(
         self, conn: Connection, *, jobs: Sequence[uuid.UUID], original: uuid.UUID, families: bool, limit: int
-    ) -> list[EqualRow]: ...
+    ) -> list[Equal]: ...
     def thread_with(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[uuid.UUID]: ...
     def thread_of(
         self, conn: Connection, *, jobs: Sequence[uuid.UUID], thread: uuid.UUID, limit: int
-    ) -> list[ThreadMember]: ...
+    ) -> list[Message]: ...
     def principal_of(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[uuid.UUID]: ...
     def near_of(
         self, conn: Connection, *, jobs: Sequence[uuid.UUID], principal: uuid.UUID, limit: int
-    ) -> list[NearOne]: ...
+    ) -> list[Near]: ...
 
 
 REVIEW: _Review = implemented(_Review)

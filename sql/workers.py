@@ -38,8 +38,6 @@ class WorkerRow(NamedTuple):
     started_at: datetime.datetime
     seen_at: datetime.datetime
     stopped_at: datetime.datetime | None
-    cpu_seconds: float
-    run_queue_seconds: float
     live: bool
 
 
@@ -53,15 +51,7 @@ class HostRow(NamedTuple):
 class _Workers(Protocol):
     def database_clock(self, conn: Connection) -> float: ...
     def fresh_terms(self, conn: Connection, *, stepped: bool = False) -> int: ...
-    def worker_seen(
-        self,
-        conn: Connection,
-        *,
-        incarnation: uuid.UUID,
-        cpu_seconds: float,
-        run_queue_seconds: float,
-        waiting: str = "[]",
-    ) -> None: ...
+    def worker_seen(self, conn: Connection, *, incarnation: uuid.UUID, waiting: str = "[]") -> None: ...
     def worker_waits(self, conn: Connection, *, job: str, seconds: float = LIVE_SECONDS) -> list[str]: ...
     def worker_stopped(self, conn: Connection, *, incarnation: uuid.UUID) -> None: ...
     def reporter_died(self, conn: Connection, *, incarnation: uuid.UUID) -> None: ...

@@ -45,7 +45,6 @@ class Crowd:
         self,
         plans: Sequence[WorkerPlan],
         become: Callable[[WorkerPlan], int] = lambda plan: Supervisor(plan).run(),
-        monotonic: Callable[[], float] = time.monotonic,
         *,
         agent: Agent | None = None,
         like: WorkerPlan | None = None,
@@ -53,7 +52,7 @@ class Crowd:
         """`plans` differ in their names; `become` is what a forked process does with its own. `agent`: None where the
         controller may not give orders; `like`: the plan of the workers that it orders, with which `plans` may be empty.
         Raises OSError."""
-        self._plans, self._become, self._now = plans, become, monotonic
+        self._plans, self._become = plans, become
         self._like = like or plans[0]
         self._agent, self._agent_pid, self._agent_due = agent, 0, 0.0
         self._pipe: Connection | None = None
@@ -108,7 +107,7 @@ class Crowd:
 
     def _tend_agent(self) -> None:
         """Fork the agent, or another one when it died: its lease is over then, and so are the lease's workers."""
-        now = self._now()
+        now = time.monotonic()
         if self._agent is None or self._agent_pid or now < self._agent_due:
             return
         self._agent_due = now + AGAIN_SECONDS
@@ -158,7 +157,7 @@ class Crowd:
     def _fork_due(self) -> None:
         if self._changing:
             return
-        now, waiting = self._now(), []
+        now, waiting = time.monotonic(), []
         for at, plan in self._due:
             if at > now:
                 waiting.append((at, plan))
@@ -207,7 +206,7 @@ class Crowd:
             plan = self._alive.pop(pid, None)  # None: an orphan, which the first process of a container is given
             if plan is not None and not self._stops and not self._changing:
                 log.error("worker %s ended with %s; starting another", plan.name, describe(status))
-                self._due.append((self._now() + AGAIN_SECONDS, plan))
+                self._due.append((time.monotonic() + AGAIN_SECONDS, plan))
 
 
 def _as_usual(parent: int) -> None:

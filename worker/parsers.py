@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from core.errors import UsageError
+from core.extensions import NOT_INSTALLED, installed_version
 from readers.base import Handler, LeafHandler, MemorySource, Source, Text
 from readers.identification import libmagic
 from readers.identification.identify import register_identify, register_magic
@@ -71,7 +72,6 @@ def read_by_office(scratch: Path) -> None:
 
 
 _OURS = "edbench"
-_UNKNOWN = "unknown"  # a version: of a checkout, or a plugin, that was not installed
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of what a package requires
 
 
@@ -89,10 +89,10 @@ def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
     plugins = set(packages.values()) - {_OURS}
     return ParserSet.of(
         {
-            "edbench": _version(_OURS) or _UNKNOWN,
+            "edbench": installed_version(),
             "python": platform.python_version(),
             "types": types | {media_type: handler.name for media_type, handler in others.items()},
-            "handlers": {name: f"{package} {_version(package) or _UNKNOWN}" for name, package in packages.items()},
+            "handlers": {name: f"{package} {installed_version(package)}" for name, package in packages.items()},
             "libraries": {**dict(_libraries(plugins)), **_office(), **_magic()},
         }
     )
@@ -117,7 +117,7 @@ def _libraries(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
         found = (_NAME.match(line) for line in lines if "extra ==" not in line)
         wanted |= {name.group() for name in found if name is not None} - {_OURS}
     for name in sorted(wanted):
-        if (version := _version(name)) is not None:
+        if (version := installed_version(name)) != NOT_INSTALLED:
             yield name, version
 
 
@@ -135,16 +135,3 @@ def _magic() -> dict[str, str]:
     """Return the version of libmagic, which identifies what our own table does not know."""
     found = libmagic.found()
     return {} if found is None else {"libmagic": found}
-
-
-def _version(package: str) -> str | None:
-    """Return the version of a package; None if it is not installed."""
-    from importlib.metadata import (  # it imports a parser of mail, which few processes need
-        PackageNotFoundError,
-        version,
-    )
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -61,9 +61,8 @@ class WorkerPlan:
 class Supervisor:
     """One worker, from `run` to its end."""
 
-    def __init__(self, plan: WorkerPlan, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, plan: WorkerPlan) -> None:
         self._plan = plan
-        self._now = monotonic
         slots = plan.settings.slots
         self._table = SlotTable(slots, [d.name for d in plan.settings.databases])
         self._watched = [Watched(slot) for slot in range(slots)]
@@ -82,7 +81,7 @@ class Supervisor:
         self._fork_server_due = 0.0
         self._lacking = "off"  # missing steps of the sandboxes
         self._oom_kills = oom_kills()
-        self._last_tick = monotonic()
+        self._last_tick = time.monotonic()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def run(self) -> int:
@@ -101,7 +100,7 @@ class Supervisor:
                 "sandboxes: %s",
                 self._lacking or "the maximum",
             )
-        self._tend_fork_server(self._now())  # it loads while we do
+        self._tend_fork_server(time.monotonic())  # it loads while we do
         self._plan.preload(self._plan.settings)
         if (threads := thread_count()) != 1:
             log.warning("%d threads before the first fork; slots may hang on locks of these threads", threads)
@@ -127,7 +126,7 @@ class Supervisor:
 
     def _turn(self) -> None:
         self._reap()
-        now = self._now()
+        now = time.monotonic()
         self._tend_reporter(now)
         self._tend_fork_server(now)
         self._take_acknowledgements()
@@ -163,10 +162,10 @@ class Supervisor:
             )
         except OSError as error:  # scratch or the process table is full: it may not be in a while
             log.error("slot %d cannot be started: %s; retrying", watched.slot, error)
-            watched.started = self._now()
-            watched.end(self._now())
+            watched.started = time.monotonic()
+            watched.end(time.monotonic())
             return
-        watched.begin(pid, self._now())
+        watched.begin(pid, time.monotonic())
 
     def _let_go(self) -> None:
         """Close, in a forked child, what only the supervisor uses."""
@@ -215,7 +214,7 @@ class Supervisor:
             killed=watched.killed,
             overdue=watched.overdue,
             out_of_memory=oom,
-            seconds=max(0.0, self._now() - begun - watched.clock.stopped) if begun else 0.0,
+            seconds=max(0.0, time.monotonic() - begun - watched.clock.stopped) if begun else 0.0,
         )
         ours = row.pid == watched.pid and not watched.given_up
         report = judge(row, status, how) if ours else None
@@ -226,7 +225,7 @@ class Supervisor:
                 "slot %d (process %d) ended with %s%s", watched.slot, watched.pid, describe(status), _for_people(report)
             )
         self._scratch.remove(watched.scratch)
-        watched.end(self._now())
+        watched.end(time.monotonic())
         self._report(report)
 
     def _report(self, report: Report | None) -> None:
@@ -303,8 +302,8 @@ class Supervisor:
         fork_server.close()
         if self._plan.fork_server is not None:  # others use it
             return
-        deadline = self._now() + FINISH_SECONDS
-        while self._fork_server is not None and self._now() < deadline:
+        deadline = time.monotonic() + FINISH_SECONDS
+        while self._fork_server is not None and time.monotonic() < deadline:
             self._reap()
             self._wait(TICK_SECONDS)
         if self._fork_server is not None:
@@ -370,10 +369,10 @@ class Supervisor:
             self._pipe = None
 
     def _finish_reporter(self) -> None:
-        self._tend_reporter(self._now())
+        self._tend_reporter(time.monotonic())
         self._send(Finish(FINISH_SECONDS))
-        deadline = self._now() + FINISH_SECONDS + 1.0
-        while self._reporter and self._now() < deadline:
+        deadline = time.monotonic() + FINISH_SECONDS + 1.0
+        while self._reporter and time.monotonic() < deadline:
             self._wait(TICK_SECONDS)
             self._take_acknowledgements()
             self._reap()

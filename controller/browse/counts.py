@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from controller.databases import JobHandle
-from sql import figures
 from sql import jobs as ledger_jobs
-from sql.browse import BROWSE, Failure
-from sql.figures import FIGURES, ItemCount
+from sql.browse import BROWSE, Failure, FailureCount
+from sql.figures import FIGURES, Children, ExceptionCount, ItemCount, TextCount, Violation
 from sql.jobs import JobProgress, JobSummary
 
+Row = TypeVar("Row", ItemCount, TextCount, FailureCount)
 _EXCEPTIONS_AT_ONCE = 2_000
 EXCEPTION_FIELDS = tuple(name for name in Failure._fields if name != "number")
 
 
-def exceptions_by(handles: Sequence[JobHandle], by: str, code: str | None = None) -> list[dict[str, Any]]:
+def exceptions_by(handles: Sequence[JobHandle], by: str, code: str | None = None) -> list[FailureCount]:
     """Count exceptions by `code`, `type` or `custodian`, most frequent first, of one code if given."""
-    sums: dict[str, dict[str, int]] = {}
+    return _summed(handles, partial(BROWSE.exceptions_by, by=by, code=code))
+
+
+def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[ItemCount]:
+    """Count items by custodian over all jobs, most items first."""
+    return _summed(handles, BROWSE.count_custodians)
+
+
+def texts_of_jobs(handles: Sequence[JobHandle]) -> list[TextCount]:
+    """Count items by text state over all jobs, most items first."""
+    return _summed(handles, FIGURES.count_texts)
+
+
+def _summed(handles: Sequence[JobHandle], query: Callable[..., list[Row]]) -> list[Row]:
+    """Return the rows of all jobs, those of one name added up, the largest first number first."""
+    sums: dict[str, Row] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
-            for row in BROWSE.exceptions_by(conn, job=handle.id, by=by, code=code):
-                into = sums.setdefault(row.name, {"exceptions": 0, "items": 0, "missing": 0})
-                for key in into:
-                    into[key] += getattr(row, key)
-    ordered = sorted(sums.items(), key=lambda pair: (-pair[1]["exceptions"], pair[0]))
-    return [{"name": name, **counts} for name, counts in ordered]
+            for row in query(conn, job=handle.id):
+                before = astuple(sums[row.name])[1:] if row.name in sums else itertools.repeat(0)
+                sums[row.name] = type(row)(row.name, *map(operator.add, astuple(row)[1:], before))
+    return sorted(sums.values(), key=lambda row: (-astuple(row)[1], row.name))
 
 
 def stream_exceptions(handles: Sequence[JobHandle], wanted: Mapping[str, str | None]) -> Iterator[dict[str, Any]]:
@@ -60,10 +76,10 @@ class JobCounts:
     loose_files: int
     kinds: tuple[ItemCount, ...]
     media_types: tuple[ItemCount, ...]
-    texts: tuple[figures.TextCount, ...]
-    exceptions: tuple[figures.ExceptionCount, ...]  # most frequent first
-    children: figures.Children
-    violations: tuple[figures.Violation, ...]
+    texts: tuple[TextCount, ...]
+    exceptions: tuple[ExceptionCount, ...]  # most frequent first
+    children: Children
+    violations: tuple[Violation, ...]
 
     @property
     def violation_lines(self) -> list[str]:

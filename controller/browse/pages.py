@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from controller.browse.counted import Counted, TextCount
 from controller.browse.item_filter import ItemFilter
 from controller.browse.items import item_json
 from controller.databases import JobHandle
@@ -15,7 +15,6 @@ from core.errors import UsageError
 from core.names import display_name
 from core.settings import Settings
 from sql.browse import BROWSE, SEARCH, Member, WholeItem
-from sql.figures import FIGURES
 
 FAMILY_SHOWN = 2_000
 _ID_DIGITS = 32
@@ -126,8 +125,8 @@ def item_details(handle: JobHandle, row: WholeItem) -> dict[str, Any]:
         "mtime_ns": row.mtime_ns,
         "metadata": dict(row.metadata or {}),
         "children": None if row.emitted is None else counts,
-        "failures": [each._asdict() for each in exceptions],
-        "tags": [each._asdict() for each in tags],
+        "failures": list(map(asdict, exceptions)),
+        "tags": list(map(asdict, tags)),
     }
 
 
@@ -151,35 +150,7 @@ def family_tree(handle: JobHandle, row: WholeItem, limit: int = FAMILY_SHOWN) ->
 
 
 def _member(row: Member) -> dict[str, Any]:
-    return row._asdict() | {"id": str(row.id), "parent": str(row.parent) if row.parent else None}
-
-
-def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[Counted]:
-    """Count items by custodian over all jobs, most items first."""
-    sums: dict[str, tuple[int, int]] = {}
-    for handle in handles:
-        with handle.database.transaction() as conn:
-            for row in BROWSE.count_custodians(conn, job=handle.id):
-                items, nbytes = sums.get(row.name, (0, 0))
-                sums[row.name] = items + row.items, nbytes + row.bytes
-    ordered = sorted(sums.items(), key=lambda pair: (-pair[1][0], pair[0]))
-    return [Counted(name=name, items=items, bytes=nbytes) for name, (items, nbytes) in ordered]
-
-
-def texts_of_jobs(handles: Sequence[JobHandle]) -> list[TextCount]:
-    """Count items by text state over all jobs, most items first."""
-    sums: dict[str, TextCount] = {}
-    for handle in handles:
-        with handle.database.transaction() as conn:
-            for row in FIGURES.count_texts(conn, job=handle.id):
-                so_far = sums.get(row.name, TextCount(name=row.name, items=0, characters=0, pages=0))
-                sums[row.name] = TextCount(
-                    name=row.name,
-                    items=so_far.items + row.items,
-                    characters=so_far.characters + row.characters,
-                    pages=so_far.pages + row.pages,
-                )
-    return sorted(sums.values(), key=lambda count: (-count.items, count.name))
+    return asdict(row) | {"id": str(row.id), "parent": str(row.parent) if row.parent else None}
 
 
 def item_text(handle: JobHandle, settings: Settings, row: WholeItem) -> str | None:

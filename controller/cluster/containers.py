@@ -104,6 +104,8 @@ def _engine_faults() -> Iterator[None]:
     except APIError as error:
         raise SystemFault(f"the Docker engine refused: {error.explanation or error}") from error
     except (DockerException, requests.RequestException) as error:
-        raise SystemFault(
-            f"the Docker engine does not answer ({error}); check that it runs, and DOCKER_HOST"
-        ) from error
+        cause: BaseException = error
+        while cause.__context__:  # the client's own message shows it as Python writes it
+            cause = cause.__context__
+        why = getattr(cause, "strerror", None) or cause
+        raise SystemFault(f"the Docker engine does not answer ({why}); check that it runs, and DOCKER_HOST") from error

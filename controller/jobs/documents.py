@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer
 
-from controller.browse.counted import Children, ExceptionCount, PhaseCounts, phases_of
 from controller.browse.counts import JobCounts
 from controller.jobs.figures import ProductionFigures
 from controller.jobs.progress import gb_per_hour
@@ -20,6 +19,7 @@ from core.bounds import Outcome
 from core.document import Document, Milli, NotNone
 from core.names import display_name
 from core.records import GroupKind, JobState, Phase
+from sql.figures import Children, ExceptionCount
 from sql.jobs import GroupRow, JobProgress, JobSummary
 
 Bounds = Annotated[
@@ -27,6 +27,23 @@ Bounds = Annotated[
     Field(exclude_if=operator.not_, description="Outcomes of the bounds of --fail-if, once the job has ended."),
 ]
 Moment = Annotated[datetime.datetime, PlainSerializer(lambda moment: moment.isoformat())]
+
+
+class PhaseCounts(Document):
+    """One phase of a job."""
+
+    tasks_done: int
+    tasks_open: int
+    items: int
+    seconds: Milli
+
+
+def phases_of(counts: JobCounts) -> dict[Phase, PhaseCounts]:
+    """Return the counts of the phases that have tasks."""
+    return {
+        phase: PhaseCounts(tasks_done=p.done, tasks_open=p.open, items=p.items, seconds=p.elapsed_s)
+        for phase, p in counts.progress.phases.items()
+    }
 
 
 class JobLine(Document):
@@ -176,7 +193,7 @@ def sum_of(jobs: Sequence[JobHolds]) -> GroupSum:
         gb_per_hour_raw=gb_per_hour(sums["raw_bytes"], elapsed),
         gb_per_hour_discovered=gb_per_hour(sums["discovered_bytes"], elapsed),
         exceptions=sum(row.exceptions for job in jobs for row in job.exceptions),
-        children=Children(**{n: sum(getattr(job.children, n) for job in jobs) for n in Children.model_fields}),
+        children=Children(**{n: sum(getattr(job.children, n) for job in jobs) for n in Children.__match_args__}),
     )
 
 

@@ -6,7 +6,7 @@ import operator
 import uuid
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field
 
@@ -20,6 +20,9 @@ from core.bounds import Outcome
 from core.document import Document, Milli, NotNone
 from core.job_types import JobType
 from core.records import BankNote, FsyncPolicy, GroupKind, JobState, Layout, OcrChoice, Phase
+
+if TYPE_CHECKING:
+    from monitoring.aggregate import CallTotals
 
 _SUMMED = ("raw_bytes", "discovered_bytes", "index_bytes", "index_written_bytes", "items", "containers", "frames_lost")  # fmt: skip
 _COMMON = ("workers", "slots", "index_engine", "passes", "fsync", "layout", "filer", "passwords", "ocr", "storage", "versions", "distribution")  # fmt: skip
@@ -45,6 +48,18 @@ class Calls(Document):
     processor: tuple[str, ...] = ()  # the percentiles that waiting for a CPU dominates
     # By class (core.operations); calls that moved nothing are in none.
     sizes: dict[str, SizedCalls] = Field(default={}, exclude_if=operator.not_)
+
+
+def calls_figures(calls: Mapping[str, CallTotals], times: CallTimeFigures | None = None) -> dict[str, Calls]:
+    """Return the figures of calls by op."""
+    dominated = {} if times is None else times.dominated
+    return {op: Calls(count=c.calls, bytes=c.bytes, errors=c.errors, p50_us=c.p50_us, p99_us=c.p99_us, max_us=c.max_us,
+                      processor=tuple(dominated.get(op, ())), sizes=_sized(c))
+            for op, c in calls.items()}  # fmt: skip
+
+
+def _sized(totals: CallTotals) -> dict[str, SizedCalls]:
+    return {size: SizedCalls(count=of.calls, p50_us=of.p50_us, p99_us=of.p99_us) for size, of in totals.sizes.items()}
 
 
 class ChildTotals(Document):

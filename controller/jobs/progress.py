@@ -24,10 +24,8 @@ def per_second(count: int, seconds: float) -> float:
     return count / seconds if seconds > 0 else 0.0
 
 
-def share_done(done: int, left: int, *, over: bool) -> float:
-    """Return the share of the known work that is done, 0.0 to 1.0: 1.0 only if the job is over, at most 0.99 before."""
-    if over:
-        return 1.0
+def share_done(done: int, left: int) -> float:
+    """Return the share of the known work of a running job that is done, 0.0 to 0.99."""
     total = done + left
     return min(0.99, done / total) if total > 0 else 0.0
 
@@ -41,7 +39,7 @@ def seconds_left(done: int, left: int, seconds: float) -> float | None:
 
 
 def percent(share: float) -> str:
-    """Format `share_done`, rounded down, so that only a job that is over shows 100 %."""
+    """Format a share of work that is done, rounded down, so that only a job that is over shows 100 %."""
     return f"{int(share * 100)} %"
 
 
@@ -176,7 +174,7 @@ def _share(part: PhaseProgress | None, look: JobProgress) -> float | None:
         return 1.0
     if look.phase is Phase.WALK or part is None:
         return None  # directories not yet listed: their number is unknown
-    return share_done(part.weight_done, part.weight_open, over=False)
+    return share_done(part.weight_done, part.weight_open)
 
 
 def _phase_left(part: PhaseProgress | None, phase: Phase) -> float | None:

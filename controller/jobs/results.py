@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import platform
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from controller.browse.counts import JobCounts, count_job
@@ -13,18 +13,17 @@ from controller.databases import JobHandle, Jobs
 from controller.jobs.bounds import judged
 from controller.jobs.distribution import Distribution
 from controller.jobs.figures import (
-    Calls,
     ChildTotals,
     FilerFigures,
     GroupFigures,
     JobFigures,
-    SizedCalls,
+    calls_figures,
     merge,
     rates,
 )
 from controller.labels.jobs import disturbances, elapsed_note, group_labels, job_labels, surroundings_of_job
 from controller.labels.rules import storage_text
-from controller.observe.call_time import CallTimeFigures, call_time
+from controller.observe.call_time import call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.wire import wire_shares
 from core.bounds import COLUMNS, Outcome
@@ -34,7 +33,7 @@ from core.job_types import types_of
 from core.names import display_name
 from core.records import FilerChoice
 from core.settings import Settings
-from monitoring.aggregate import CallTotals, calls_by_op, calls_by_op_of_jobs
+from monitoring.aggregate import calls_by_op, calls_by_op_of_jobs
 from sql.connection import Connection
 from sql.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
@@ -151,18 +150,6 @@ def _counted(counts: JobCounts) -> dict[str, Any]:
         "children": ChildTotals(expected=children.expected, emitted=children.emitted, failed=children.failed),
         "violations": counts.violation_lines,
     }
-
-
-def calls_figures(calls: Mapping[str, CallTotals], times: CallTimeFigures | None) -> dict[str, Calls]:
-    """Return the figures of calls by op."""
-    dominated = {} if times is None else times.dominated
-    return {op: Calls(count=c.calls, bytes=c.bytes, errors=c.errors, p50_us=c.p50_us, p99_us=c.p99_us, max_us=c.max_us,
-                      processor=tuple(dominated.get(op, ())), sizes=_sized(c))
-            for op, c in calls.items()}  # fmt: skip
-
-
-def _sized(totals: CallTotals) -> dict[str, SizedCalls]:
-    return {size: SizedCalls(count=of.calls, p50_us=of.p50_us, p99_us=of.p99_us) for size, of in totals.sizes.items()}
 
 
 def _versions(engine: str, server: str) -> dict[str, str]:

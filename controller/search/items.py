@@ -11,6 +11,7 @@ from controller.databases import JobHandle
 from search.found import Ids, item_ids
 from sql.browse import SEARCH
 from sql.connection import Connection
+from sql.jobs import JOBS
 
 Mask = npt.NDArray[np.bool_]  # by position: whether the item is in a set
 Positions = npt.NDArray[np.int64]
@@ -71,7 +72,7 @@ def load_items(handle: JobHandle) -> JobItems:
     custodians: list[int] = []
     nothing = bytes(16)
     with handle.database.transaction() as conn:
-        names = SEARCH.job_custodians(conn, job=handle.id)
+        names = JOBS.job_custodians(conn, job=handle.id)
         for item, family, custodian in SEARCH.job_items(streaming(conn), job=handle.id):
             items.append(bytes(item))
             families.append(nothing if family is None else bytes(family))

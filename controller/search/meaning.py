@@ -13,6 +13,7 @@ from readers.modules import MEDIA_TYPES
 from search.language import CUSTODIAN_IS, SAVED, TAG, TYPE_IS, parse
 from search.query import All, Asked, Either, Node, asked_in, values_of
 from sql.browse import SEARCH
+from sql.jobs import JOBS
 from sql.review import REVIEW
 
 _DEEPEST = 10  # saved searches nested in each other
@@ -145,7 +146,7 @@ def custodians_of(handles: Sequence[JobHandle]) -> list[str]:
     names: set[str] = set()
     for handle in handles:
         with handle.database.transaction() as conn:
-            names.update(SEARCH.job_custodians(conn, job=handle.id).values())
+            names.update(JOBS.job_custodians(conn, job=handle.id).values())
     return sorted(names)
 
 

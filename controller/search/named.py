@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
 
 from pydantic import Field
 
@@ -17,29 +16,11 @@ from core.errors import UsageError
 from core.job_types import registered
 from search.language import checked_name, parse
 from search.query import Node
-from sql.browse import SEARCH
+from sql.browse import SEARCH, Search, Tag
 from sql.connection import Connection
 
 _AT_ONCE = 10_000
 SAVED, FORGOTTEN, TAGGED, UNTAGGED = "search saved", "search forgotten", "tagged", "untagged"
-
-
-class Tag(Document):
-    """A tag of a job's items."""
-
-    tag: str
-    items: int
-    first_at: datetime
-    last_at: datetime
-
-
-class Search(Document):
-    """A saved search."""
-
-    name: str
-    query: str
-    saved_at: datetime
-    saved_by: str
 
 
 class TagChange(Document):
@@ -189,5 +170,5 @@ def searches_of(handles: Sequence[JobHandle]) -> list[Search]:
     for handle in handles:
         with handle.database.transaction() as conn:
             for row in SEARCH.list_searches(conn, job=handle.id):
-                out[row.name] = Search(**row._asdict())
+                out[row.name] = row
     return [out[name] for name in sorted(out)]

@@ -16,23 +16,14 @@ from typing import TYPE_CHECKING
 
 from controller.databases import JobHandle
 from core.errors import RunFailed, UsageError
-from core.records import JobState, Shard
+from core.records import JobState
 from core.settings import Settings
 from search.engine import SHAREABLE, IndexReader, open_reader
 from sql.browse import BROWSE, SEARCH, IndexState
-from sql.connection import Connection
 
 _REMOVALS = 20  # a watcher makes one lock file for a reader; one more removal is nearly always enough
 
 log = logging.getLogger(__name__)
-
-
-def shards_of(conn: Connection, job: uuid.UUID) -> list[Shard]:
-    """Return the job's shards in the database."""
-    return [
-        Shard(id=row.id, engine=row.engine, location=bytes(row.location), documents=row.documents)
-        for row in BROWSE.shards(conn, job=job)
-    ]
 
 
 @contextmanager
@@ -42,7 +33,7 @@ def opened_shards(
     """Open readers of all shards by id, or of one, valid inside the `with`.
     Raises RunFailed if a shard that the database names is not on the storage root."""
     with handle.database.transaction() as conn:
-        shards = [shard for shard in shards_of(conn, handle.id) if only in (None, shard.id)]
+        shards = [shard for shard in BROWSE.shards(conn, job=handle.id) if only in (None, shard.id)]
     settings.scratch.mkdir(parents=True, exist_ok=True)
     with reader_views(settings.scratch) as views:
         readers: dict[uuid.UUID, IndexReader] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.labels.rules import (
@@ -148,7 +148,7 @@ def limit_of(recent: Recent, *, phase: str, phase_s: float | None, of_run: float
 
     `phase_s` is how long the phase runs or ran, None before its first claim. `of_run` is the share of the run that the
     phase took, if the run is over; None while it runs."""
-    evidence = tuple(_evidence(recent))
+    evidence = tuple(_evidence(recent if of_run is None else replace(recent, pending=None)))  # none is left
     where = "" if of_run is None else f"In the {phase} phase ({_percent(of_run)} of this run) "
     least = EVIDENCE_SECONDS if of_run is None else ENDED_SECONDS
     if phase_s is None or min(phase_s, recent.seconds) < least:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, TypeAdapter
 
+from controller.jobs.figures import Calls
 from controller.timeline.readings import Readings
 
 _NUMBERED = re.compile(r"w(\d+)")
@@ -79,24 +80,6 @@ class Panel:
     series: Sequence[Series]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SizeCalls:
-    """Calls of one operation and class of size so far; latencies in microseconds."""
-
-    count: int
-    p50_us: float
-    p99_us: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpCalls(SizeCalls):
-    """All calls of one operation so far."""
-
-    bytes: int
-    errors: int
-    sizes: Mapping[str, SizeCalls]
-
-
 @dataclass(frozen=True, slots=True)
 class PhaseSpan:
     """The time of a phase, in seconds since the first claim; `end_s` is None while it runs."""
@@ -147,7 +130,7 @@ class Timeline:
     panels: Sequence[Panel] = ()
     exceptions: _Counted = field(default_factory=dict)  # code → count, so far
     totals: Mapping[str, int | float] = field(default_factory=dict)  # items, raw_bytes, discovered_bytes, calls
-    calls: Mapping[str, OpCalls] = field(default_factory=dict)  # by operation, so far
+    calls: Mapping[str, Calls] = field(default_factory=dict)  # by operation, so far
     progress: float | None = None  # 0 to 1
     eta_s: float | None = None
     limit: Limit = field(default_factory=Limit)

@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from controller.databases import JobHandle
+from controller.jobs.figures import Calls, calls_figures
 from controller.jobs.groups import combined, group_state
 from controller.jobs.progress import Pace, Snapshot
 from controller.labels.rules import WINDOW_SECONDS, advice_on
 from controller.timeline.job_status import JobStatus, progress_of, read_status, spans_of
 from controller.timeline.limits import limit_of, read_recent
-from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, SizeCalls, Timeline, host_names
+from controller.timeline.model import Limit, Panel, PauseSpan, PhaseSpan, Timeline, host_names
 from controller.timeline.panels import (
     Work,
     array_panels,
@@ -148,25 +149,12 @@ def _totals(statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> dict[
     }
 
 
-def _calls(jobs: Sequence[JobAt]) -> dict[str, OpCalls]:
+def _calls(jobs: Sequence[JobAt]) -> dict[str, Calls]:
     """Return the calls by operation, from the longest steps: a run of hours has a few dozen rows of them."""
     rows = (
         row for conn, job in jobs for row in TIMELINE.timeline_call_histograms(conn, job=job, step=STEPS[-1], low=0)
     )
-    return {
-        op: OpCalls(
-            count=total.calls,
-            bytes=total.bytes,
-            errors=total.errors,
-            p50_us=round(total.p50_us, 3),
-            p99_us=round(total.p99_us, 3),
-            sizes={
-                size: SizeCalls(count=of.calls, p50_us=round(of.p50_us, 3), p99_us=round(of.p99_us, 3))
-                for size, of in total.sizes.items()
-            },
-        )
-        for op, total in totals_by_op(rows).items()
-    }
+    return calls_figures(totals_by_op(rows))
 
 
 def _added(counts: Iterator[Mapping[str, int]]) -> dict[str, int]:

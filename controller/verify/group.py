@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 from pyarrow import Table
+from pydantic import Field
 
 from controller.custody import note
 from controller.databases import JobHandle, Jobs
@@ -35,7 +35,8 @@ class MemberVerified(Verification):
 
 
 class GroupVerified(Document):
-    """The document of `edbench verify GROUP -o json`: sums with the keys of a job's, and the jobs."""
+    """The outcome of verifying a group, as printed by `edbench verify -o json`: sums with the keys of a job's, and the
+    jobs."""
 
     job_id: str
     group_id: str
@@ -50,51 +51,15 @@ class GroupVerified(Document):
     extra: int
     wrong: int
     doubled: int
-    differences: int
+    differences: int = Field(description="0: no job has any, and the jobs together have everything once.")
     jobs: list[MemberVerified]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupVerification:
-    """The outcome of verifying a group: of each job, and of the group as a whole."""
-
-    group_id: str
-    kind: GroupKind
-    jobs: tuple[tuple[str, Verification], ...]  # by database
-    counts: tuple[Count, ...]  # of the whole: rows of the manifest in no job, or in several
-    examples: tuple[Example, ...]
-
-    @property
-    def differences(self) -> int:
-        """The number of differences; 0: nothing is missing, extra or wrong in any job, and the jobs together have
-        everything once."""
-        return sum(verified.differences for _, verified in self.jobs) + sum(count.items for count in self.counts)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        keys = ("manifest_items", "items", "terms", "documents", "ghosts", "files", "missing", "extra", "wrong")
-        whole = {count.what: count.items for count in self.counts}
-        sums = {key: sum(getattr(verified, key) for _, verified in self.jobs) for key in keys}
-        sums["missing"] += whole.get("missing", 0)
-        sums["extra"] += whole.get("doubled", 0)
-        return GroupVerified(
-            job_id=self.group_id,
-            group_id=self.group_id,
-            kind=self.kind,
-            **sums,
-            doubled=whole.get("doubled", 0),
-            differences=self.differences,
-            jobs=[MemberVerified(**_fields(verified), database=database) for database, verified in self.jobs],
-        ).to_json()
-
-
-def _fields(verified: Verification) -> dict[str, Any]:
-    return {name: getattr(verified, name) for name in Verification.model_fields}
+    counts: Annotated[tuple[Count, ...], Field(exclude=True)]  # rows of the manifest in no job, or in several
+    examples: Annotated[tuple[Example, ...], Field(exclude=True)]  # of these
 
 
 def verify_group(
     jobs: Jobs, settings: Settings, storage: Storage, manifest: Path | None, *, examples: int, progress: Progress
-) -> GroupVerification:
+) -> GroupVerified:
     """Verify every job of a group.
 
     Simultaneous jobs are each joined with the whole manifest; the jobs of a shard each with the rows of their
@@ -113,9 +78,40 @@ def verify_group(
     for handle, part in zip(jobs.each, parts, strict=True):
         progress(f"database {handle.database.name}")
         one = verify_job(handle, settings, storage, manifest, examples=examples, progress=progress, part=part)
-        verified.append((handle.database.name, one))
-    return GroupVerification(
-        group_id=str(group.id), kind=group.kind, jobs=tuple(verified), counts=counts, examples=shown
+        verified.append(MemberVerified(**vars(one), database=handle.database.name))
+    return joined(str(group.id), group.kind, verified, counts, shown)
+
+
+def joined(
+    group_id: str, kind: GroupKind, jobs: list[MemberVerified], counts: tuple[Count, ...], examples: tuple[Example, ...]
+) -> GroupVerified:
+    """Return the outcome for a group of those of its jobs and the `counts` of the group as a whole."""
+    keys = (
+        "manifest_items",
+        "items",
+        "terms",
+        "documents",
+        "ghosts",
+        "files",
+        "missing",
+        "extra",
+        "wrong",
+        "differences",
+    )
+    sums = {key: sum(getattr(verified, key) for verified in jobs) for key in keys}
+    absent, doubled = (sum(count.items for count in counts if count.what == what) for what in ("missing", "doubled"))
+    sums["missing"] += absent
+    sums["extra"] += doubled
+    sums["differences"] += absent + doubled
+    return GroupVerified(
+        job_id=group_id,
+        group_id=group_id,
+        kind=kind,
+        **sums,
+        doubled=doubled,
+        jobs=jobs,
+        counts=counts,
+        examples=examples,
     )
 
 
@@ -203,9 +199,9 @@ VERIFIED = "verified"
 _COUNTS = ("differences", "missing", "extra", "wrong", "pages_wrong", "load_file_faults", "items", "files", "manifest")
 
 
-def note_verified(handles: Sequence[JobHandle], outcome: Document | GroupVerification) -> None:
+def note_verified(handles: Sequence[JobHandle], outcome: Document) -> None:
     """Record the verification with each of the jobs, with the counts that it has. Raises DatabaseFault."""
-    each = [one for _, one in outcome.jobs] if isinstance(outcome, GroupVerification) else [outcome]
+    each: Sequence[Document] = outcome.jobs if isinstance(outcome, GroupVerified) else [outcome]
     for handle, one in zip(handles, each, strict=True):
         document = one.to_json()
         with handle.database.transaction(durable=True) as conn:

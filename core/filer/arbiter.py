@@ -8,8 +8,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import mmap
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -64,15 +63,6 @@ class SharedQueues:
 
     def unlock(self) -> None:
         fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, _LOCK_BYTE)
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the lock for the block; for callers that book seldom."""
-        self.lock()
-        try:
-            yield
-        finally:
-            self.unlock()
 
     def book(self, station: int, service: int, arrived: int, ready: int, ops: int = 0) -> int:
         """Book `service` at a station from `arrived` on, for work that ends no sooner than `ready` + service; return
@@ -136,10 +126,26 @@ _CLIENT_CACHE_WORDS = 3
 _CAME, _ANSWERED, _TABLE = 0, 1, 3  # bytes cached so far; reads answered and their bytes
 
 
-class _ClientCachePlace(NamedTuple):
+class _Place(NamedTuple):
+    """An entry of a table in shared memory, or the place that a new one may take."""
+
     place: int  # of its words
     key: int
-    known: int  # bytes from the file's beginning that are there; 0: none any more
+    value: int  # bytes of a file that are cached from its beginning, or entries of a directory; 0 without an entry
+
+
+def _look(
+    words: memoryview, first: int, sets: int, width: int, name: bytes, worth: Callable[[int], object]
+) -> tuple[int, int, bool]:
+    """Return where the entry of this name is or may be, its key, and whether it is there. `width`: words of an entry, of
+    which the first is the key. A new one takes the place of the one of its set with the least `worth`."""
+    key = int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little", signed=True) or 1
+    first += key % sets * _WAYS * width
+    places = range(first, first + _WAYS * width, width)
+    for place in places:
+        if words[place] == key:
+            return place, key, True
+    return min(places, key=worth), key, False  # type: ignore[arg-type]
 
 
 class ClientCache:
@@ -178,7 +184,7 @@ class ClientCache:
 
     def _read(self, path: bytes, offset: int, nbytes: int) -> int:
         at = self._look(path)
-        had = max(0, min(at.known, offset + nbytes) - offset)
+        had = max(0, min(at.value, offset + nbytes) - offset)
         missing = nbytes - had
         counts = self._at + _ANSWERED
         self._words[counts] += not missing
@@ -186,52 +192,42 @@ class ClientCache:
         self._keep(at, offset, offset + nbytes, missing)
         return missing
 
-    def _keep(self, at: _ClientCachePlace, offset: int, end: int, came: int) -> None:
+    def _keep(self, at: _Place, offset: int, end: int, came: int) -> None:
         """Cache the file from `offset` to `end`, of which `came` bytes are new. Nothing is kept after a gap, or of a
         file that is larger than the cache: by its end, its beginning has been pushed out."""
         words = self._words
         words[self._came] += came
-        if offset > at.known:
+        if offset > at.value:
             return
-        if max(at.known, end) > self._size:
+        if max(at.value, end) > self._size:
             if words[at.place + _KEY] == at.key:
                 words[at.place + _KEY] = 0
             return
         words[at.place + _KEY] = at.key
         words[at.place + _STAMP] = words[self._came]
-        words[at.place + _EXTENT] = max(at.known, end)
+        words[at.place + _EXTENT] = max(at.value, end)
 
     def _forget(self, path: bytes) -> int:
         """Drop a file from the cache; return how many bytes were cached."""
         at = self._look(path)
         if self._words[at.place + _KEY] == at.key:
             self._words[at.place + _KEY] = 0
-        return at.known
+        return at.value
 
-    def _look(self, path: bytes) -> _ClientCachePlace:
+    def _look(self, path: bytes) -> _Place:
         """The file's entry, or the one that it may take: the free or the least recently used one of its set."""
-        digest = hashlib.blake2b(path, digest_size=8).digest()
-        key = int.from_bytes(digest, "little", signed=True) or 1
-        words = self._words
-        first = self._at + _TABLE + (key % _CLIENT_CACHE_SETS) * _WAYS * _CLIENT_CACHE_WORDS
-        places = range(first, first + _WAYS * _CLIENT_CACHE_WORDS, _CLIENT_CACHE_WORDS)
-        for place in places:
-            if words[place + _KEY] == key:
-                gone = words[self._came] - words[place + _STAMP] > self._size
-                return _ClientCachePlace(place, key, 0 if gone else words[place + _EXTENT])
-        return _ClientCachePlace(min(places, key=lambda at: (words[at + _KEY] != 0, words[at + _STAMP])), key, 0)
+        words, first = self._words, self._at + _TABLE
+        place, key, there = _look(
+            words, first, _CLIENT_CACHE_SETS, _CLIENT_CACHE_WORDS, path, lambda at: (words[at] != 0, words[at + _STAMP])
+        )
+        there = there and words[self._came] - words[place + _STAMP] <= self._size
+        return _Place(place, key, words[place + _EXTENT] if there else 0)
 
 
 _SETS = 1 << 12
 MOST = _WAYS * _SETS
 _WORDS = 2  # key, entries
 _MAKES = frozenset({Op.CREATE, Op.MKDIR})
-
-
-class _Place(NamedTuple):
-    place: int  # of its words
-    key: int
-    entries: int
 
 
 class Directories:
@@ -262,25 +258,19 @@ class Directories:
     def _made(self, path: bytes) -> int:
         at = self._look(path)
         self._words[at.place] = at.key
-        self._words[at.place + 1] = at.entries + 1
-        return int(at.entries * self._entry_ns)
+        self._words[at.place + 1] = at.value + 1
+        return int(at.value * self._entry_ns)
 
     def _gone(self, path: bytes) -> None:
         at = self._look(path)
-        if at.entries:
-            self._words[at.place + 1] = at.entries - 1
+        if at.value:
+            self._words[at.place + 1] = at.value - 1
 
     def _look(self, path: bytes) -> _Place:
         """The entry of a name's directory, or the one that it may take: the free or the smallest one of its set."""
-        digest = hashlib.blake2b(path.rpartition(b"/")[0], digest_size=8).digest()
-        key = int.from_bytes(digest, "little", signed=True) or 1
         words = self._words
-        first = self._at + (key % _SETS) * _WAYS * _WORDS
-        places = range(first, first + _WAYS * _WORDS, _WORDS)
-        for place in places:
-            if words[place] == key:
-                return _Place(place, key, words[place + 1])
-        return _Place(min(places, key=lambda at: words[at + 1]), key, 0)
+        place, key, there = _look(words, self._at, _SETS, _WORDS, path.rpartition(b"/")[0], lambda at: words[at + 1])
+        return _Place(place, key, words[place + 1] if there else 0)
 
 
 _METADATA, _DATA, _LINK = range(len(STATIONS))

@@ -62,10 +62,6 @@ class Protocol:
         """Every filer op that some call needs."""
         return set().union(*(found.names for found in (*self.calls.values(), *self.index_calls.values())))
 
-    def transfers(self, nbytes: int) -> int:
-        """Number of transfers for so many bytes."""
-        return -(-nbytes // self.transfer_bytes)
-
     def to_plain(self) -> dict[str, Any]:
         """The protocol as plain data; `protocol_of` is the inverse."""
         head = {"name": self.name, "origin": self.origin, "transfer_bytes": self.transfer_bytes}
@@ -291,10 +287,6 @@ class FilerModel:
 
     def _service_ns(self, processor: Processor, name: str) -> int:
         return round(processor.service_us[name] * 1000 * self.scale)
-
-    def transfers(self, nbytes: int) -> int:
-        """Number of transfers that a call of so many bytes begins."""
-        return 0 if self.protocol is None else self.protocol.transfers(nbytes)
 
     @property
     def link_ns_per_byte(self) -> float:

@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 
 import psycopg2
 
-from core.errors import DatabaseFault, EdbenchError, UsageError, read_problem
+from core.errors import DatabaseFault, EdbenchError, UsageError
 from core.program import without_logins
 from core.roles import has_login
 from core.services.address import SUPERUSER
 from core.services.database_logins import prepare_server
-from core.services.keyring import DATABASE, PASSWORD, read_logins
+from core.services.keyring import read_logins, superuser_password
 from core.settings import database_urls
 
 PATIENCE_SECONDS = 120.0  # for servers that are making their files
@@ -31,10 +31,7 @@ _AGAIN_SECONDS = 0.5
 def admit(directory: Path, databases: str) -> None:
     """Prepare the databases of that text. Raises UsageError, DatabaseFault."""
     logins = read_logins(directory)
-    try:
-        password = (directory / DATABASE / PASSWORD).read_text(encoding="ascii").strip()
-    except (OSError, ValueError) as error:
-        raise UsageError(read_problem(directory / DATABASE / PASSWORD, error)) from error
+    password = superuser_password(directory)
     for name, url in database_urls(databases):
         if has_login(url):
             continue

@@ -139,12 +139,20 @@ def read_logins(directory: Path, roles: Sequence[str] = ROLES) -> list[Login]:
     out = []
     for role in roles:
         path = directory / role / LOGIN
-        try:
-            text = path.read_text(encoding="ascii")
-        except (OSError, ValueError) as error:
-            raise UsageError(read_problem(path, error)) from error
-        out.append(Login(role=role, password=read_login(text, str(path)).partition(":")[2]))
+        out.append(Login(role=role, password=read_login(_read(path), str(path)).partition(":")[2]))
     return out
+
+
+def superuser_password(directory: Path) -> str:
+    """The superuser's password as it was generated. Raises UsageError if it was not."""
+    return _read(directory / DATABASE / PASSWORD).strip()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii")
+    except (OSError, ValueError) as error:
+        raise UsageError(read_problem(path, error)) from error
 
 
 def own_storage(directory: Path, given: Given) -> None:

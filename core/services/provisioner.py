@@ -23,12 +23,12 @@ import redis
 from psycopg2 import sql
 
 from core.crew import PROVISIONER, Make, ProvisionerOrder, Remove, database_name
-from core.errors import EdbenchError, UsageError, read_problem
+from core.errors import EdbenchError, UsageError
 from core.orders import WAIT_SECONDS, OrderTaker
 from core.program import Stop, without_logins
 from core.services.address import SUPERUSER
 from core.services.database_logins import give_database
-from core.services.keyring import DATABASE, PASSWORD
+from core.services.keyring import superuser_password
 from core.settings import parse_databases, read_settings
 
 log = logging.getLogger("provisioner")
@@ -79,12 +79,8 @@ def servers_of(env: Mapping[str, str], directory: Path | None) -> list[Server]:
     if directory is None:
         databases = read_settings(env).databases
     else:
-        path = directory / DATABASE / PASSWORD
-        try:
-            password = path.read_text(encoding="ascii").strip()
-        except (OSError, ValueError) as error:
-            raise UsageError(read_problem(path, error)) from error
-        databases = parse_databases(env.get("EDBENCH_DATABASES", ""), f"{SUPERUSER}:{password}")
+        login = f"{SUPERUSER}:{superuser_password(directory)}"
+        databases = parse_databases(env.get("EDBENCH_DATABASES", ""), login)
     if not databases:
         raise UsageError("EDBENCH_DATABASES is not set; write db1=postgresql+psycopg2://host/db")
     return [{"dsn": each.url.replace("+psycopg2", "", 1), "connect_timeout": 5} for each in databases]

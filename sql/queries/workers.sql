@@ -6,11 +6,8 @@ INSERT INTO worker (incarnation, name, host, pid, boot_id, slots, version, box, 
 VALUES (%(incarnation)s, %(name)s, %(host)s, %(pid)s, %(boot_id)s, %(slots)s, %(version)s, %(box)s, clock_timestamp());
 
 -- name: worker_seen
--- A sign of life with its counters so far.
-UPDATE worker
-SET seen_at = clock_timestamp(), cpu_seconds = %(cpu_seconds)s, run_queue_seconds = %(run_queue_seconds)s,
-    waiting = %(waiting)s::jsonb
-WHERE incarnation = %(incarnation)s;
+-- A sign of life, with what its slots have been doing for long.
+UPDATE worker SET seen_at = clock_timestamp(), waiting = %(waiting)s::jsonb WHERE incarnation = %(incarnation)s;
 
 -- name: worker_stopped
 -- It left in good order.
@@ -57,7 +54,7 @@ FROM worker WHERE stopped_at IS NULL AND seen_at > clock_timestamp() - make_inte
 
 -- name: list_workers
 -- All workers that have ever registered, newest first.
-SELECT incarnation, name, host, pid, slots, version, started_at, seen_at, stopped_at, cpu_seconds, run_queue_seconds,
+SELECT incarnation, name, host, pid, slots, version, started_at, seen_at, stopped_at,
     stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %(seconds)s) AS live
 FROM worker ORDER BY started_at DESC, incarnation;
 

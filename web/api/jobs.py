@@ -6,8 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from controller.browse.counts import count_job
-from controller.browse.pages import custodians_of_jobs
+from controller.browse.counts import count_job, custodians_of_jobs
 from controller.databases import Jobs
 from controller.jobs.figures import GroupFigures, JobFigures
 from controller.jobs.groups import refresh

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from controller.browse.counted import phases_of
 from controller.browse.counts import JobCounts
 from controller.databases import LAST, Jobs
+from controller.jobs.documents import phases_of
 from controller.jobs.groups import OtherType
 from controller.jobs.overview import Overview
 from core.errors import UsageError

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError, validate_call
 
+from controller.browse.counts import texts_of_jobs
 from controller.browse.item_filter import ItemFilter
-from controller.browse.pages import texts_of_jobs
 from controller.findings import ReviewKind, latest
 from core.errors import UsageError
 from readers.errors import ExceptionCode

@@ -12,10 +12,11 @@ from fastapi import APIRouter, Query, Request, Response
 
 from controller.databases import Jobs
 from core.errors import RunFailed, UsageError
+from sql.browse import Member
 from web.api import items
 from web.api import jobs as jobs_api
 from web.api import named as named_api
-from web.api.models.items import Equals, Family, FamilyMember, ItemText, NearOnes, SearchAnswer, Thread
+from web.api.models.items import Equals, Family, ItemText, NearOnes, SearchAnswer, Thread
 from web.api.needs import Context, Discovered, Found, Rows, cut
 from web.context import WebContext
 from web.errors import FieldErrors
@@ -78,7 +79,7 @@ CHILDREN_SHOWN = 100  # of each parent; the item shown is always one of them
 class Node:
     """One item with its children."""
 
-    item: FamilyMember
+    item: Member
     children: list[Node] = field(default_factory=list)
     more: int = 0  # children that are not drawn
 

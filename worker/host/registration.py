@@ -5,10 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import threading
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from core.errors import DatabaseFault, StorageFault, UsageError
 from core.filer.emulation import mostly_over
@@ -20,7 +17,7 @@ from monitoring.machine import client_memory, machine_memory, processors, usable
 from monitoring.metrics import WORDS
 from monitoring.observations import WORKER, Observation
 from monitoring.processes import RunQueueMeter, cpu_time, process_use
-from monitoring.tally import BUSY, SERVED, added, transactions_at
+from monitoring.tally import BUSY, SERVED, CallCounters, added, transactions_at
 from sql.migrate import schema_refusal
 from sql.session import Database
 from sql.workers import WORKERS
@@ -74,62 +71,53 @@ def _refuse_other_storage(settings: Settings, controllers: Identity) -> None:
 SEEN_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
-    """CPU time, waits and memory of a worker's processes so far."""
-
-    cpu_s: float
-    run_queue_s: float  # waiting for a CPU
-    rss_bytes: int  # pages that processes share count for each
-    waits: Mapping[int, float] = field(default_factory=dict)  # `run_queue_s` by process
-
-
 class Effort:
-    """CPU time and memory of a worker's processes: its supervisor, the caller, the slots with the programs that they
-    run, and their sandboxes (worker.sandbox), which are children of a fork server that several workers share. Safe for
-    several threads."""
+    """CPU time, waits and memory of a worker's processes so far: its supervisor, the caller, the slots with the programs
+    that they run, and their sandboxes (worker.sandbox), which are children of a fork server that several workers
+    share."""
 
-    def __init__(self, supervisor: int, table: SlotTable) -> None:
+    def __init__(self, supervisor: int, tallies: Sequence[CallCounters]) -> None:
         self._supervisor = supervisor
-        self._tallies = [table.tally(slot) for slot in range(table.slots)]
+        self._tallies = tallies
         self._cpu_s: dict[int, float] = {}  # of each process so far, those that have ended included
-        self._waits = RunQueueMeter()
-        self._lock = threading.Lock()
-        self._latest = Used(0.0, 0.0, 0)
-        self._at = float("-inf")
+        self._queue = RunQueueMeter()
+        self.rss_bytes = 0  # pages that processes share count for each
+        self.run_queue_s = 0.0  # waiting for a CPU
 
-    def look(self, slots: Sequence[int], *, within: float = 0.0) -> Used:
-        """Return what the processes have used now, or at a look at most `within` seconds ago. What a process used after
-        the last look before its end is missed."""
-        with self._lock:
-            now = time.monotonic()
-            if now - self._at > within:
-                sandboxes = (pid for tally in self._tallies if (pid := tally.sandbox))
-                processes = (self._supervisor, os.getpid(), *slots, *sandboxes)
-                rss_bytes = 0
-                for pid in processes:
-                    use = process_use(pid, with_children=pid != self._supervisor)  # whose children are the slots
-                    self._cpu_s[pid] = max(use.cpu_s, self._cpu_s.get(pid, 0.0))
-                    rss_bytes += use.rss_bytes
-                waits = self._waits.look(processes)
-                self._latest = Used(sum(self._cpu_s.values()), waits, rss_bytes, self._waits.of)
-                self._at = now
-            return self._latest
+    @property
+    def cpu_s(self) -> float:
+        return sum(self._cpu_s.values())
+
+    @property
+    def waits(self) -> Mapping[int, float]:
+        """`run_queue_s` by process."""
+        return self._queue.of
+
+    def look(self, slots: Sequence[int]) -> None:
+        """Read what the processes have used now. What a process used after the last look before its end is missed."""
+        sandboxes = (pid for tally in self._tallies if (pid := tally.sandbox))
+        processes = (self._supervisor, os.getpid(), *slots, *sandboxes)
+        self.rss_bytes = 0
+        for pid in processes:
+            use = process_use(pid, with_children=pid != self._supervisor)  # whose children are the slots
+            self._cpu_s[pid] = max(use.cpu_s, self._cpu_s.get(pid, 0.0))
+            self.rss_bytes += use.rss_bytes
+        self.run_queue_s = self._queue.look(processes)
 
 
 class WorkerSampler:
     """Observes all slots of the worker together."""
 
-    def __init__(self, name: str, table: SlotTable, effort: Effort, *, filer: bool = False) -> None:
-        """`filer`: whether one is emulated."""
+    def __init__(self, name: str, supervisor: int, table: SlotTable, *, filer: bool = False) -> None:
+        """`supervisor`: its process; `filer`: whether one is emulated."""
         self._filer = filer
         self._name = name
         self._table = table
-        self._effort = effort
         self._waits = [
             (0, 0.0, 0.0)
         ] * table.slots  # for each slot: its process, its waits, the waits of earlier processes
         self._tallies = [table.tally(slot) for slot in range(table.slots)]
+        self._effort = Effort(supervisor, self._tallies)
         self._cpus = os.sched_getaffinity(0)
         self._host = {
             "host": short_boot_id(),
@@ -147,7 +135,8 @@ class WorkerSampler:
         queues and beyond their booked end. Calls that were mostly beyond it are counted by op and octave
         (`core.filer.emulation.octave`)."""
         rows = self._table.read_all()
-        used = self._effort.look([row.pid for row in rows if row.pid])
+        used = self._effort
+        used.look([row.pid for row in rows if row.pid])
         by_slot = [tally.read() for tally in self._tallies]
         words = added(by_slot)
         sums = {name: words[transactions_at(n) + WORDS - 1] / 1e9 for n, name in enumerate(self._table.databases)}

@@ -38,7 +38,7 @@ from sql.runs import over_among
 from sql.session import SILENT_SECONDS, Database
 from sql.workers import WORKERS, NewWorker, register
 from traces.parts import WorkerParts
-from worker.host.registration import SEEN_SECONDS, Effort, WorkerSampler
+from worker.host.registration import SEEN_SECONDS, WorkerSampler
 from worker.processes import die_with_parent
 from worker.slots.table import SlotRow, SlotTable, waiting
 from worker.slots.watch import Report
@@ -203,15 +203,12 @@ class ReporterPlan:
 class DatabaseReporter(threading.Thread):
     """Thread that reports to one database."""
 
-    def __init__(
-        self, plan: ReporterPlan, database: Database, effort: Effort, acknowledge: Connection, lock: threading.Lock
-    ) -> None:
+    def __init__(self, plan: ReporterPlan, database: Database, acknowledge: Connection, lock: threading.Lock) -> None:
         super().__init__(name=f"database {database.name}", daemon=True)
         self._plan = plan
         self._database = database
         self._leases = LeaseKeeper(database)
         self._deliveries = Deliveries(plan.parts, database, plan.identity.incarnation)
-        self._effort = effort
         self._acknowledge = acknowledge
         self._lock = lock
         self._reports: deque[Numbered] = deque()
@@ -283,9 +280,7 @@ class DatabaseReporter(threading.Thread):
             log.info("task %s: claim %s no longer holds it", task, token)
         if now >= self._seen_due:
             waits = [waiting(slot, row, now) for slot, row in enumerate(rows) if row.pid]
-            self._seen(
-                [row.pid for row in rows if row.pid], [wait for wait in waits if wait is not None], within=SEEN_SECONDS
-            )
+            self._seen([wait for wait in waits if wait is not None])
             self._deliveries.look()
             self._seen_due = now + SEEN_SECONDS
         self._deliveries.step()
@@ -311,19 +306,12 @@ class DatabaseReporter(threading.Thread):
         with self._lock:
             self._acknowledge.send(numbered.number)
 
-    def _seen(self, slots: Sequence[int], waits: Sequence[dict[str, Any]] = (), *, within: float = 0.0) -> None:
-        used = self._effort.look(slots, within=within)
+    def _seen(self, waits: Sequence[dict[str, Any]]) -> None:
+        incarnation = self._plan.identity.incarnation
         with self._database.transaction() as conn:
-            WORKERS.worker_seen(
-                conn,
-                incarnation=self._plan.identity.incarnation,
-                cpu_seconds=used.cpu_s,
-                run_queue_seconds=used.run_queue_s,
-                waiting=json.dumps(waits),
-            )
+            WORKERS.worker_seen(conn, incarnation=incarnation, waiting=json.dumps(waits))
 
     def _leave(self) -> None:
-        self._seen([])
         with self._database.transaction() as conn:
             WORKERS.worker_stopped(conn, incarnation=self._plan.identity.incarnation)
         self._database.dispose()
@@ -333,12 +321,12 @@ class FrameWriter:
     """Sends to the broker, once a second, the counts of the slots' live recorders and the other observations; the
     counts also to Prometheus."""
 
-    def __init__(self, plan: ReporterPlan, effort: Effort) -> None:
+    def __init__(self, plan: ReporterPlan) -> None:
         assert plan.settings.broker is not None  # the supervisor has checked
         self._readers = [RegionReader(plan.table.region(slot)) for slot in range(plan.table.slots)]
         self._maker = FrameMaker(plan.identity.name, plan.identity.incarnation)
         self._sender = FrameSender(plan.settings.broker, run=plan.settings.run)
-        self._sampling = HostSampling(_samplers(plan, effort))
+        self._sampling = HostSampling(_samplers(plan))
         self._exposition = WorkerExposition(plan.table, self._readers, self._sender)
         self._exposition.serve(plan.metrics)
         if plan.previous is not None:
@@ -358,24 +346,24 @@ class FrameWriter:
             self._sender.close()
 
 
-def _samplers(plan: ReporterPlan, effort: Effort) -> list[HostSampler]:
+def _samplers(plan: ReporterPlan) -> list[HostSampler]:
     if not plan.settings.observe:
         return []
     return [
-        WorkerSampler(plan.identity.name, plan.table, effort, filer=plan.settings.filer != "none"),
+        WorkerSampler(plan.identity.name, plan.identity.pid, plan.table, filer=plan.settings.filer != "none"),
         *host_samplers(plan.settings),
     ]
 
 
 def _serve(plan: ReporterPlan, pipe: Connection) -> None:
-    lock, effort = threading.Lock(), Effort(plan.identity.pid, plan.table)
+    lock = threading.Lock()
 
     def database(address: DatabaseAddress) -> Database:
         name = f"edbench {plan.identity.name}"
         return Database(address.name, address.url, application=name, silent_seconds=SILENT_SECONDS)
 
-    threads = {d.name: DatabaseReporter(plan, database(d), effort, pipe, lock) for d in plan.settings.databases}
-    frames = FrameWriter(plan, effort)
+    threads = {d.name: DatabaseReporter(plan, database(d), pipe, lock) for d in plan.settings.databases}
+    frames = FrameWriter(plan)
     for thread in threads.values():
         thread.start()
     due = time.monotonic()

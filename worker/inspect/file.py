@@ -43,7 +43,7 @@ from worker.items.sources import CHUNK, FilerSource, HashedSource, settled
 from worker.items.texts import take_text
 from worker.items.unpack import Convicted, Unpacker
 from worker.ocr.candidates import is_candidate
-from worker.slots.breadcrumb import NoBreadcrumb
+from worker.slots.breadcrumb import Breadcrumb
 
 if TYPE_CHECKING:
     from worker.ocr.reading import Reader
@@ -75,7 +75,7 @@ def read_trace(path: Path) -> Trace:
     return Trace(None if data[:_ID] == _NO_ITEM else uuid.UUID(bytes=data[:_ID]), position, spooled)
 
 
-class Deadline(NoBreadcrumb):
+class Deadline(Breadcrumb):
     """Deadline that ends this process (SIGALRM, not caught) when one item takes longer than allowed.
 
     With `trace`, a file made by `new_trace`, the trace holds the file and the item being read at every moment, so that

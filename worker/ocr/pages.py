@@ -112,37 +112,42 @@ class Picture:
     dpi: int | None = None  # None: the picture's own, or tesseract guesses
 
 
-class Pages(Protocol):
-    """The pages of one item while it is open."""
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The pages of one item while it is open. Tesseract reads a picture's bytes as they are, a PDF's pages as they are
+    `rendered` on demand."""
+
+    rendering: Rendering
+    file: int
+    rendered: bool
 
     @property
     def count(self) -> int:
         """Number of pages."""
+        return self.rendering.count
 
     def page(self, number: int) -> Picture | None:
         """Return page `number` (from 0), valid until the next call; None for a blank one. Raises DocumentError."""
+        if not self.rendered:
+            return Picture(self.file, number)
+        picture = self.rendering.page(number)
+        if picture is None:
+            return None
+        if not picture.data.startswith(_PGM):
+            raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} was not rendered to an image")
+        os.ftruncate(self.file, 0)
+        os.lseek(self.file, 0, os.SEEK_SET)
+        _write(self.file, picture.data)
+        return Picture(self.file, dpi=picture.dpi)
 
 
 @contextmanager
 def pages_of(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Pages]:
     """Open an item. Raises DocumentError if it cannot be opened, or is too large."""
     with held() as file, _RENDER[0](source, media_type, limits, choice) as rendering:
-        if media_type == PDF:
-            yield PdfPages(rendering, file)
-        else:
+        if media_type != PDF:
             _copy(source, file)
-            yield PicturePages(file, rendering.count)
-
-
-@dataclass(slots=True)
-class PicturePages:
-    """A picture, whose bytes tesseract reads as they are."""
-
-    file: int
-    count: int
-
-    def page(self, number: int) -> Picture | None:
-        return Picture(self.file, number)
+        yield Pages(rendering, file, rendered=media_type == PDF)
 
 
 def _copy(source: Source, file: int) -> None:
@@ -153,29 +158,6 @@ def _copy(source: Source, file: int) -> None:
             _write(file, chunk)
     if not is_picture(os.pread(file, 16, 0)):
         raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like an image that tesseract reads")
-
-
-@dataclass(slots=True)
-class PdfPages:
-    """Pages of a PDF, rendered on demand."""
-
-    rendering: Rendering
-    file: int
-
-    @property
-    def count(self) -> int:
-        return self.rendering.count
-
-    def page(self, number: int) -> Picture | None:
-        picture = self.rendering.page(number)
-        if picture is None:
-            return None
-        if not picture.data.startswith(_PGM):
-            raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} was not rendered to an image")
-        os.ftruncate(self.file, 0)
-        os.lseek(self.file, 0, os.SEEK_SET)
-        _write(self.file, picture.data)
-        return Picture(self.file, dpi=picture.dpi)
 
 
 _PGM = b"P5 "

@@ -6,7 +6,7 @@ import base64
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -158,11 +158,8 @@ class ItemCosts:
     """Selection of the items that are not read, because their loose file or a container around them cost too much, and
     measurement of the others."""
 
-    def __init__(
-        self, work: TaskWork, items: Sequence[uuid.UUID], clock: Callable[[], float] = processor_seconds
-    ) -> None:
+    def __init__(self, work: TaskWork, items: Sequence[uuid.UUID]) -> None:
         self._work = work
-        self._clock = clock
         self._seconds: Counter[tuple[int, str]] = Counter()
         self._one: dict[tuple[int, str], uuid.UUID] = {}  # an item of each loose file
         self._charges = self._look(items) if work.deaths or work.spent else None
@@ -177,12 +174,12 @@ class ItemCosts:
     @contextmanager
     def of(self, item: Item) -> Iterator[DocumentError | None]:
         """Measure one item's reading; yield why it is not read, or None. Once for each item, in their order."""
-        begun = self._clock()
+        begun = processor_seconds()
         yield self.refusal(item.id)
         # The display name of the loose file stands for it, so that nothing has to be looked up for most tasks.
         loose = (item.custodian, item.container_path[0])
         self._one.setdefault(loose, item.id)
-        self._seconds[loose] += self._clock() - begun  # type: ignore[assignment]
+        self._seconds[loose] += processor_seconds() - begun  # type: ignore[assignment]
 
     def refusal(self, item: uuid.UUID) -> DocumentError | None:
         """Return why the item is not to be read; None if it is."""

@@ -235,32 +235,32 @@ class Request(Struct, array_like=True):
 # What the sandbox answers.
 
 
-class Failed(Struct, array_like=True, tag=0):
+class Spoken(Struct, array_like=True, kw_only=True):
+    """A message of the sandbox. `closed`: files of the slot's that are no longer needed."""
+
+    closed: list[int] = []
+
+
+class Failed(Spoken, tag=0):
     error: Err
-    closed: list[int] = []  # files of the slot's that are no longer needed
 
 
-class Fault(Struct, array_like=True, tag=1):
+class Fault(Spoken, tag=1):
     """The slot could not read what was requested, and knows why."""
 
-    closed: list[int] = []
 
-
-class Type(Struct, array_like=True, tag=2):
+class Type(Spoken, tag=2):
     media_type: MediaType
-    closed: list[int] = []
     hashes: FarHashes | None = None  # None: ask for them
     batch: Batch | None = None  # of children, the first; None: ask for it
 
 
-class Count(Struct, array_like=True, tag=3):
+class Count(Spoken, tag=3):
     value: Counted | None
-    closed: list[int] = []
 
 
-class Ranges(Struct, array_like=True, tag=4):
+class Ranges(Spoken, tag=4):
     parts: Annotated[list[Range], Meta(max_length=1_000_000)]
-    closed: list[int] = []
 
 
 class FarChild(Struct, array_like=True):
@@ -281,21 +281,19 @@ class FarChild(Struct, array_like=True):
     key: Annotated[int, Meta(ge=-_I63, le=0)]
 
 
-class Batch(Struct, array_like=True, tag=5):
+class Batch(Spoken, tag=5):
     """The next children, the last of which may have a stream; with `ended` there are no more, because of `error` if any."""
 
     children: list[FarChild]
     ended: bool
     error: Err | None
-    closed: list[int] = []
 
 
-class Piece(Struct, array_like=True, tag=6):
+class Piece(Spoken, tag=6):
     data: bytes
-    closed: list[int] = []
 
 
-class FarText(Struct, array_like=True, tag=7):
+class FarText(Spoken, tag=7):
     """See readers.base.Text."""
 
     text: bytes
@@ -303,7 +301,6 @@ class FarText(Struct, array_like=True, tag=7):
     pages: Annotated[int, Meta(ge=0, le=_MOST_PAGES)] | None
     metadata: bytes
     error: Err | None
-    closed: list[int] = []
 
     def opened(self) -> Text:
         """Return the text. Raises ValueError if it is invalid."""
@@ -312,18 +309,16 @@ class FarText(Struct, array_like=True, tag=7):
         return Text(text=text, state=self.state, pages=self.pages, metadata=unpacked(self.metadata), error=error)
 
 
-class FarHashes(Struct, array_like=True, tag=8):
+class FarHashes(Spoken, tag=8):
     content: Annotated[bytes, Meta(max_length=64)] | None
     message_id: Annotated[bytes, Meta(max_length=64)] | None
-    closed: list[int] = []
 
 
-class Rendered(Struct, array_like=True, tag=9):
+class Rendered(Spoken, tag=9):
     """A page as PGM; no bytes for one that is blank."""
 
     data: bytes
     dpi: Annotated[int, Meta(ge=1, le=100_000)] | None
-    closed: list[int] = []
 
 
 class Introduction(Struct, array_like=True, frozen=True):
@@ -357,14 +352,12 @@ def introduction(handler: Handler) -> Introduction:
     )
 
 
-class Introduced(Struct, array_like=True, tag=10):
+class Introduced(Spoken, tag=10):
     handlers: Annotated[list[Introduction], Meta(max_length=10_000)]
-    closed: list[int] = []
 
 
-class ParsersListed(Struct, array_like=True, tag=11):
+class ParsersListed(Spoken, tag=11):
     parsers: Annotated[bytes, Meta(max_length=1 << 20)]  # JSON
-    closed: list[int] = []
 
 
 # The requests of the sandbox while it works.
@@ -383,13 +376,12 @@ class Open(Struct, array_like=True, tag=22):
     key: Key
 
 
-class Read(Struct, array_like=True, tag=23):
+class Read(Spoken, tag=23):
     """`size` bytes of a file from `offset`, or (-1) all from there."""
 
     file: int
     offset: Number
     size: Annotated[int, Meta(ge=-1, le=1 << 26)]
-    closed: list[int] = []
 
 
 Answer = (

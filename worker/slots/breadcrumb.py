@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import uuid
-from typing import Protocol
 
 from core.names import display_name
 from core.records import Phase
@@ -69,8 +68,11 @@ def words(activity: Activity, detail: bytes) -> str:
     return _WORDS[activity].format(shown + "…" if len(detail) >= DETAIL_BYTES else shown)
 
 
-class Breadcrumb(Protocol):
-    """Record in a slot's row of the slot table, so that its death can be attributed (design §3.8)."""
+class Breadcrumb:
+    """Leaves no trace; a slot's own (`worker.slots.table.RowWriter`) records all in its row of the slot table, so that its
+    death can be attributed (design §3.8)."""
+
+    __slots__ = ()
 
     def begin_task(self, database: str, job: uuid.UUID, task: uuid.UUID, token: uuid.UUID, phase: Phase) -> None:
         """Note that the slot has claimed this task; its supervisor renews the lease from now on."""
@@ -98,31 +100,3 @@ class Breadcrumb(Protocol):
 
     def end_task(self) -> None:
         """Note that the task is over for this slot, finished or given back."""
-
-
-class NoBreadcrumb:
-    """Leaves no trace; for tools that have a supervisor of another kind (`inspect`)."""
-
-    def begin_task(self, database: str, job: uuid.UUID, task: uuid.UUID, token: uuid.UUID, phase: Phase) -> None:
-        return None
-
-    def enter(self, item: uuid.UUID, seconds: float) -> None:
-        return None
-
-    def begin_loose(self, loose: uuid.UUID | None, taken: int = 0) -> None:
-        return None
-
-    def within(self, parent: uuid.UUID | None, taken: int) -> None:
-        return None
-
-    def leave(self) -> None:
-        return None
-
-    def doing(self, activity: Activity, detail: bytes = b"") -> None:
-        return None
-
-    def alive(self) -> None:
-        return None
-
-    def end_task(self) -> None:
-        return None

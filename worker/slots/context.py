@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from core.clock import Clock, SystemClock
 from core.errors import SourceFileError, StorageFault, UsageError
@@ -22,11 +22,12 @@ from core.settings import Settings
 from core.storage.files import Station
 from core.storage.layer import Storage
 from monitoring.block import boot_id
+from monitoring.live import LiveRecorder
 from monitoring.tally import CallCounters, own_tally
 from readers.parsers import ParserSet
 from readers.passwords import NO_PASSWORDS, Passwords
-from sql.browse import SEARCH
 from sql.connection import Connection
+from sql.jobs import JOBS
 from sql.ledger import LEDGER
 from sql.session import Database
 from traces.parts import Row, SpoolHead, SpoolWriter, WorkerParts
@@ -35,7 +36,6 @@ from worker.slots.breadcrumb import Breadcrumb
 
 if TYPE_CHECKING:
     from search.publisher import OpenShards
-    from sql.session import Database
 
 
 class Banks:
@@ -77,15 +77,8 @@ class Custodians:
     def of(self, conn: Connection, job: uuid.UUID) -> Mapping[int, str]:
         """Return the names of the job's custodians, which may be 100,000."""
         if self._read is None or self._read[0] != job:
-            self._read = job, SEARCH.job_custodians(conn, job=job)
+            self._read = job, JOBS.job_custodians(conn, job=job)
         return self._read[1]
-
-
-class SelectableRecorder(Recorder, Protocol):
-    """A recorder that books calls under a job and phase."""
-
-    def select(self, job: uuid.UUID, phase: Phase) -> None:
-        """Count calls for this job and phase from now on."""
 
 
 class UnselectedRecorder(NullRecorder):
@@ -102,8 +95,8 @@ _BEGAN = itemgetter(1)  # of a row
 log = logging.getLogger(__name__)
 
 
-class Tracer(Protocol):
-    """Recorder of the calls of jobs that want a trace."""
+class Tracer:
+    """Recorder of the calls of jobs that want a trace; this one keeps none."""
 
     def begin(self, job: uuid.UUID, phase: Phase, *, wanted: bool) -> None:
         """Note that calls from now on belong to this job and phase; keep them if `wanted`."""
@@ -112,17 +105,7 @@ class Tracer(Protocol):
         """Write down what is held; must not raise."""
 
 
-class NoTracer:
-    """Tracer that keeps nothing."""
-
-    def begin(self, job: uuid.UUID, phase: Phase, *, wanted: bool) -> None:
-        return None
-
-    def flush(self) -> None:
-        return None
-
-
-class SpoolTracer:
+class SpoolTracer(Tracer):
     """Tracer that puts itself in front of the recorder of `storage` while the slot processes a job that wants a
     trace."""
 
@@ -213,13 +196,13 @@ class SlotContext:
     slot: int  # 0 … slots-1
     incarnation: uuid.UUID  # of this process: new after every fork
     databases: Mapping[str, Database]
-    recorder: SelectableRecorder
+    recorder: LiveRecorder | UnselectedRecorder
     storage: Storage
     breadcrumb: Breadcrumb
     scratch: Path  # this incarnation's own local directory; the supervisor removes it after a death
     shards: OpenShards
     tally: CallCounters = field(default_factory=own_tally)
-    tracer: Tracer = field(default_factory=NoTracer)
+    tracer: Tracer = field(default_factory=Tracer)
     banks: Banks = field(default_factory=Banks)
     custodians: Custodians = field(default_factory=Custodians)
     parsers: ParserSet | None = None  # of its sandbox or process; None: not determined yet

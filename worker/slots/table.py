@@ -24,7 +24,7 @@ from core.records import PHASES, Phase
 from monitoring.live import REGION_BYTES
 from monitoring.processes import STOPPED_STATES, process_state, waits_in
 from monitoring.tally import CallCounters, tally_bytes
-from worker.slots.breadcrumb import DETAIL_BYTES, REPORT_SECONDS, Activity, patience, words
+from worker.slots.breadcrumb import DETAIL_BYTES, REPORT_SECONDS, Activity, Breadcrumb, patience, words
 
 # sequence, pid, incarnation, database, job, task, token, phase, has item, item, deadline, then activity, since, detail, and
 # then `Whereabouts`: loose file, parent, items taken, begun
@@ -191,33 +191,8 @@ def _copy_at(slot: int, sequence: int) -> int:
     return slot * _ROW_BYTES + _HEADER_BYTES + (sequence & 1) * _COPY_BYTES
 
 
-class RowWriter:
-    """The slot's side of its row: its `worker.slots.breadcrumb.Breadcrumb`. One process at a time has one for a slot."""
-
-    __slots__ = (
-        "_activity",
-        "_begun",
-        "_copies",
-        "_database",
-        "_detail",
-        "_incarnation",
-        "_job",
-        "_loose",
-        "_memory",
-        "_monotonic",
-        "_parent",
-        "_phase",
-        "_pid",
-        "_sequence",
-        "_since",
-        "_stall_seconds",
-        "_table",
-        "_taken",
-        "_task",
-        "_token",
-        "_word",
-        "_words",
-    )
+class RowWriter(Breadcrumb):
+    """The slot's side of its row. One process at a time has one for a slot."""
 
     def __init__(
         self,
@@ -284,7 +259,6 @@ class RowWriter:
         self._sequence = sequence
 
     def begin_task(self, database: str, job: uuid.UUID, task: uuid.UUID, token: uuid.UUID, phase: Phase) -> None:
-        """See `worker.slots.breadcrumb.Breadcrumb`; raises ValueError for a database that is not in the settings."""
         self._database = self._table.database_number(database)
         self._job = job.bytes
         self._task = task.bytes
@@ -293,7 +267,7 @@ class RowWriter:
         self.doing(Activity.WORKING)
 
     def enter(self, item: uuid.UUID, seconds: float) -> None:
-        """See `worker.slots.breadcrumb.Breadcrumb`; once for every item, so it has to cost next to nothing."""
+        # Once for every item, so it has to cost next to nothing.
         now = self._monotonic()
         if self._loose is _NONE:
             self._begun = now
@@ -301,7 +275,6 @@ class RowWriter:
         self.publish(item.bytes, 1, now + seconds)
 
     def begin_loose(self, loose: uuid.UUID | None, taken: int = 0) -> None:
-        """See `worker.slots.breadcrumb.Breadcrumb`."""
         self._forget_loose()
         if loose is not None:
             self._loose = loose.bytes
@@ -309,26 +282,21 @@ class RowWriter:
             self._begun = self._monotonic()
 
     def within(self, parent: uuid.UUID | None, taken: int) -> None:
-        """See `worker.slots.breadcrumb.Breadcrumb`; the next `enter` publishes it."""
         self._parent = _NONE if parent is None else parent.bytes
         self._taken = taken
 
     def leave(self) -> None:
-        """See `worker.slots.breadcrumb.Breadcrumb`."""
         self.doing(Activity.WORKING)
 
     def doing(self, activity: Activity, detail: bytes = b"") -> None:
-        """See `worker.slots.breadcrumb.Breadcrumb`."""
         self._activity, self._since, self._detail = int(activity), self._monotonic(), detail[:DETAIL_BYTES]
         self.alive()
 
     def alive(self) -> None:
-        """See `worker.slots.breadcrumb.Breadcrumb`."""
         may_last = patience(Activity(self._activity), self._stall_seconds)
         self.publish(deadline=self._monotonic() + may_last if may_last else 0.0)
 
     def end_task(self) -> None:
-        """See `worker.slots.breadcrumb.Breadcrumb`."""
         self._forget_task()
         self.publish()
 

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from controller.jobs.figures import GroupFigures, JobFigures, merge, rates
-from controller.jobs.results import calls_figures
+from controller.jobs.figures import GroupFigures, JobFigures, calls_figures, merge, rates
 from controller.observe.call_time import CallTimeFigures
 from core.operations import Op
 from core.records import Phase

@@ -94,7 +94,7 @@ def _verified(jobs: Jobs, settings: Settings, source: Source, truth: bool) -> li
     if jobs.group is not None:
         group = verify_group(jobs, settings, storage, manifest, examples=examples, progress=_quiet)
         whole = [f"{count.items} {count.what} of {count.kind}" for count in group.counts]
-        return whole + [line for _, one in group.jobs for line in _differences(one, source)]
+        return whole + [line for one in group.jobs for line in _differences(one, source)]
     part = Part(_table(manifest)) if truth else None
     one = verify_job(jobs.each[0], settings, storage, None, examples=examples, progress=_quiet, part=part)
     return _differences(one, source)

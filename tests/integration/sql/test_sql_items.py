@@ -16,10 +16,10 @@ from sql_interfaces import INTERFACES, STATEMENTS
 from core.records import ExceptionLevel, Shard
 from readers.errors import ExceptionCode
 from readers.records import Kind
-from sql.browse import SEARCH
 from sql.findings import IndexOwner, Item, ItemException, TaskResult
 from sql.interface import Query, columns_of, parameters
 from sql.items import ITEMS
+from sql.jobs import JOBS
 from sql.runs import RUNS
 from sql.session import Database
 
@@ -58,7 +58,7 @@ def test_an_item_comes_back_as_it_went_in(hands: Any) -> None:
         assert ITEMS.load_items(conn, items=ids) == [child[0], loose[0]]
         assert ITEMS.load_items(conn, items=[]) == []
         assert ITEMS.item_locations(conn, items=ids) == {loose[0].id: None, child[0].id: b"jobs/x/\xfe"}
-        assert SEARCH.job_custodians(conn, job=job) == {0: "_root", 1: "m\\xfcller"}
+        assert JOBS.job_custodians(conn, job=job) == {0: "_root", 1: "m\\xfcller"}
 
 
 def test_item_codes_are_the_item_level_ones(hands: Any) -> None:

@@ -18,7 +18,7 @@ from worker.costs import Budget
 from worker.items.findings import Findings
 from worker.items.texts import take_text
 from worker.items.unpack import Unpacker
-from worker.slots.breadcrumb import NoBreadcrumb
+from worker.slots.breadcrumb import Breadcrumb
 
 # kind of fault → every code that has to come up in it, its own and its children's
 EXPECTED: dict[str, set[str]] = {
@@ -95,7 +95,7 @@ def discover(name: bytes, data: bytes) -> Discovered:
         job=JOB,
         options=options,
         store=MemoryStore(),
-        breadcrumb=NoBreadcrumb(),
+        breadcrumb=Breadcrumb(),
         out=found.out,
         on_item=on_item,
         convicted={},

@@ -22,7 +22,7 @@ from sql.findings import Item
 from worker.costs import Allowance, Budget
 from worker.items.findings import Findings
 from worker.items.unpack import Deferred, Unpacker
-from worker.slots.breadcrumb import NoBreadcrumb
+from worker.slots.breadcrumb import Breadcrumb
 
 JOB = uuid.UUID(int=7)
 
@@ -122,7 +122,7 @@ def unpack(
         job=JOB,
         options=options,
         store=found.store,
-        breadcrumb=NoBreadcrumb(),
+        breadcrumb=Breadcrumb(),
         out=found.out,
         on_item=on_item,
         convicted=convicted or {},

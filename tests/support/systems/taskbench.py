@@ -26,7 +26,7 @@ from sql.session import Database
 from worker import run_task
 from worker.phases.task import TaskWork, path_text
 from worker.run_task import handle
-from worker.slots.breadcrumb import NoBreadcrumb
+from worker.slots.breadcrumb import Breadcrumb
 from worker.slots.context import SlotContext
 
 
@@ -91,7 +91,7 @@ class TaskBench:
             databases={self.database.name: self.slots},
             recorder=recorder,
             storage=storage or Storage(recorder),
-            breadcrumb=NoBreadcrumb(),
+            breadcrumb=Breadcrumb(),
             scratch=scratch,
             shards=OpenShards(scratch),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from cli.main import FAILED, INTERRUPTED, OK, USAGE, _meaning, commands, main
 from cli.output import print_document
 from cli.tree import TUNING, Entry
 from core.errors import BrokerFault, Interrupted, RunFailed, UsageError
+from sql.browse import Search
 
 REPOSITORY = Path(__file__).parents[3]
 NAMES = [entry.name for entry in commands()]
@@ -197,6 +199,13 @@ def test_one_mechanism_prints_all_formats(
     assert len(capsys.readouterr().out.splitlines()) == lines
     print_document(records if isinstance(value, dict) else iter(records), "json")
     assert json.loads(capsys.readouterr().out) == records
+
+
+def test_a_moment_is_written_alike_in_every_format(capsys: pytest.CaptureFixture[str]) -> None:
+    at = datetime.datetime(2026, 1, 2, 3, 4, tzinfo=datetime.UTC)
+    for output in ("json", "jsonl", "csv"):
+        print_document([Search(name="n", query="q", saved_at=at, saved_by="ann")], output, ("name", "saved_at"))
+        assert "2026-01-02T03:04:00+00:00" in capsys.readouterr().out
 
 
 def test_a_usage_error_names_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:

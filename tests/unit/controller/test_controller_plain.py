@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pwd
 import socket
 import uuid
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from controller.custody import acting, check_list, operator
+from controller.custody import acting, operator
+from controller.jobs.figures import Calls
 from controller.search.found import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem
-from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, Series, SizeCalls, Timeline
-from controller.verify.group import GroupVerification
+from controller.timeline.model import Limit, Panel, PauseSpan, PhaseSpan, Series, Timeline
+from controller.verify.group import MemberVerified, joined
 from controller.verify.job import Verification
 from core.records import GroupKind
 from sql.custody import Count, Example
@@ -33,21 +31,14 @@ HIT = FoundItem(
 def test_a_timeline() -> None:
     """Values have enough digits to draw, whole ones stay whole; exceptions are below `by_code`."""
     panel = Panel("p", "Calls", "calls/s", "line", [Series("read", "read", (None, 7, 1.234567, 123.4567, -100.04))])
-    read = OpCalls(
-        count=4,
-        p50_us=1.5,
-        p99_us=2.5,
-        bytes=9,
-        errors=0,
-        sizes={"to 4 KiB": SizeCalls(count=4, p50_us=1.5, p99_us=2.5)},
-    )
+    percentiles = {"count": 4, "p50_us": 1.5, "p99_us": 2.5}
+    read = Calls(bytes=9, errors=0, max_us=3.0, sizes={"to 4 KiB": percentiles}, **percentiles)
     found = Timeline(
         job="j", state="running", labels=("CACHED",), now_s=1.23456, step_s=1.0, phases=[PhaseSpan("walk", 0.0, None)],
         pauses=(PauseSpan("paused", None, 1.0, 2.0),), t=(0.0, 1.0), panels=[panel], exceptions={"corrupt": 2},
         totals={"items": 3, "calls": 4}, calls={"read": read}, limit=Limit("waits", "storage", ("e",)),
     )  # fmt: skip
     series = {"id": "read", "label": "read", "values": [None, 7, 1.2346, 123.5, -100.0]}
-    percentiles = {"count": 4, "p50_us": 1.5, "p99_us": 2.5}
     text = json.dumps(found.to_json())
     assert json.loads(text) == {
         "job": "j", "state": "running", "labels": ["CACHED"], "advice": [], "now_s": 1.235, "step_s": 1.0,
@@ -55,7 +46,7 @@ def test_a_timeline() -> None:
         "pauses": [{"state": "paused", "reason": None, "start_s": 1.0, "end_s": 2.0}],
         "t": [0.0, 1.0],
         "panels": [{"id": "p", "title": "Calls", "unit": "calls/s", "kind": "line", "series": [series]}],
-        "exceptions": {"by_code": {"corrupt": 2}}, "totals": {"items": 3, "calls": 4}, "calls": {"read": percentiles | {"bytes": 9, "errors": 0, "sizes": {"to 4 KiB": percentiles}}}, "progress": None, "eta_s": None,
+        "exceptions": {"by_code": {"corrupt": 2}}, "totals": {"items": 3, "calls": 4}, "calls": {"read": percentiles | {"bytes": 9, "errors": 0, "max_us": 3.0, "processor": [], "sizes": {"to 4 KiB": percentiles}}}, "progress": None, "eta_s": None,
         "limit": {"verdict": "waits", "who": "storage", "evidence": ["e"]},
     }  # fmt: skip
     assert "7," in text
@@ -89,77 +80,12 @@ def test_a_verification_and_a_groups() -> None:
         "by_kind": {"missing": {"message": 2, "x": 1}, "text": {"x": 4}}, "examples": [example],
     }  # fmt: skip
     assert found.to_json() == plain
-    jobs = (("db1", found), ("db2", _verified(None)))
-    doubled = (Count("doubled", "x", 2),)
-    group = GroupVerification(group_id="g", kind=GroupKind.SHARDED, jobs=jobs, counts=doubled, examples=()).to_json()
+    jobs = [MemberVerified(**vars(one), database=name) for name, one in (("db1", found), ("db2", _verified(None)))]
+    doubled = (Count("doubled", "message", 1), Count("doubled", "x", 1))
+    group = joined("g", GroupKind.SHARDED, jobs, doubled, ()).to_json()
     assert group["jobs"][0] == plain | {"database": "db1"}
     assert (group["items"], group["missing"], group["extra"], group["wrong"]) == (16, 3, 2, 4)
     assert (group["doubled"], group["differences"]) == (2, 9)
-
-
-_JOB = uuid.UUID(int=7)
-_AT, _SECONDS = "2026-11-27T10:00:00+00:00", "1795773600.000000"
-
-
-def _action(action: str, details: dict[str, Any], before: str | None) -> dict[str, Any]:
-    """With its hash behind the one before; `before` None: the first."""
-    hashed = "\n".join((_SECONDS, "ann@host", action, json.dumps(details)))
-    start = _JOB.bytes if before is None else bytes.fromhex(before)
-    chain = hashlib.sha256(start + hashed.encode()).hexdigest()
-    reported = {
-        "record": "action",
-        "job": str(_JOB),
-        "at": _AT,
-        "who": "ann@host",
-        "action": action,
-        "details": details,
-    }
-    return reported | {"chain": chain, "hashed": hashed, "broken": False}
-
-
-def _chained(*actions: str) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = []
-    for number, action in enumerate(actions):
-        out.append(_action(action, {"n": number}, out[-1]["chain"] if out else None))
-    return out
-
-
-def _faults(*lists: Iterable[dict[str, Any]], noted: Iterable[str] = ()) -> list[str]:
-    """Of lists behind each other, each with its end."""
-    lines: list[str] = []
-    for actions in map(list, lists):
-        lines += map(json.dumps, [*actions, {"record": "end", "actions": len(actions), "items": 0}])
-    reported: list[str] = []
-    assert check_list(lines, noted, reported.append).faults == len(reported)
-    return reported
-
-
-def test_nothing_stands_before_the_creation_of_a_job() -> None:
-    """An action without a hash was put in: wherever it is, in another list, too."""
-    true, forged = _chained("created", "tagged"), _action("untagged", {"tag": "privileged"}, None) | {"chain": None}
-    noted = [true[-1]["chain"]]
-    assert _faults(true, noted=noted) == []
-    assert "was removed" in _faults([forged, *true], noted=noted)[0]
-    assert "was removed" in _faults([true[0], forged, true[1]])[0]
-    assert "was removed" in _faults(true, [forged], noted=noted)[0]
-    assert "was removed" in _faults([forged], true, noted=noted)[0]
-    assert "before the creation of a job" in _faults(_chained("tagged", "created"))[0]
-
-
-def test_lists_of_one_job_may_stand_behind_each_other() -> None:
-    """As it was, and as it went on; a list that says something else than the one before is told, where its hashes are right,
-    too."""
-    true = _chained("created", "tagged", "paused")
-    assert _faults(true[:2], true, true[:1], noted=[true[-1]["chain"]]) == []
-    other = _chained("created", "untagged", "resume")
-    faults = _faults(true, other)
-    assert len(faults) == 2
-    assert "an earlier list of the same job has another action in this position" in faults[0]
-    assert _faults(true[:1], other) == []
-    reported: list[str] = []
-    lines = [*map(json.dumps, true), json.dumps({"record": "end", "actions": 3, "items": 0}), json.dumps(true[0])]
-    done = check_list([*lines, json.dumps({"record": "end", "actions": 1, "items": 0})], [], reported.append)
-    assert (reported, done.last) == ([], {str(_JOB): true[-1]["chain"]})
 
 
 def test_the_environment_names_no_person(monkeypatch: pytest.MonkeyPatch) -> None:

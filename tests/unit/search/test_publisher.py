@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from index_shards import matching
 from recording import MemoryRecorder
 
 from core.errors import StorageFault
@@ -71,7 +72,8 @@ def _size(root: Path, shard: OpenShard) -> int:
 
 
 def _count(root: Path, shard: OpenShard) -> int:
-    return open_reader(shard.engine, root / shard.location.decode(), root / "views" / uuid.uuid4().hex).count("common")
+    view = root / "views" / uuid.uuid4().hex
+    return matching(open_reader(shard.engine, root / shard.location.decode(), view), "common")
 
 
 def test_only_new_files_are_copied_and_the_meta_goes_last(tmp_path: Path, engine: str, storage: _Noting) -> None:

@@ -148,7 +148,11 @@ class _Coded(psycopg2.OperationalError):
         (_Coded("08006", "a\nb"), True, "connection"),
         (_Coded("40P01", "a\nb"), True, "deadlock"),
         (_Coded("28P01", "a\nb"), False, "EDBENCH_DATABASES"),
-        (_Coded(None, 'connection to server at "x" failed: Connection refused'), True, "cannot be reached"),
+        (
+            _Coded(None, 'connection to server at "x" failed: Connection refused'),
+            True,
+            "cannot be reached; check that it runs, and EDBENCH_DATABASES",
+        ),
         (_Coded(None, 'FATAL:  password authentication failed for user "u"'), False, "refused the login"),
         (_Coded(None, 'FATAL:  database "x" does not exist'), True, "no database of this name"),
     ],

@@ -15,31 +15,27 @@ import pytest
 from installation import PATIENCE
 from starlette.types import Receive, Scope, Send
 
-from controller.browse.counted import TextCount
 from controller.custody import Action
-from controller.findings import Equal, Message, Near
 from controller.jobs.overview import allowed
 from controller.labels import rules
-from controller.search.named import Search, Tag
 from core.job_types import JobType
 from core.records import ExceptionLevel, JobState, Phase
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 from search.language import parse
 from search.query import All, Asked
+from sql.browse import FailureCount, ItemFailure, Member, Search, Tag, Tagged
+from sql.figures import TextCount
+from sql.review import Equal, Message, Near
 from sql.session import Database
 from web import app as silence
 from web import context
 from web.api.models.items import (
     Equals,
-    ExceptionTally,
-    Failure,
     Family,
-    FamilyMember,
     ItemDetails,
     ItemPage,
     ItemRow,
-    ItemTag,
     ItemText,
     NearOnes,
     SearchAnswer,
@@ -90,20 +86,20 @@ def job() -> JobDetails:
 
 def details() -> ItemDetails:
     """An item whose every text is hostile."""
-    failure = Failure(
+    failure = ItemFailure(
         code=ExceptionCode.CORRUPT, level=ExceptionLevel.ITEM, phase=Phase.EXPAND, detail=HOSTILE, missing=2
     )
     return ItemDetails(
         **FIELDS, depth=0, content_hash=None, message_id_hash=None, location=HOSTILE, path=HOSTILE, mtime_ns=0,
         metadata={HOSTILE: [HOSTILE, HOSTILE], "nested": {"a": HOSTILE}}, children=None, failures=[failure],
-        tags=[ItemTag(tag=HOSTILE, tagged_at=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), tagged_by=HOSTILE)],
+        tags=[Tagged(tag=HOSTILE, tagged_at=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), tagged_by=HOSTILE)],
     )  # fmt: skip
 
 
 def family() -> Family:
     """That item with a child."""
     members = [
-        FamilyMember(
+        Member(
             id=uuid.UUID(int=n), parent=parent, depth=n - 1, name=HOSTILE, kind=Kind.ATTACHMENT, container=False,
             media_type="text/plain", bytes=1, failed=True,
         )
@@ -127,7 +123,7 @@ def pages() -> dict[str, dict[str, Any]]:
         ("custodian", "type", "exception", "kind", "text", "language", "duplicate", "near", "system"), HOSTILE
     )
     state = TextCount(name=HOSTILE, items=1, characters=1, pages=1)
-    counts = [ExceptionTally(name=HOSTILE, exceptions=1, items=1, missing=0)]
+    counts = [FailureCount(name=HOSTILE, exceptions=1, items=1, missing=0)]
     now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     saved = Search(name=HOSTILE, query=HOSTILE, saved_at=now, saved_by=HOSTILE)
     tag = Tag(tag=HOSTILE, items=1, first_at=now, last_at=now)
@@ -238,8 +234,8 @@ def test_metadata_is_written_on_one_line() -> None:
     assert shown({"a": 1}) == '{"a": 1}'
 
 
-def _member(number: int, parent: int | None) -> FamilyMember:
-    return FamilyMember(
+def _member(number: int, parent: int | None) -> Member:
+    return Member(
         id=uuid.UUID(int=number), parent=None if parent is None else uuid.UUID(int=parent), depth=0, name=str(number),
         kind=Kind.ARCHIVE_MEMBER, container=False, media_type="text/plain", bytes=0, failed=False,
     )  # fmt: skip

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
 from controller.custody import Action
-from controller.findings import Equal, Message, Near
-from controller.search.named import Search, Tag
 from core.document import TEXT, Document
-from core.records import ExceptionLevel, Phase
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
+from sql.browse import FailureCount, ItemFailure, Member, Search, Tag, Tagged
+from sql.review import Equal, Message, Near
 from web.api.models.common import CountByName
 
 
@@ -59,24 +57,6 @@ class ChildCounts(Document):
     remainder_unknown: bool
 
 
-class Failure(Document):
-    """One exception of an item."""
-
-    code: ExceptionCode
-    level: ExceptionLevel
-    phase: Phase
-    detail: str
-    missing: int | None
-
-
-class ItemTag(Document):
-    """A tag of an item, and who gave it."""
-
-    tag: str
-    tagged_at: datetime
-    tagged_by: str
-
-
 class ItemDetails(ItemRow):
     """All fields of one item."""
 
@@ -88,22 +68,8 @@ class ItemDetails(ItemRow):
     mtime_ns: int | None
     metadata: dict[str, Any]
     children: ChildCounts | None
-    failures: list[Failure]
-    tags: list[ItemTag]
-
-
-class FamilyMember(Document):
-    """One item of a tree; its place is given by `parent`."""
-
-    id: uuid.UUID
-    parent: uuid.UUID | None
-    depth: int
-    name: str
-    kind: Kind
-    container: bool
-    media_type: str
-    bytes: int
-    failed: bool = Field(description="Whether it has exceptions.")
+    failures: list[ItemFailure]
+    tags: list[Tagged]
 
 
 class Family(Document):
@@ -111,8 +77,8 @@ class Family(Document):
 
     item: uuid.UUID
     family: uuid.UUID | None
-    ancestors: list[FamilyMember] = Field(description="The item's containers and parents, outermost first.")
-    members: list[FamilyMember] = Field(description="In path order, each after its parent.")
+    ancestors: list[Member] = Field(description="The item's containers and parents, outermost first.")
+    members: list[Member] = Field(description="In path order, each after its parent.")
     truncated: bool = Field(description="More members exist than are listed.")
 
 
@@ -189,20 +155,11 @@ class SearchAnswer(Document):
     custodians: list[CountByName]
 
 
-class ExceptionTally(Document):
-    """Exceptions that have a code, media type or custodian in common."""
-
-    name: str
-    exceptions: int
-    items: int
-    missing: int
-
-
 class ExceptionCounts(Document):
     """Exceptions counted, most frequent first."""
 
     by: str
-    rows: list[ExceptionTally]
+    rows: list[FailureCount]
 
 
 _MOST_TERMS, _MOST_LINES = 1_000, 10_000

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from controller.browse.counted import Children, Counted, ExceptionCount, PhaseCounts, TextCount
+from controller.jobs.documents import PhaseCounts
 from controller.jobs.orders import DiscoveryOrder
 from controller.jobs.overview import JobRow
 from core.document import TEXT, Document
 from core.options import MOST_PASSWORDS
 from core.passwords import MOST_BYTES
 from core.records import JobState, Phase
+from sql.figures import Children, ExceptionCount, ItemCount, TextCount
 from web.background import BackgroundTask
 
 
@@ -117,8 +118,8 @@ class JobCounts(Document):
     loose_files: int
     index_bytes: int
     phases: dict[Phase, PhaseCounts]
-    kinds: list[Counted]
-    media_types: list[Counted]
+    kinds: list[ItemCount]
+    media_types: list[ItemCount]
     texts: list[TextCount]
     exceptions: list[ExceptionCount]
     children: Children
@@ -129,4 +130,4 @@ class Counts(Document):
     """The counts of a job, or of each job of a group."""
 
     jobs: list[JobCounts]
-    custodians: list[Counted] = Field(description="Of all jobs together.")
+    custodians: list[ItemCount] = Field(description="Of all jobs together.")

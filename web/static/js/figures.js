@@ -90,7 +90,7 @@ function showOperations(calls = {}) {
   };
   const rows = Object.entries(calls).flatMap(([op, one]) => [
     row(op, one),
-    ...Object.entries(one.sizes).map(([size, of]) => row(size, of, "part")),
+    ...Object.entries(one.sizes ?? {}).map(([size, of]) => row(size, of, "part")),
   ]);
   const section = document.querySelector("#operations");
   section.hidden = !rows.length;

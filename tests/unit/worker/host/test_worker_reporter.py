@@ -52,7 +52,7 @@ def test_a_thread_that_fails_ends_its_reporter(
         metrics=NOWHERE,
     )
     database = Database("db1", "postgresql+psycopg2://nowhere/db1")
-    reporter = DatabaseReporter(plan, database, Effort(os.getpid(), table), Pipe()[0], threading.Lock())
+    reporter = DatabaseReporter(plan, database, Pipe()[0], threading.Lock())
     with pytest.raises(Gone) as ended:
         reporter.run()
     assert ended.value.args != (0,)
@@ -69,10 +69,11 @@ def test_a_sandbox_counts_with_its_worker_whoever_forked_it() -> None:
         subprocess.Popen(["sleep", "infinity"]) as supervisor,
         subprocess.Popen([sys.executable, "-c", "while True: pass"]) as sandbox,
     ):
-        effort = Effort(supervisor.pid, table)
+        effort = Effort(supervisor.pid, [tally])
 
         def parsed() -> float:
-            return effort.look([]).cpu_s - process_use(os.getpid(), with_children=True).cpu_s
+            effort.look([])
+            return effort.cpu_s - process_use(os.getpid(), with_children=True).cpu_s
 
         try:
             before = parsed()
