@@ -18,6 +18,11 @@ def defused(cell: str) -> str:
     return f"'{cell}" if cell[:1] in BEGINS_FORMULA else cell
 
 
+def moment_text(at: datetime) -> str:
+    """The moment in ISO 8601, UTC as `Z`: as the API writes it."""
+    return at.isoformat().replace("+00:00", "Z")
+
+
 def csv_cells(row: Mapping[str, Any], fields: Sequence[str], *, raw: bool = False) -> list[str]:
     """The cells of one record: paths joined by " / ", other lists by "; ", true and false in words, moments in ISO 8601,
     empty for null. Cells that a spreadsheet would run are defused, except with `raw`."""
@@ -31,7 +36,7 @@ def _cell(value: Any, between: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        return value.isoformat()
+        return moment_text(value)
     if isinstance(value, list | tuple):
         return between.join(_cell(each, between) for each in value)
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, Mapping) else str(value)

@@ -205,7 +205,7 @@ def test_a_moment_is_written_alike_in_every_format(capsys: pytest.CaptureFixture
     at = datetime.datetime(2026, 1, 2, 3, 4, tzinfo=datetime.UTC)
     for output in ("json", "jsonl", "csv"):
         print_document([Search(name="n", query="q", saved_at=at, saved_by="ann")], output, ("name", "saved_at"))
-        assert "2026-01-02T03:04:00+00:00" in capsys.readouterr().out
+        assert "2026-01-02T03:04:00Z" in capsys.readouterr().out
 
 
 def test_a_usage_error_names_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
