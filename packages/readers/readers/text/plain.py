@@ -113,6 +113,24 @@ def _letter(number: re.Match[str]) -> str:
     return chr(code) if 0 < code <= _MOST else number[0]
 
 
+# Codes of terminals within words: colours, titles of windows, letters that were struck twice.
+_CODES = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\))|[^\n\x1b\b]\x08")
+
+
+def without_codes(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield text in pieces without such codes."""
+    rest = ""
+    for piece in pieces:
+        piece, rest = rest + piece, ""
+        if "\x1b" in piece or "\b" in piece:
+            begun = piece.rfind("\x1b", max(0, len(piece) - _LONGEST))
+            if begun >= 0 and not _CODES.match(piece, begun):
+                piece, rest = piece[:begun], piece[begun:]
+            piece = _CODES.sub("", piece)
+        yield piece
+    yield rest
+
+
 # The registry sends unknown subtypes of text here too (RFC 2046, 4.1.4).
 _TEXT = ("plain", "markdown", "css", "javascript", "troff", "x-script", "x-log", "x-python", "x-c")
 _APPLICATION = ("application/json", "application/x-ndjson", "application/javascript", "application/sql")
@@ -128,8 +146,8 @@ class TextHandler(LeafHandler):
     declared = Declared(
         title="Plain text, source code, logs, JSON",
         extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
-        text="unchanged, in any character set: from its byte-order mark, as UTF-8, else detected; after JSON, each "
-        "string with an escaped letter or white space, decoded, once",
+        text="unchanged but for codes of terminals, in any character set: from its byte-order mark, as UTF-8, else "
+        "detected; after JSON, each string with an escaped letter or white space, decoded, once",
         metadata=CHARSET_KEYS,
         leaves_out=(
             "bytes that fit no charset, which become U+FFFD",
@@ -139,7 +157,7 @@ class TextHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Return the text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
-        out = decoded_text(source, limits)
+        out = decoded_text(source, limits, form=without_codes)
         if out.state is not TextState.TRUNCATED_BY_LIMIT and is_json(out.text) and "\\" in out.text:
             collector = clean.Collector(limits.text_characters)
             collector.add(out.text)
@@ -231,17 +249,9 @@ def _character_data(text: str) -> list[str] | None:
     because it would otherwise follow the document's declaration."""
     from lxml import etree  # imported here, because plain text, the most frequent type, does not need it
 
-    from readers.text.xml_tree import character_data
+    from readers.text.xml_tree import PLAIN, character_data
 
-    parser = etree.XMLParser(
-        encoding="utf-8",
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_pis=True,
-        remove_comments=True,
-    )
+    parser = etree.XMLParser(encoding="utf-8", **PLAIN)
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except (etree.XMLSyntaxError, ValueError):

@@ -20,7 +20,7 @@ from readers.documents.pdf.pages import utf16
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import ISAL_ERROR
 from readers.office.ooxml.xml import local
-from readers.text.xml_tree import flowing
+from readers.text.xml_tree import PLAIN, flowing
 
 KEYS = {"title": "title", "creator": "author", "description": "doc_subject", "subject": "keywords"}
 _LISTS = ("creator", "subject")  # the others repeat the value in several languages, the default one first
@@ -229,19 +229,10 @@ def _content(document: pdfium.PdfDocument, index: int) -> bytes:
 
 def _values(packet: bytes) -> Iterator[str]:
     """Yield the text below xfa:data. Replaces no entity, fetches nothing. Raises DocumentError if it is not XML."""
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        recover=True,
-        remove_comments=True,
-        remove_pis=True,
-    )
     if b"data" not in packet:  # the end of a form that comes in pieces, say
         return
     try:
-        root = etree.fromstring(packet, parser)
+        root = etree.fromstring(packet, etree.XMLParser(recover=True, **PLAIN))
     except (etree.XMLSyntaxError, ValueError):
         root = None
     if root is None:

@@ -15,6 +15,7 @@ from readers.last import Last
 from readers.office.ole import objects as ole_native
 from readers.office.ole import objects as ole_objects
 from readers.records import FixedLimits, Kind, Limits
+from readers.text.unread import unread_in
 
 
 def read_rtf(data: bytes, limit: int = FixedLimits().text_characters) -> RtfReader:
@@ -84,7 +85,7 @@ class RtfHandler(LeafHandler):
         out.text = reader.text.strip("\n")
         out.metadata = dict(clean.values(reader.metadata.items()))
         clean.note_charset(out, reader.detected)
-        out.error = reader.error
+        out.error = reader.error or unread_in(out.text)
         return out
 
 

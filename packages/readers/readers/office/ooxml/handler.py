@@ -98,8 +98,8 @@ _MACROS = b"vbaproject.bin"
 _CARRIED = re.compile(
     rb"(?:(?:^|/)(?:embeddings|media)/[^/]+|^docprops/thumbnail[^/]*"
     rb"|(?:^|/)vbaproject\.bin$|^xl/model/[^/]+$"
-    # w:altChunk: text in any format that Word imports on opening; the library that most programs use calls it afchunk
-    rb"|(?:^|/)(?:[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx)|afchunk[^/]*))$",
+    # w:altChunk, text in any format that Word imports on opening, often called afchunk; and other files of no part's type
+    rb"|(?:^|/)(?:[^/]+\.(?!(?:xml|rels|vml|bin|odttf|fntdata|sigs|psmdcp|xsd)$)\w+|(?:afchunk|ole)[^/]*))$",
     re.IGNORECASE,
 )
 _KEYS = {

@@ -191,14 +191,17 @@ _TRUE, _NO_RESULT = ("1", "true"), ("0", "0.0")
 _FORMULA_CHARACTERS = 8_192  # Excel's limit
 _STRINGS = re.compile(r'"((?:[^"]++|""|(?!))*+)"')
 _VALIDATION = ("promptTitle", "prompt", "errorTitle", "error")  # prompts of a cell (18.3.1.32)
-# Other texts of a sheet in attributes: tool tips of links (18.3.1.47), scenarios with their values (18.3.1.76).
+# Other texts of a sheet in attributes: tool tips of links (18.3.1.47), scenarios with their values (18.3.1.76), what
+# filters and conditional formats look for (18.3.2.6, 18.3.1.10), sources of a consolidation (18.3.1.29).
 _ASIDE = {
     "hyperlink": ("tooltip",),
     "scenario": ("name", "comment", "user"),
     "inputCells": ("val",),
     "protectedRange": ("name",),
     "webPublishItem": ("title",),
-    "customFilter": ("val",),
+    **dict.fromkeys(("filter", "customFilter"), ("val",)),
+    "cfRule": ("text",),
+    "dataRef": ("sheet", "name"),
 }
 _ROW_CHARACTERS = 1_000_000
 _LOOKS = 4096  # kept

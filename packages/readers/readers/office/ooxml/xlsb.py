@@ -21,7 +21,9 @@ _AUTHOR, _RICH_STRING, _READING = 632, 1, 2  # of comments; flags of a shared te
 _STRING = b"\x17"  # of a formula
 _TRIED = 64  # how often each byte of a record may be tried as a part of a text
 NAMES = frozenset((39,))  # the names that a workbook defines, with their comments
-_ASIDE = frozenset((494, 502, 504))  # of a sheet: links, scenarios and their cells
+_ASIDE = frozenset(
+    (167, 174, 463, 494, 502, 504)
+)  # of a sheet: filters, conditional formats, links, scenarios, their cells
 _ITEM_NUMBER = 21  # of a pivot table's cache
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _CELL = 8  # bytes before a cell's value: column and format
