@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 
 from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
+from readers.charset_labels import by_page
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.last import Last
@@ -68,7 +69,7 @@ def read(data: bytes) -> Tnef:
     codec = ""
     for level, ident, value in _attributes(data, out):
         if ident == _CODEPAGE and len(value) >= 4:
-            codec = mapi.codec_of(int.from_bytes(value[:4], "little"))
+            codec = by_page(int.from_bytes(value[:4], "little"))
         elif ident == _PROPERTIES and level == 1:
             out.message.values.update(_list(value, 0, out)[0].values)
         elif ident == _RECIPIENTS:

@@ -34,6 +34,7 @@ _STRICT = json.JSONDecoder(strict=False)
 
 _NUMBERS = re.compile(r"(?:&#(?:x[0-9a-fA-F]{1,8}|[0-9]{1,8});|(?!))++")
 _NUMBER = re.compile(r"&#(?:x([0-9a-fA-F]+)|([0-9]+));")
+_ENTITY = re.compile("&[^;]*;")
 _LONGEST = 12  # characters of a number
 _MOST = 0x10FFFF
 
@@ -90,18 +91,26 @@ def _character(escape: re.Match[str]) -> str:
 def with_letters(pieces: Iterable[str]) -> Iterator[str]:
     """Yield text in pieces with numeric character references (`&#252;`) decoded and halves of surrogate pairs, as
     phones write them, joined. Names (`&amp;`) stay."""
-    rest = half = ""
-    for piece in pieces:
-        piece, rest = rest + piece, ""
-        begun = piece.rfind("&", max(0, len(piece) - _LONGEST))
-        if begun >= 0 and ";" not in piece[begun:]:
-            piece, rest = piece[:begun], piece[begun:]
+    half = ""
+    for piece in _uncut(pieces, "&", _ENTITY):
         if half or "&#" in piece:
             piece = half + (_NUMBERS.sub(_letters, piece) if "&#" in piece else piece)
             half = piece[-1] if piece and "\ud800" <= piece[-1] < "\udc00" else ""
             piece = paired(piece[:-1] if half else piece)
         yield piece
-    yield paired(half + rest)
+    yield paired(half)
+
+
+def _uncut(pieces: Iterable[str], begin: str, whole: re.Pattern[str]) -> Iterator[str]:
+    """Yield the pieces so that none ends within a code that begins with this character."""
+    rest = ""
+    for piece in pieces:
+        piece, rest = rest + piece, ""
+        begun = piece.rfind(begin, max(0, len(piece) - _LONGEST))
+        if begun >= 0 and not whole.match(piece, begun):
+            piece, rest = piece[:begun], piece[begun:]
+        yield piece
+    yield rest
 
 
 def _letters(numbers: re.Match[str]) -> str:
@@ -119,16 +128,8 @@ _CODES = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\
 
 def without_codes(pieces: Iterable[str]) -> Iterator[str]:
     """Yield text in pieces without such codes."""
-    rest = ""
-    for piece in pieces:
-        piece, rest = rest + piece, ""
-        if "\x1b" in piece or "\b" in piece:
-            begun = piece.rfind("\x1b", max(0, len(piece) - _LONGEST))
-            if begun >= 0 and not _CODES.match(piece, begun):
-                piece, rest = piece[:begun], piece[begun:]
-            piece = _CODES.sub("", piece)
-        yield piece
-    yield rest
+    for piece in _uncut(pieces, "\x1b", _CODES):
+        yield _CODES.sub("", piece) if "\x1b" in piece or "\b" in piece else piece
 
 
 # The registry sends unknown subtypes of text here too (RFC 2046, 4.1.4).

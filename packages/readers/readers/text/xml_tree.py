@@ -48,36 +48,19 @@ _BLOCKS = frozenset(
 )
 _HOLD_LINES = frozenset(
     (
-        *(
-            "block",
-            "data",
-            "desc",
-            "div",
-            "entry",
-            "h",
-            "h1",
-            "h2",
-            "h3",
-            "h4",
-            "h5",
-            "h6",
-            "head",
-            "is",
-            "item",
-            "l",
-            "li",
-            "p",
-            "para",
-        ),
-        *("si", "simpara", "subtitle", "td", "term", "text", "textpath", "th", "title"),
+        *("block", "data", "desc", "div", "entry", "h", "h1", "h2", "h3", "h4", "h5", "h6", "head", "is", "item", "l"),
+        *("li", "p", "para", "si", "simpara", "subtitle", "td", "term", "text", "textpath", "th", "title"),
     )
 )
 _CUT_WORD = re.compile(r"\w</?[a-zA-Z][^<>]*+>\w")  # in a web page that is a text
 # Office's own XML, outside of its packages: everything in a paragraph is inline, but for these elements.
-_OFFICE = (
-    "{http://schemas.openxmlformats.org/",
-    "{http://purl.oclc.org/ooxml/",
-    "{urn:oasis:names:tc:opendocument:xmlns:text:",
+_OFFICE = tuple(
+    "{" + space
+    for space in (
+        "http://schemas.openxmlformats.org/",
+        "http://purl.oclc.org/ooxml/",
+        "urn:oasis:names:tc:opendocument:",
+    )
 )
 _APART = frozenset(("cr", "instrtext", "line-break", "ptab", "rph", "rt", "s", "tab"))
 _PLACES = ("x", "y", "dy")  # coordinates of letters in a drawing, which move them

@@ -158,7 +158,7 @@ def test_what_sheets_and_workbooks_say_in_attributes() -> None:
         '<definedName name="rate" comment="agreed">"per ""hour"""</definedName></definedNames></workbook>'
     )
     lines = read(xlsx({}, **{"xl/worksheets/sheet1.xml": sheet, "xl/workbook.xml": book}))[1].text.splitlines()
-    assert lines == ["best\thope\tAnn", "99", "popsup", 'rate\tagreed\tper "hour"']
+    assert lines == ["best", "hope", "Ann", "99", "popsup", 'rate\tagreed\tper "hour"']
 
 
 def test_the_data_model_is_a_child() -> None:

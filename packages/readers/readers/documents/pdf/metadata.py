@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import codecs
 import ctypes
+import functools
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -16,7 +17,7 @@ from isal import isal_zlib
 from lxml import etree
 
 from readers import clean, xmp
-from readers.documents.pdf.pages import utf16
+from readers.documents.pdf.pages import read_text
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import ISAL_ERROR
 from readers.office.ooxml.xml import local
@@ -117,12 +118,7 @@ def signature_texts(document: pdfium.PdfDocument, data: bytes) -> Iterator[str]:
 
 
 def _reason(signature: raw.FPDF_SIGNATURE) -> str:
-    length = raw.FPDFSignatureObj_GetReason(signature, None, 0)
-    if length <= 2:
-        return ""
-    buffer = ctypes.create_string_buffer(length)
-    raw.FPDFSignatureObj_GetReason(signature, buffer, length)
-    return utf16(buffer.raw).strip()
+    return read_text(functools.partial(raw.FPDFSignatureObj_GetReason, signature)).strip()
 
 
 def _dictionary(signature: raw.FPDF_SIGNATURE, data: bytes) -> bytes:

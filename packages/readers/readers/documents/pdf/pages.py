@@ -293,7 +293,7 @@ class Pages:
                     count = raw.FPDF_StructElement_CountChildren(element)
                     waiting += [raw.FPDF_StructElement_GetChildAtIndex(element, at) for at in range(count)]
                 for ask in (raw.FPDF_StructElement_GetAltText, raw.FPDF_StructElement_GetActualText):
-                    words = self._once(_read_text(functools.partial(ask, element)))
+                    words = self._once(read_text(functools.partial(ask, element)))
                     if words and words not in text:
                         yield words
         finally:
@@ -323,7 +323,7 @@ class Pages:
         elif subtype in _SHOW_NO_TEXT:
             return False
         normal = raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL
-        shown = _read_text(lambda buffer, length: raw.FPDFAnnot_GetAP(annotation, normal, buffer, length))
+        shown = read_text(lambda buffer, length: raw.FPDFAnnot_GetAP(annotation, normal, buffer, length))
         return "Tj" in shown or "TJ" in shown
 
     def _added(self, index: int, known: tuple[str, ...]) -> str:
@@ -484,7 +484,7 @@ def _annotations(page: Page) -> Iterator[Annotation]:
 
 
 def _string(annotation: Annotation, key: bytes) -> str:
-    return _read_text(lambda buffer, length: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length))
+    return read_text(lambda buffer, length: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length))
 
 
 def _rich(annotation: Annotation, key: bytes) -> str:
@@ -498,8 +498,8 @@ def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[
     from XML are numbered and are omitted, as are those of signature fields."""
     if raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE:
         return
-    yield _read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
-    name = _read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, length))
+    yield read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
+    name = read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, length))
     yield "" if "[" in name else name
 
 
@@ -510,17 +510,15 @@ def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
     options = range(min(raw.FPDFAnnot_GetOptionCount(form, annotation), _OPTIONS) if kind in _CHOSEN else 0)
     if chosen := [at for at in options if raw.FPDFAnnot_IsOptionSelected(form, annotation, at)]:
         ask = functools.partial(raw.FPDFAnnot_GetOptionLabel, form, annotation)
-        return "\n".join(_read_text(functools.partial(ask, at)) for at in chosen)
+        return "\n".join(read_text(functools.partial(ask, at)) for at in chosen)
     if kind in _TICKED and raw.FPDFAnnot_IsChecked(form, annotation):
-        return _read_text(
-            lambda buffer, length: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, length)
-        )
+        return read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, length))
     if kind not in _FILLED_IN:
         return ""
-    return _read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, length))
+    return read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, length))
 
 
-def _read_text(ask: Callable[[Any, int], int]) -> str:
+def read_text(ask: Callable[[Any, int], int]) -> str:
     """Return a text of PDFium, whose functions first return its number of bytes and then fill a buffer of that size."""
     length = ask(None, 0)
     if length <= 2:  # only the terminator
