@@ -136,13 +136,16 @@ def flowing(root: Element) -> list[str]:
             or (name == "tspan" and not known)
             or (office and name in _APART)
         )
+        data = element.text if begins else element.tail
+        if data and data.isspace() and element.tag.startswith(_OFFICE[:2]) and not (begins and name == "t"):
+            data = None  # indentation
         if begins:
             flows.append(_holds_line(element) or name in _HOLD_LINES or (known and flows[-1]))
-            text(element.text)
+            text(data)
             ended = False
         else:
             ended = True
-            text(element.tail)
+            text(data)
     return [stripped for one in (*lines, "".join(line)) if (stripped := one.strip())]
 
 

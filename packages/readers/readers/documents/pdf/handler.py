@@ -219,7 +219,8 @@ class PdfHandler(LeafHandler):
             pdf_document.with_forms(document, data)
             seen = _collect(document, data, collector)
             values, outline = pdf_metadata.Values(document), Outline(document)
-            for value in itertools.chain(values, signed, outline):
+            others = pdf_metadata.field_values(document, data, collector.text)
+            for value in itertools.chain(values, signed, outline, others):
                 if not (collector.add(value) and collector.add("\n")):
                     break
             out = collector.result()

@@ -24,6 +24,7 @@ _WITH_WORDS = frozenset(("t", "delText", "instrText", "text", "v", "f"))
 _RELATED = "elationships}"  # attributes that name a part: in the namespace of relationships, strict or not
 _SHOWN = frozenset(("slicer", "timeslicer"))  # elements that show a part that they name
 _RUNS = frozenset(("r", "oMath", "oMathPara", "hyperlink", "fldSimple"))  # parts of paragraphs
+_FORMULA = "{*}oMath"
 _ENTITIES = "it defines entities, which are not replaced"
 Element = etree._Element
 
@@ -154,7 +155,8 @@ def _shows(element: Element) -> Iterator[object]:
 
 
 def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> Iterator[Element]:
-    parser = etree.XMLPullParser(events=("end",), tag=names, **PLAIN)
+    tags = (*names, _FORMULA) if "{*}p" in names else names
+    parser = etree.XMLPullParser(events=("end",), tag=tags, **PLAIN)
     failed: DocumentError | None = None
     served: set[Element] = set()
     data: bytes | None = first
@@ -192,6 +194,10 @@ def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Elem
                 copied = any(copy.getparent() in served for copy in element.iterancestors("{*}Fallback"))
                 choice = next(filter(_is_known, element.iterancestors("{*}Choice")), None)
                 within = next(element.iterancestors(*names), None) is not None
+            if element.tag.endswith(_FORMULA[3:]):
+                if within:
+                    continue
+                element.tag = "p"
             if choice is not None and next(_shows(element), None) is not None:
                 served.add(cast("Element", choice.getparent()))
             if not copied:
