@@ -22,6 +22,7 @@ from old_office import packager, property_section
 from core.records import Limits
 from readers.base import MemorySource
 from readers.cfb import Storage, write
+from readers.charset import code_page
 from readers.charset_labels import by_page
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
@@ -230,6 +231,7 @@ def test_code_pages() -> None:
         28592: "iso8859-2",
         50220: "iso2022_jp",
     }
+    assert code_page("Größe".encode(), "cp1252") == "utf-8"
     assert {page: by_page(page) for page in (*pages, 0, 31_999)} == {**pages, 0: "", 31_999: ""}
 
 

@@ -317,8 +317,11 @@ class Pages:
         if subtype in _DRAWN:
             return True
         if subtype == raw.FPDF_ANNOT_WIDGET:
-            kind = raw.FPDFAnnot_GetFormFieldType(self._form, annotation) if self._form is not None else None
-            if kind not in _MAY_SHOW or _string(annotation, b"V"):
+            form = self._form
+            kind = raw.FPDFAnnot_GetFormFieldType(form, annotation) if form is not None else None
+            if kind not in _MAY_SHOW or (
+                _field_value(form, annotation) if form is not None else _string(annotation, b"V")
+            ):
                 return bool(kind == raw.FPDF_FORMFIELD_SIGNATURE)
         elif subtype in _SHOW_NO_TEXT:
             return False
