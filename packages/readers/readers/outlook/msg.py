@@ -168,9 +168,9 @@ class MsgHandler(LeafHandler):
         """Yield attachments in order, messages as message/rfc822. Raises an unreadable one's error at the end."""
         canonical, made = _canonical(source, limits)
         children = list(_EML.children(canonical, limits))  # files in the text come first
-        inline = [None] * (len(children) - len(made.about.attachments))
-        for child, message in zip(children, [*inline, *(one.message for one in made.about.attachments)], strict=False):
-            yield note_in_child(child, message)
+        for child, about in zip(reversed(children), reversed(made.about.attachments), strict=False):
+            note_in_child(child, about.message)
+        yield from children
         if made.error is not None:
             raise made.error
         with source.open() as file:

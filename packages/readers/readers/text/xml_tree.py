@@ -141,11 +141,8 @@ def flowing(root: Element) -> list[str]:
             data = None  # indentation
         if begins:
             flows.append(_holds_line(element) or name in _HOLD_LINES or (known and flows[-1]))
-            text(data)
-            ended = False
-        else:
-            ended = True
-            text(data)
+        ended = not begins
+        text(data)
     return [stripped for one in (*lines, "".join(line)) if (stripped := one.strip())]
 
 

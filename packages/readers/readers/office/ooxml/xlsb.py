@@ -151,7 +151,7 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
             if row:
                 yield "\t".join(row)
                 row = []
-            yield from filter(None, map(printed, _texts(data, 2, 6)))
+            yield from filter(None, map(printed, _texts(data, 2, 6)[0]))
     if row:
         yield "\t".join(row)
     yield from asked
@@ -168,19 +168,18 @@ def _with_reading(data: bytes) -> str:
 
 def _prompts(data: bytes) -> Iterator[str]:
     """Yield prompts and error messages of cells, and the choices that are listed there (2.4.359)."""
-    at = 8 + 16 * int.from_bytes(data[4:8], "little")
-    for _ in range(4):
-        text, at = wide(data, at)
-        yield text
+    texts, at = _texts(data, 8 + 16 * int.from_bytes(data[4:8], "little"), 4)
+    yield from texts
     if data[at + 4 : at + 5] == _STRING:
         end = at + 7 + 2 * int.from_bytes(data[at + 5 : at + 7], "little")
         yield data[at + 7 : end].decode("utf-16-le", "replace").replace("\0", ",")
 
 
-def _texts(data: bytes, at: int, count: int) -> Iterator[str]:
-    for _ in range(count):
-        text, at = wide(data, at)
-        yield text
+def _texts(data: bytes, at: int, count: int) -> tuple[list[str], int]:
+    texts = [""] * count
+    for place in range(count):
+        texts[place], at = wide(data, at)
+    return texts, at
 
 
 def _cell(kind: int, data: bytes, book: Workbook) -> str:

@@ -5,7 +5,6 @@ No entity is replaced and nothing outside the part is ever fetched."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any, cast
 
 from lxml import etree
@@ -38,7 +37,7 @@ def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], Non
     anchors them. The fallback of mc:AlternateContent is omitted if a choice has text or shows something. Readable
     elements come first, then DocumentError `corrupt` (or the errors of `pieces`). `whole` is called with the root if
     the part is read as a tree, before the first element."""
-    names = _anywhere(tags)
+    names = tuple("{*}" + tag for tag in tags)
     data, failed, more = gathered(pieces)
     if more:
         yield from _streamed(data, pieces, names)
@@ -54,11 +53,6 @@ def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], Non
         yield from root.iter(*names)
     if failed or broken:
         raise failed or DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {broken}")
-
-
-@lru_cache
-def _anywhere(tags: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple("{*}" + tag for tag in tags)
 
 
 def present(root: Element, tags: tuple[str, ...]) -> tuple[str, ...]:
