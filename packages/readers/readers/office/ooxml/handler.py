@@ -180,7 +180,7 @@ class OoxmlHandler(LeafHandler):
             extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
             text="cells by rows, sheet by sheet, including hidden sheets: numbers as stored, and as displayed if "
             "that adds words; comments, text boxes, headers, footers, charts; labels of buttons and boxes, "
-            "input prompts of cells; source data cached by pivot tables and links to other workbooks, the "
+            "input prompts of cells, filters; source data cached by pivot tables and links to other workbooks, the "
             "change log of a shared workbook, queries and connections, scenarios, names and captions of "
             "tables, names with their comments; link targets and addresses of other workbooks",
             metadata=_DECLARED_KEYS,
