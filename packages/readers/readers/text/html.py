@@ -23,9 +23,9 @@ from readers.text.unread import unread_in
 
 # `data:` URIs (RFC 2397): files that are contained in a web page itself, in its attributes, styles and scripts.
 
-# After a quotation mark, an equals sign or "url("; one without a media type may be an object's key in a script.
+# After a quotation mark, an equals sign or "url("; one without a media type and parameters may be an object's key.
 _BEGIN = re.compile(
-    r"(?:(?P<quote>[\"']|&quot;|&#39;)|[=(])\s{0,16}data:(?P<type>[a-z]{1,32}/[a-z0-9][a-z0-9.+_-]{0,126})"
+    r"(?:(?P<quote>[\"']|&quot;|&#39;)|[=(])\s{0,16}data:(?P<type>[a-z]{1,32}/[a-z0-9][a-z0-9.+_-]{0,126}|(?=;))"
     r"(?P<more>(?:;[^;,\"'<>()]{0,100}){0,4}),",
     re.IGNORECASE,
 )
@@ -84,8 +84,22 @@ def data_uris(markup: str) -> Iterator[DataUri]:
                 unclosed.add(quote)
             end = at + len(_UNQUOTED.match(markup, at)[0])  # type: ignore[index]  # it matches the empty string too
         encoding = match["more"].rpartition(";")[2].strip().lower()
-        yield DataUri(match["type"].lower(), encoding == "base64", markup[at:end])
+        yield DataUri(match["type"].lower() or "text/plain", encoding == "base64", markup[at:end])
         at = end
+
+
+def carried(markup: str) -> Iterator[Child]:
+    """Yield each with its bytes; one that is not base64 has none."""
+    for position, uri in enumerate(data_uris(markup)):
+        content, error = uri.content()
+        yield Child(
+            name=uri.name(position).encode("ascii"),
+            kind=Kind.EMBEDDED_OBJECT,
+            ordinal=position,
+            data=content,
+            error=error,
+            media_type=uri.media_type,
+        )
 
 
 # Flattening pages with very many tags before they are parsed, so that parsing time depends on their length alone.
@@ -390,18 +404,7 @@ class HtmlHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Yield each `data:` URI with a media type; one that is not base64 has a row without bytes."""
         data = source.whole(limits.parse_bytes)
-        if not may_hold(data):
-            return
-        for position, uri in enumerate(data_uris(html_decode(data)[0])):
-            content, error = uri.content()
-            yield Child(
-                name=uri.name(position).encode("ascii"),
-                kind=Kind.EMBEDDED_OBJECT,
-                ordinal=position,
-                data=content,
-                error=error,
-                media_type=uri.media_type,
-            )
+        yield from carried(html_decode(data)[0]) if may_hold(data) else ()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Return the visible text; title, author, description, keywords and application as metadata."""

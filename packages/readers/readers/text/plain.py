@@ -199,7 +199,7 @@ class XmlHandler(LeafHandler):
         "not well-formed, defines entities or has more than 16 MB, the file itself with character references "
         "(`&#252;`) decoded",
         metadata=(*CHARSET_KEYS, "well_formed"),
-        children="for web archives in XML, the page and its resources",
+        children="for web archives in XML, the page and its resources; files in `data:` URIs of SVG",
         leaves_out=(
             "other attributes, all of SVG's; comments and processing instructions",
             "data (bytes) in property lists",
@@ -208,12 +208,14 @@ class XmlHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Yield resources of a web archive; other XML has no children."""
-        if b"<plist" in source.head and source.size <= min(limits.parse_bytes, _XML_TREE_BYTES):
-            from readers.text import web_archive
-            from readers.text.xml_tree import web_resources
+        """Yield resources of a web archive, files in the `data:` URIs of a drawing; other XML has no children."""
+        listed, drawn = b"<plist" in source.head, b"<svg" in source.head
+        if (listed or drawn) and source.size <= min(limits.parse_bytes, _XML_TREE_BYTES):
+            from readers.text import html, web_archive, xml_tree
 
-            yield from web_archive.children(web_resources(source.whole(limits.parse_bytes)))
+            data = source.whole(limits.parse_bytes)
+            yield from web_archive.children(xml_tree.web_resources(data)) if listed else ()
+            yield from html.carried(decode(data)[0]) if drawn and html.may_hold(data) else ()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Return character data of all elements, and attributes if they are used instead; `charset`, and `well_formed`

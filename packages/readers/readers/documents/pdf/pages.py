@@ -317,11 +317,8 @@ class Pages:
         if subtype in _DRAWN:
             return True
         if subtype == raw.FPDF_ANNOT_WIDGET:
-            form = self._form
-            kind = raw.FPDFAnnot_GetFormFieldType(form, annotation) if form is not None else None
-            if kind not in _MAY_SHOW or (
-                _field_value(form, annotation) if form is not None else _string(annotation, b"V")
-            ):
+            kind = raw.FPDFAnnot_GetFormFieldType(self._form, annotation) if self._form is not None else None
+            if kind not in _MAY_SHOW or _field_value(self._form, annotation):
                 return bool(kind == raw.FPDF_FORMFIELD_SIGNATURE)
         elif subtype in _SHOW_NO_TEXT:
             return False
@@ -375,11 +372,9 @@ class Pages:
             text = self._address(annotation)
         elif subtype != raw.FPDF_ANNOT_WIDGET:
             text = _string(annotation, b"Contents") or _rich(annotation, b"RC") or _string(annotation, b"OverlayText")
-        elif self._form is not None:
+        else:
             yield from filter(None, map(self._once, _field_names(self._form, annotation)))
             text = _field_value(self._form, annotation) or _rich(annotation, b"RV")
-        else:
-            text = _string(annotation, b"V")
         if text.strip():
             yield text.replace("\r\n", "\n").replace("\r", "\n")
         if subtype not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_WIDGET):  # author and subject of a comment
@@ -496,19 +491,21 @@ def _rich(annotation: Annotation, key: bytes) -> str:
     return html_text(markup) if markup else ""
 
 
-def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[str]:
+def _field_names(form: raw.FPDF_FORMHANDLE | None, annotation: Annotation) -> Iterator[str]:
     """Yield the displayed name of a field, and its full name (ISO 32000-1, 12.7.3.1). Names in forms that programs make
     from XML are numbered and are omitted, as are those of signature fields."""
-    if raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE:
+    if form is None or raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE:
         return
     yield read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
     name = read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, length))
     yield "" if "[" in name else name
 
 
-def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
+def _field_value(form: raw.FPDF_FORMHANDLE | None, annotation: Annotation) -> str:
     """Return the value that was filled in, chosen or ticked, in the field or one of its ancestors (ISO 32000-1,
     12.7.3.1); "" for push buttons."""
+    if form is None:
+        return _string(annotation, b"V")
     kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
     options = range(min(raw.FPDFAnnot_GetOptionCount(form, annotation), _OPTIONS) if kind in _CHOSEN else 0)
     if chosen := [at for at in options if raw.FPDFAnnot_IsOptionSelected(form, annotation, at)]:

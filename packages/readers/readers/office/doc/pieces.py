@@ -264,11 +264,11 @@ def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib, fonts: Fonts | None
 
 
 def _run(stream: bytes, fib: Fib, fonts: Fonts | None) -> str:
-    """Return all text in one run, as the first block declares. Characters have two bytes if there are twice as many
-    bytes as it counts (far-eastern editions of Word 95, and documents of one UTF-16 piece)."""
+    """Return all text in one run, as the first block declares. Characters have two bytes if there are about twice as
+    many bytes as it counts (far-eastern editions of Word 95, and documents of one UTF-16 piece)."""
     data = stream[fib.first : max(fib.first, fib.end)]
     size = len(data) if fonts else fib.end - fib.first  # the end of the text may be cut off
-    if fib.announced and size >= 2 * fib.announced:
+    if 2 * fib.announced <= size < 3 * fib.announced:
         return data[: 2 * fib.announced].decode("utf-16-le", "replace")
     return fonts.text(stream, fib.first, fib.end) if fonts else data.decode(fib.codec, "replace")
 
