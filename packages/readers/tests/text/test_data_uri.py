@@ -66,9 +66,8 @@ def test_a_page_in_utf_16() -> None:
 
 
 def test_one_in_a_drawing_and_without_a_type() -> None:
-    (found,) = XmlHandler().children(
-        MemorySource(b"", b"<svg xmlns='s'><image href='data:;base64,YWJj'/></svg>"), Limits()
-    )
+    drawing = MemorySource(b"", b"<svg xmlns='s'><image href='data:;base64,YWJj'/></svg>")
+    (found,) = XmlHandler().children(drawing, Limits())
     assert (found.data, found.media_type) == (b"abc", "text/plain")
 
 
