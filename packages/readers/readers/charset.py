@@ -105,8 +105,8 @@ def _other_lines(data: bytes, utf8: bool) -> str:
         or not (utf8 or (4 * len(good) > len(bad) and _never_by_chance(b"\n".join(good))))
     ):
         return ""
-    codec = guess(others).codec or "cp1252"
-    return "" if codec in DOUBLE else codec
+    found = guess(others)
+    return "" if found.codec in DOUBLE and not found.sure else found.codec or "cp1252"
 
 
 def _lines(data: bytes, other: str) -> str:
@@ -190,6 +190,8 @@ def of_code_page(data: bytes, codec: str) -> Detected:
 def _by_code_page(data: bytes, codec: str, *, likely: bool = False) -> Detected:
     if data.isascii():
         return Detected(codec, CharsetSource.DECLARED)
+    if _never_by_chance(data) or (codec == "cp1252" and _is_utf8(data)):
+        return Detected("utf-8", CharsetSource.UTF8)
     sample = data[: 4 * SAMPLE].translate(None, _CONTROLS)
     text = sample.decode(codec, errors_of(codec))
     if not doubtful(text):
@@ -440,7 +442,8 @@ class Decoder:
                     yield from self._by_lines(stream, data, other)
                     return
                 if not self._codec:
-                    self.detected = Detected("utf-8", CharsetSource.UTF8) if many else _undeclared(data, self._hint)
+                    damaged = Detected("utf-8", CharsetSource.UTF8, guessed=not _is_damaged_utf8(data))
+                    self.detected = damaged if many else _undeclared(data, self._hint)
                 yield from self._plain(stream, data)
                 return
             many = many or used != len(text)

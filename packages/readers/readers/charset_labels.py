@@ -55,6 +55,9 @@ _MISSPELT = {
     **dict.fromkeys(("cp51932", "windows-51932", "eucjp-ms", "euc-jp-ms", "eucjp-win", "eucjp-open"), "euc_jp"),
     "x-windows-950": "cp950",
 }
+# Code pages of Windows whose numbers are no name; those from 10000 on are the Macintosh's.
+_PAGES = {708: "cp1256", 1200: "utf-16-le", 1361: "johab", 10000: "mac-roman", 10001: "cp932", 10002: "cp950", 10003: "cp949", 10004: "mac-arabic", 10006: "mac-greek", 10007: "mac-cyrillic", 10008: "gb18030", 10010: "mac-romanian", 10021: "cp874", 10029: "mac-latin2", 10079: "mac-iceland", 10081: "mac-turkish", 10082: "mac-croatian", 20127: "cp1252", 20866: "koi8-r", 21866: "koi8-u", 51949: "cp949", 54936: "gb18030", 65001: "utf-8"}  # fmt: skip
+_ISO_8859 = 28590  # plus the number of its part
 # Codecs of Python that are no charsets. Scripts write `undefined` for an unset variable; that codec always fails.
 _NO_CHARSETS = ("idna", "punycode", "undefined", "charmap", "unicode_escape", "raw_unicode_escape")
 
@@ -88,6 +91,12 @@ def by_label(label: str) -> str:
             return ""
         return _WIDER.get(info.name, info.name)
     return ""
+
+
+def by_page(page: int) -> str:
+    """Return the codec of a Windows code page; "" if it is unknown."""
+    named = f"iso8859-{page - _ISO_8859}" if _ISO_8859 < page <= _ISO_8859 + 16 else f"cp{page}"
+    return _PAGES.get(page) or by_label(named)
 
 
 @remembered

@@ -7,6 +7,7 @@ from collections.abc import Container
 from lxml import etree
 
 from readers.office.ooxml.xml import local
+from readers.text.xml_tree import SAFE
 
 _MOST_AROUND = 8  # wanted elements around a text, each of which keeps the text; real packets do not nest them
 
@@ -15,9 +16,8 @@ def properties(packet: bytes, wanted: Container[str]) -> list[tuple[str, list[st
     """Return the local names of the wanted properties, outer ones first, and the text in each, in attributes, elements
     or items of lists; nothing if this is not XML. Time and memory are proportional to the bytes, regardless of the
     depth of nesting."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
     try:
-        root = etree.fromstring(packet.strip(b"\0 \r\n\t"), parser)
+        root = etree.fromstring(packet.strip(b"\0 \r\n\t"), etree.XMLParser(recover=True, **SAFE))
     except (etree.XMLSyntaxError, ValueError):
         return []
     return [] if root is None else _values(root, wanted)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import djvu_rs
 
 from readers import clean
-from readers import clean as page_numbers
 from readers.base import Handler, LeafHandler, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
@@ -61,7 +60,7 @@ class DjvuHandler(LeafHandler):
         elif without and without == pages - unreadable:  # text of links and of an outline is not a text layer
             out.state = out.state or TextState.NO_TEXT_LAYER
         elif bare:
-            out.metadata["pages_without_text"] = page_numbers.written(bare)
+            out.metadata["pages_without_text"] = clean.written(bare)
         if cut:
             out.error = DocumentError(ExceptionCode.TRUNCATED, "the DjVu document is shorter than its header states")
         elif behind := len(data[int.from_bytes(data[_LENGTH_AT:_HEADER], "big") + _HEADER :].strip(b"\0")):

@@ -44,10 +44,22 @@ Tags = dict[int, tuple[int, bytes]]  # tag → type, raw value
 
 def find_block(file: BinaryIO, size: int, label: str) -> tuple[int, int] | None:
     """Return the position of the Exif block in the picture (start, length); None if there is none."""
-    finders = {"jpeg": _in_jpeg, "png": _in_png, "webp": _in_webp, "heic": heif.exif_place, "avif": heif.exif_place}
     if label == "tiff":
         return 0, size
-    return finders[label](file, size) if label in finders else None
+    if label in ("heic", "avif"):
+        return heif.exif_place(file, size)
+    blocks: dict[str, tuple[Iterator[tuple[int | bytes, int, int]], int | bytes]] = {
+        "jpeg": (segments(file, size), 0xE1),
+        "png": (chunks(file, size, 8, ">"), b"eXIf"),
+        "webp": (chunks(file, size, 12, "<"), b"EXIF"),
+    }
+    for kind, start, length in blocks[label][0] if label in blocks else ():
+        if kind == blocks[label][1]:
+            file.seek(start)
+            named = file.read(6) == b"Exif\0\0"
+            if named or label != "jpeg":  # where XMP is in such segments too
+                return start + 6 * named, max(0, length - 6 * named)
+    return None
 
 
 def segments(file: BinaryIO, size: int) -> Iterator[tuple[int, int, int]]:
@@ -61,15 +73,6 @@ def segments(file: BinaryIO, size: int) -> Iterator[tuple[int, int, int]]:
         length = struct.unpack_from(">H", head, 2)[0]
         yield head[1], at + 4, max(0, min(length - 2, size - at - 4))
         at += 2 + length
-
-
-def _in_jpeg(file: BinaryIO, size: int) -> tuple[int, int] | None:
-    for marker, start, length in segments(file, size):
-        if marker == 0xE1:
-            file.seek(start)
-            if file.read(6) == b"Exif\0\0":
-                return start + 6, max(0, length - 6)
-    return None
 
 
 def chunks(file: BinaryIO, size: int, at: int, order: str) -> Iterator[tuple[bytes, int, int]]:
@@ -87,19 +90,6 @@ def chunks(file: BinaryIO, size: int, at: int, order: str) -> Iterator[tuple[byt
             following = at + 8 + length + (length & 1)
         yield kind, at + 8, min(length, size - at - 8)
         at = following
-
-
-def _in_png(file: BinaryIO, size: int) -> tuple[int, int] | None:
-    return next(((start, length) for kind, start, length in chunks(file, size, 8, ">") if kind == b"eXIf"), None)
-
-
-def _in_webp(file: BinaryIO, size: int) -> tuple[int, int] | None:
-    for kind, start, length in chunks(file, size, 12, "<"):
-        if kind == b"EXIF":
-            file.seek(start)
-            skip = 6 if file.read(6) == b"Exif\0\0" else 0
-            return start + skip, length - skip
-    return None
 
 
 class Exif(NamedTuple):

@@ -17,7 +17,7 @@ from readers.mail.dates import Moment, moment
 from readers.mail.header_lines import take_fields, without_comments
 
 _FOLDED = re.compile(rb"\r*\n")
-_WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?([^?]*)\?=")
+_WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?((?:[^?=]++|\?(?!=)|=(?!\?)|(?!))*+=*+)\?=")  # some leave a "?" in it
 _PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))')
 _SEGMENT = re.compile(r"(.+?)(?:\*(\d{1,3}))?(\*)?")
 _MEDIA_TYPE = re.compile(

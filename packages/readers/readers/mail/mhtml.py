@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import unquote, urlsplit
 
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS
@@ -11,9 +10,10 @@ from readers.clean import Collector, note_charset, values
 from readers.declared import Declared
 from readers.mail.eml import child_of, cut, text_cut
 from readers.mail.headers import noted_date
-from readers.mail.parts import MailPart, Message
+from readers.mail.parts import Message
 from readers.mail.text import body_texts, damage_of, read_in
 from readers.records import Kind, Limits
+from readers.text.web_archive import name_of
 
 
 class MhtmlHandler(LeafHandler):
@@ -38,7 +38,8 @@ class MhtmlHandler(LeafHandler):
         `truncated` at the end if the closing boundary is missing."""
         message = Message(source.whole(limits.parse_bytes))
         for position, leaf in enumerate(message.child_parts()):
-            yield child_of(leaf, position, Kind.EMBEDDED_OBJECT, media_type=leaf.media_type, name=_name(leaf))
+            name = leaf.file_name or name_of(leaf.fields.text(b"content-location"))
+            yield child_of(leaf, position, Kind.EMBEDDED_OBJECT, media_type=leaf.media_type, name=name)
         if (error := cut(message, "web archive")) is not None:
             raise error
 
@@ -55,15 +56,6 @@ class MhtmlHandler(LeafHandler):
         note_charset(out, read_in(message.root))
         out.error = damage_of(message.root) or text_cut(message, "web archive")
         return out
-
-
-def _name(leaf: MailPart) -> str:
-    """Return the declared file name, else the end of the part's address."""
-    try:
-        path = urlsplit(leaf.fields.text(b"content-location")).path
-    except ValueError:  # brackets that are no IPv6 address
-        path = ""
-    return leaf.file_name or unquote(path).rpartition("/")[2]
 
 
 HANDLERS: tuple[Handler, ...] = (MhtmlHandler(),)

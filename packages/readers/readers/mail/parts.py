@@ -64,6 +64,7 @@ _LONE_CR = re.compile(rb"\r(?!\n)")
 _NO_RANGES = Ranges([], closed=False, seen=False)
 _MOST_AFTER = 1 << 14  # bytes of text after a closing delimiter
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\f\r\x1b")
+_REFERENCE = "message/external-body"
 _BODY_TYPES = ("text/plain", "text/html", "text/enriched", "text/richtext")
 
 
@@ -244,6 +245,8 @@ class Message:
     def _part(self, data: bytes, start: int, end: int, default: str, depth: int, *, last: bool) -> MailPart:
         fields, body = parse_fields(data, start, end)
         part = MailPart(data, fields, body, end, default)
+        if part.media_type == _REFERENCE and depth:
+            part.start, part.encoding = start, NONE  # the address is in its header
         if not (part.file_name.isascii() or all(map(bytes.isascii, part.naming_fields))):
             self._oddly_named.append(part)
         if fields.odd_end:

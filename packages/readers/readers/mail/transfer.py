@@ -33,7 +33,7 @@ _NO_CONTROLS = bytes(c for c in range(256) if c >= 32 or c in b"\t\n\f\r\x1b")
 _EQUALS_SIGN = b"="[0]
 _SOFT_BREAK = re.compile(rb"=\r?\n")
 _BLANK_BEHIND = re.compile(rb"=[ \t]")
-_PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n|\Z)")
+_PADDED_BREAK = re.compile(rb"=[ \t]+(?:\r*(?=\r?\n)|\Z)")
 
 
 def encoding_of(field: bytes) -> bytes:

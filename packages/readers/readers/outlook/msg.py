@@ -167,9 +167,10 @@ class MsgHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Yield attachments in order, messages as message/rfc822. Raises an unreadable one's error at the end."""
         canonical, made = _canonical(source, limits)
-        about = made.about.attachments
-        for number, child in enumerate(_EML.children(canonical, limits)):
-            yield note_in_child(child, about[number].message if number < len(about) else None)
+        children = list(_EML.children(canonical, limits))  # files in the text come first
+        for child, about in zip(reversed(children), reversed(made.about.attachments), strict=False):
+            note_in_child(child, about.message)
+        yield from children
         if made.error is not None:
             raise made.error
         with source.open() as file:

@@ -12,11 +12,12 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 
 from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
+from readers.charset_labels import by_page
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.last import Last
 from readers.mail.eml import MAIL_KEYS, EmlHandler
-from readers.mail_form import message_name, write_message
+from readers.mail_form import MailForm, message_name, write_message
 from readers.office.ole import objects as ole_objects
 from readers.outlook.mapi import properties as mapi
 from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS, NAMED, has_fields, our_id
@@ -68,7 +69,7 @@ def read(data: bytes) -> Tnef:
     codec = ""
     for level, ident, value in _attributes(data, out):
         if ident == _CODEPAGE and len(value) >= 4:
-            codec = mapi.codec_of(int.from_bytes(value[:4], "little"))
+            codec = by_page(int.from_bytes(value[:4], "little"))
         elif ident == _PROPERTIES and level == 1:
             out.message.values.update(_list(value, 0, out)[0].values)
         elif ident == _RECIPIENTS:
@@ -245,6 +246,15 @@ _EML = EmlHandler()
 _STREAMS = Last(read)
 
 
+def _without_attachments(data: bytes, limits: Limits) -> tuple[bytes, MailForm]:
+    """Return the message in canonical form, and the form."""
+    form = FormReader(limits).form(_STREAMS(data).as_message(), attachments=False)
+    return write_message(form), form
+
+
+_MESSAGES = Last(_without_attachments)
+
+
 class TnefHandler(LeafHandler):
     """One TNEF stream."""
 
@@ -264,43 +274,50 @@ class TnefHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Yield the attachments in order, messages among them in canonical form. Raises the damage at the end."""
-        stream = _STREAMS(source.whole(limits.parse_bytes))
-        position = 0
-        for attachment in stream.as_message().attachments():
-            reader = FormReader(limits)
-            try:
-                made = reader.attachment(attachment)
-            except DocumentError as e:
-                yield Child(name=b"", kind=Kind.ATTACHMENT, ordinal=position, error=e, emit=False)
-                position += 1
-                continue
-            if made is None:
-                continue
-            name, data, declared = made.name, made.data, made.media_type
-            if made.message is not None:
-                name, data, declared = message_name(made.message.subject), write_message(made.message), "message/rfc822"
-            child = Child(
-                name=name.encode("utf-8", "backslashreplace") or b"part-%d" % position,
-                kind=Kind.ATTACHMENT,
-                ordinal=position,
-                data=data,
-                error=reader.error,
-                media_type=declared,
-            )
-            yield note_in_child(child, made.message)
-            position += 1
+        """Yield files in the text, then the attachments in order, messages among them in canonical form. Raises the
+        damage at the end."""
+        data = source.whole(limits.parse_bytes)
+        inline = _EML.children(MemorySource(b"", _MESSAGES(data, limits)[0]), limits)
+        stream = _STREAMS(data)
+        attached = (_child(attachment, limits) for attachment in stream.as_message().attachments())
+        for position, child in enumerate(filter(None, itertools.chain(inline, attached))):
+            child.ordinal = position
+            child.name = child.name or b"part-%d" % position
+            yield child
         if stream.error is not None:
             raise stream.error
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Return the message's body; its fields as metadata."""
-        stream = _STREAMS(source.whole(limits.parse_bytes))
-        form = FormReader(limits).form(stream.as_message(), attachments=False)
-        out = _EML.text(MemorySource(source.name, write_message(form)), limits)
-        out.error = out.error or stream.error
+        data = source.whole(limits.parse_bytes)
+        message, form = _MESSAGES(data, limits)
+        out = _EML.text(MemorySource(source.name, message), limits)
+        out.error = out.error or _STREAMS(data).error
         note_in_text(out, form)
         return out
+
+
+def _child(attachment: MapiAttachment, limits: Limits) -> Child | None:
+    """Return an attachment; None for a link."""
+    reader = FormReader(limits)
+    try:
+        made = reader.attachment(attachment)
+    except DocumentError as e:
+        return Child(name=b"", kind=Kind.ATTACHMENT, ordinal=0, error=e, emit=False)
+    if made is None:
+        return None
+    name, content, declared = made.name, made.data, made.media_type
+    if made.message is not None:
+        name, content, declared = message_name(made.message.subject), write_message(made.message), "message/rfc822"
+    child = Child(
+        name=name.encode("utf-8", "backslashreplace"),
+        kind=Kind.ATTACHMENT,
+        ordinal=0,
+        data=content,
+        error=reader.error,
+        media_type=declared,
+    )
+    return note_in_child(child, made.message)
 
 
 HANDLERS: tuple[Handler, ...] = (TnefHandler(),)

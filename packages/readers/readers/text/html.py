@@ -19,12 +19,13 @@ from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.mail.base64 import BASE64_ALPHABET, base64_damage, decode_base64
 from readers.records import Kind, Limits
+from readers.text.unread import unread_in
 
 # `data:` URIs (RFC 2397): files that are contained in a web page itself, in its attributes, styles and scripts.
 
-# After a quotation mark, an equals sign or "url("; one without a media type may be an object's key in a script.
+# After a quotation mark, an equals sign or "url("; one without a media type and parameters may be an object's key.
 _BEGIN = re.compile(
-    r"(?:(?P<quote>[\"']|&quot;|&#39;)|[=(])\s{0,16}data:(?P<type>[a-z]{1,32}/[a-z0-9][a-z0-9.+_-]{0,126})"
+    r"(?:(?P<quote>[\"']|&quot;|&#39;)|[=(])\s{0,16}data:(?P<type>[a-z]{1,32}/[a-z0-9][a-z0-9.+_-]{0,126}|(?=;))"
     r"(?P<more>(?:;[^;,\"'<>()]{0,100}){0,4}),",
     re.IGNORECASE,
 )
@@ -83,8 +84,22 @@ def data_uris(markup: str) -> Iterator[DataUri]:
                 unclosed.add(quote)
             end = at + len(_UNQUOTED.match(markup, at)[0])  # type: ignore[index]  # it matches the empty string too
         encoding = match["more"].rpartition(";")[2].strip().lower()
-        yield DataUri(match["type"].lower(), encoding == "base64", markup[at:end])
+        yield DataUri(match["type"].lower() or "text/plain", encoding == "base64", markup[at:end])
         at = end
+
+
+def carried(markup: str) -> Iterator[Child]:
+    """Yield each with its bytes; one that is not base64 has none."""
+    for position, uri in enumerate(data_uris(markup)):
+        content, error = uri.content()
+        yield Child(
+            name=uri.name(position).encode("ascii"),
+            kind=Kind.EMBEDDED_OBJECT,
+            ordinal=position,
+            data=content,
+            error=error,
+            media_type=uri.media_type,
+        )
 
 
 # Flattening pages with very many tags before they are parsed, so that parsing time depends on their length alone.
@@ -106,7 +121,7 @@ _NOT_KEPT = rf"(?!/?(?:{_either_case(_KEPT)})[\s/>])/?[a-zA-Z]"
 # Up to the bracket that ends a tag, unless another bracket or the end of a comment comes before it.
 _TO_END = r"(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+'|(?!))*+(?<!--)>"
 _TAG = re.compile(rf"<{_NOT_KEPT}{_TO_END}")
-_KEPT_TAG = re.compile(rf"(</?(?:{_either_case(_KEPT)}))[\s/]{_TO_END}")
+_KEPT_TAG = re.compile(rf"(</?(?:{_either_case(_KEPT)}))(?![^<>]*\ssrcdoc)[\s/]{_TO_END}")
 _NAME = re.compile(rf"<{_NOT_KEPT}[^\s/<>]*+")
 _WITH_ATTRIBUTES = re.compile(r"<(?=/?[a-zA-Z][^\s/<>]*+[\s/])")
 
@@ -228,6 +243,10 @@ _PRESCAN = 4096
 _FAR = 1 << 18  # bytes, where there is no other evidence
 _HEADED = re.compile("<(?:[tT][iI][tT][lL][eE]|[mM][eE][tT][aA])")
 _RUBY, _FRAMES = (re.compile("<" + _either_case(name)) for name in ("ruby", "iframe"))
+# A reading of characters, which would split words, or a parenthesis around it.
+_READING = re.compile(
+    rf"<(?:({_either_case('rt')})|{_either_case('rp')})\b[^<>]*+>([^<]*+(?:<(?!/?[rR][tTpPuUbB])[^<]*+|(?!))*+)"
+)
 _SRCDOC = re.compile(_either_case("srcdoc"))
 _XHTML = "xmlns"  # also in templates of pages
 # Self-closed elements that an HTML parser takes for open: everything after them would be their hidden text.
@@ -297,22 +316,22 @@ def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
 
 def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     """Return text and metadata, and whether the text includes the end of the markup."""
+    readings: list[str] = []
+    if _RUBY.search(markup):
+        readings = [text for name, text in _READING.findall(markup) if name]
+        markup = _READING.sub("", markup)
     broken = f"{_BLOCK.sub(_BREAK, markup)}\n{_END}"
     if (tags := broken.count("<")) > MANY and tags - broken.count("</") > MANY:
         head, tree = _parsed(broken[:_HEAD]), _parsed(_flat(broken))
     else:
         head = tree = _parsed(broken)
-    framed = (
+    framed: list[str] = (
         [text for frame in tree.css("iframe[srcdoc]") if (text := frame.attributes["srcdoc"])]
         if _FRAMES.search(markup)
         else []
     )
     metadata = _metadata(head) if _HEADED.search(markup) else {}
     tree.strip_tags(["script", "style", "head", "template"])
-    readings = ""
-    if _RUBY.search(markup):  # readings of characters, which would split words
-        readings = fold(" ".join(node.text() for node in tree.css("ruby rt")))
-        tree.strip_tags(["rt", "rp"])
     root = tree.body or tree.root
     content = fold(root.text()) if root is not None else ""
     whole = content.endswith(_END)
@@ -321,11 +340,12 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     else:  # an element that the parser moves may come after it
         whole = _END in content or tree.css_first("frameset") is not None
         content = content.replace(_END, "").strip()
-    return "\n".join(filter(None, (content, readings, *map(_framed, framed)))), metadata, whole
+    framed += [" ".join(readings)] if readings else []
+    return "\n".join(filter(None, (content, *map(_framed, framed)))), metadata, whole
 
 
 def _framed(markup: str) -> str:
-    """Return the text of a web page in an attribute of another (`srcdoc`), without pages framed in it."""
+    """Return the text of a web page in an attribute of another (`srcdoc`), or of readings, without pages framed in it."""
     return _read(_SRCDOC.sub("", markup))[0]
 
 
@@ -384,18 +404,7 @@ class HtmlHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Yield each `data:` URI with a media type; one that is not base64 has a row without bytes."""
         data = source.whole(limits.parse_bytes)
-        if not may_hold(data):
-            return
-        for position, uri in enumerate(data_uris(html_decode(data)[0])):
-            content, error = uri.content()
-            yield Child(
-                name=uri.name(position).encode("ascii"),
-                kind=Kind.EMBEDDED_OBJECT,
-                ordinal=position,
-                data=content,
-                error=error,
-                media_type=uri.media_type,
-            )
+        yield from carried(html_decode(data)[0]) if may_hold(data) else ()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Return the visible text; title, author, description, keywords and application as metadata."""
@@ -406,7 +415,7 @@ class HtmlHandler(LeafHandler):
         collector.add(content)
         out = collector.read_in(detected)
         out.metadata |= metadata
-        out.error = error
+        out.error = error or unread_in(content)
         return out
 
 

@@ -34,6 +34,7 @@ _STRICT = json.JSONDecoder(strict=False)
 
 _NUMBERS = re.compile(r"(?:&#(?:x[0-9a-fA-F]{1,8}|[0-9]{1,8});|(?!))++")
 _NUMBER = re.compile(r"&#(?:x([0-9a-fA-F]+)|([0-9]+));")
+_ENTITY = re.compile("&[^;]*;")
 _LONGEST = 12  # characters of a number
 _MOST = 0x10FFFF
 
@@ -90,18 +91,26 @@ def _character(escape: re.Match[str]) -> str:
 def with_letters(pieces: Iterable[str]) -> Iterator[str]:
     """Yield text in pieces with numeric character references (`&#252;`) decoded and halves of surrogate pairs, as
     phones write them, joined. Names (`&amp;`) stay."""
-    rest = half = ""
-    for piece in pieces:
-        piece, rest = rest + piece, ""
-        begun = piece.rfind("&", max(0, len(piece) - _LONGEST))
-        if begun >= 0 and ";" not in piece[begun:]:
-            piece, rest = piece[:begun], piece[begun:]
+    half = ""
+    for piece in _uncut(pieces, "&", _ENTITY):
         if half or "&#" in piece:
             piece = half + (_NUMBERS.sub(_letters, piece) if "&#" in piece else piece)
             half = piece[-1] if piece and "\ud800" <= piece[-1] < "\udc00" else ""
             piece = paired(piece[:-1] if half else piece)
         yield piece
-    yield paired(half + rest)
+    yield paired(half)
+
+
+def _uncut(pieces: Iterable[str], begin: str, whole: re.Pattern[str]) -> Iterator[str]:
+    """Yield the pieces so that none ends within a code that begins with this character."""
+    rest = ""
+    for piece in pieces:
+        piece, rest = rest + piece, ""
+        begun = piece.rfind(begin, max(0, len(piece) - _LONGEST))
+        if begun >= 0 and not whole.match(piece, begun):
+            piece, rest = piece[:begun], piece[begun:]
+        yield piece
+    yield rest
 
 
 def _letters(numbers: re.Match[str]) -> str:
@@ -111,6 +120,16 @@ def _letters(numbers: re.Match[str]) -> str:
 def _letter(number: re.Match[str]) -> str:
     code = int(number[1], 16) if number[1] else int(number[2])
     return chr(code) if 0 < code <= _MOST else number[0]
+
+
+# Codes of terminals within words: colours, titles of windows, letters that were struck twice.
+_CODES = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\))|[^\n\x1b\b]\x08")
+
+
+def without_codes(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield text in pieces without such codes."""
+    for piece in _uncut(pieces, "\x1b", _CODES):
+        yield _CODES.sub("", piece) if "\x1b" in piece or "\b" in piece else piece
 
 
 # The registry sends unknown subtypes of text here too (RFC 2046, 4.1.4).
@@ -128,8 +147,8 @@ class TextHandler(LeafHandler):
     declared = Declared(
         title="Plain text, source code, logs, JSON",
         extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
-        text="unchanged, in any character set: from its byte-order mark, as UTF-8, else detected; after JSON, each "
-        "string with an escaped letter or white space, decoded, once",
+        text="unchanged but for codes of terminals, in any character set: from its byte-order mark, as UTF-8, else "
+        "detected; after JSON, each string with an escaped letter or white space, decoded, once",
         metadata=CHARSET_KEYS,
         leaves_out=(
             "bytes that fit no charset, which become U+FFFD",
@@ -139,7 +158,7 @@ class TextHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Return the text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
-        out = decoded_text(source, limits)
+        out = decoded_text(source, limits, form=without_codes)
         if out.state is not TextState.TRUNCATED_BY_LIMIT and is_json(out.text) and "\\" in out.text:
             collector = clean.Collector(limits.text_characters)
             collector.add(out.text)
@@ -180,7 +199,7 @@ class XmlHandler(LeafHandler):
         "not well-formed, defines entities or has more than 16 MB, the file itself with character references "
         "(`&#252;`) decoded",
         metadata=(*CHARSET_KEYS, "well_formed"),
-        children="for web archives in XML, the page and its resources",
+        children="for web archives in XML, the page and its resources; files in `data:` URIs of SVG",
         leaves_out=(
             "other attributes, all of SVG's; comments and processing instructions",
             "data (bytes) in property lists",
@@ -189,12 +208,14 @@ class XmlHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Yield resources of a web archive; other XML has no children."""
-        if b"<plist" in source.head and source.size <= min(limits.parse_bytes, _XML_TREE_BYTES):
-            from readers.text import web_archive
-            from readers.text.xml_tree import web_resources
+        """Yield resources of a web archive, files in the `data:` URIs of a drawing; other XML has no children."""
+        listed, drawn = b"<plist" in source.head, b"<svg" in source.head
+        if (listed or drawn) and source.size <= min(limits.parse_bytes, _XML_TREE_BYTES):
+            from readers.text import html, web_archive, xml_tree
 
-            yield from web_archive.children(web_resources(source.whole(limits.parse_bytes)))
+            data = source.whole(limits.parse_bytes)
+            yield from web_archive.children(xml_tree.web_resources(data)) if listed else ()
+            yield from html.carried(decode(data)[0]) if drawn and html.may_hold(data) else ()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Return character data of all elements, and attributes if they are used instead; `charset`, and `well_formed`
@@ -231,17 +252,9 @@ def _character_data(text: str) -> list[str] | None:
     because it would otherwise follow the document's declaration."""
     from lxml import etree  # imported here, because plain text, the most frequent type, does not need it
 
-    from readers.text.xml_tree import character_data
+    from readers.text.xml_tree import PLAIN, character_data
 
-    parser = etree.XMLParser(
-        encoding="utf-8",
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_pis=True,
-        remove_comments=True,
-    )
+    parser = etree.XMLParser(encoding="utf-8", **PLAIN)
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except (etree.XMLSyntaxError, ValueError):

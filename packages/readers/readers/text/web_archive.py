@@ -28,7 +28,7 @@ def children(resources: Iterable[Resource]) -> Iterator[Child]:
         if resource.data is None:
             error = DocumentError(ExceptionCode.CORRUPT, "a resource of the web archive cannot be decoded")
         yield Child(
-            name=_name(resource.url) or b"resource-%d" % position,
+            name=name_of(resource.url).encode("utf-8", "backslashreplace") or b"resource-%d" % position,
             kind=Kind.EMBEDDED_OBJECT,
             ordinal=position,
             data=resource.data,
@@ -37,9 +37,9 @@ def children(resources: Iterable[Resource]) -> Iterator[Child]:
         )
 
 
-def _name(url: str) -> bytes:
+def name_of(url: str) -> str:
+    """Return the last part of an address."""
     try:
-        path = urlsplit(url).path
+        return unquote(urlsplit(url).path).rpartition("/")[2]
     except ValueError:  # brackets that are no IPv6 address
-        return b""
-    return unquote(path).rpartition("/")[2].encode("utf-8", "backslashreplace")
+        return ""

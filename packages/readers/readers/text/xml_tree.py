@@ -6,13 +6,19 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 from lxml import etree
 
+from readers.text.html import html_text
 from readers.text.web_archive import RESOURCE_DATA, RESOURCE_TYPE, RESOURCE_URL, Resource
 
 Element = etree._Element
+
+# Options of parsers, which replace no entity and fetch nothing outside the document; and of those that join the text
+# around comments and instructions.
+SAFE: dict[str, Any] = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
+PLAIN = SAFE | {"remove_comments": True, "remove_pis": True}
 _OF_SCHEMA = "namespace-uri() != 'http://www.w3.org/2001/XMLSchema-instance'"
 # By libxml2 itself: a loop over the elements of a large file takes as long as parsing it.
 _OF_EMPTY = etree.XPath(f"//*[not(node())]/@*[{_OF_SCHEMA}]", smart_strings=False)
@@ -22,10 +28,10 @@ _LONGEST_WORD = 1_000  # characters; longer ones are packed data
 # Elements in lines of text (XHTML, DocBook, TEI, JATS, DITA, SVG, Visio), blocks of these, and elements with one line.
 _INLINE = frozenset(
     (
-        *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "bold", "cite", "code", "cp", "del", "dfn", "em"),
-        *("emphasis", "fld", "font", "g", "hi", "i", "ins", "italic", "kbd", "link", "literal", "mark", "ph"),
-        *("phrase", "pp", "q", "s", "samp", "sc", "seg", "small", "span", "strike", "strong", "styled-content"),
-        *("sub", "sup", "tp", "tspan", "tt", "u", "ulink", "underline", "var", "xref"),
+        *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "bold", "c", "cite", "code", "cp", "del", "dfn", "em"),
+        *("emphasis", "fld", "font", "g", "hi", "i", "inline", "ins", "italic", "kbd", "link", "literal", "mark"),
+        *("ph", "phrase", "pp", "q", "s", "samp", "sc", "seg", "small", "span", "strike", "strikethrough", "strong"),
+        *("style", "styled-content", "sub", "sup", "tp", "tspan", "tt", "u", "ulink", "underline", "var", "xref"),
     )
 )
 _CUT = re.compile(
@@ -42,10 +48,21 @@ _BLOCKS = frozenset(
 )
 _HOLD_LINES = frozenset(
     (
-        *("data", "desc", "div", "entry", "h1", "h2", "h3", "h4", "h5", "h6", "head", "item", "l", "li", "p", "para"),
-        *("simpara", "subtitle", "td", "term", "text", "textpath", "th", "title"),
+        *("block", "data", "desc", "div", "entry", "h", "h1", "h2", "h3", "h4", "h5", "h6", "head", "is", "item", "l"),
+        *("li", "p", "para", "si", "simpara", "subtitle", "td", "term", "text", "textpath", "th", "title"),
     )
 )
+_CUT_WORD = re.compile(r"\w</?[a-zA-Z][^<>]*+>\w")  # in a web page that is a text
+# Office's own XML, outside of its packages: everything in a paragraph is inline, but for these elements.
+_OFFICE = tuple(
+    "{" + space
+    for space in (
+        "http://schemas.openxmlformats.org/",
+        "http://purl.oclc.org/ooxml/",
+        "urn:oasis:names:tc:opendocument:",
+    )
+)
+_APART = frozenset(("cr", "instrtext", "line-break", "ptab", "rph", "rt", "s", "tab"))
 _PLACES = ("x", "y", "dy")  # coordinates of letters in a drawing, which move them
 _DATA, _SVG = "data", "{http://www.w3.org/2000/svg}svg"
 
@@ -59,10 +76,11 @@ def character_data(root: Element, markup: str) -> list[str]:
             element.text = None
     drawing = root.tag in ("svg", _SVG)
     pieces = _apart(root)
-    if pieces is None or _CUT.search(markup):
+    if pieces is None or root.tag.startswith(_OFFICE) or _CUT.search(markup):
         pieces = flowing(root)
     if drawing:
         return pieces
+    pieces += [html_text(piece) for piece in pieces if _CUT_WORD.search(piece)]
     attributes = cast("list[str]", (_OF_EMPTY if pieces else _ALL)(root))
     values = (" ".join(value.split()) for value in attributes)
     return pieces + [value for value in values if (_is_sentence if pieces else _is_text)(value)]
@@ -108,21 +126,23 @@ def flowing(root: Element) -> list[str]:
         begins = event == "start"
         if not begins:
             flows.pop()
-        known = name in _INLINE and not (name == "tspan" and any(map(element.get, _PLACES)))
+        office = flows[-1] and element.tag.startswith(_OFFICE)
+        known = office or (name in _INLINE and not (name == "tspan" and any(map(element.get, _PLACES))))
         parted = (
             parted
             or not flows[-1]
             or name in _BLOCKS
             or (begins and ended and not known)
             or (name == "tspan" and not known)
+            or (office and name in _APART)
         )
+        data = element.text if begins else element.tail
+        if data and data.isspace() and element.tag.startswith(_OFFICE[:2]) and not (begins and name == "t"):
+            data = None  # indentation
         if begins:
             flows.append(_holds_line(element) or name in _HOLD_LINES or (known and flows[-1]))
-            text(element.text)
-            ended = False
-        else:
-            ended = True
-            text(element.tail)
+        ended = not begins
+        text(data)
     return [stripped for one in (*lines, "".join(line)) if (stripped := one.strip())]
 
 
@@ -147,9 +167,8 @@ def _is_sentence(value: str) -> bool:
 
 def web_resources(data: bytes) -> Iterator[Resource]:
     """Yield the resources of a web archive in XML. None if it is not well-formed: `text` reports that."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
-        root = etree.fromstring(data, parser)
+        root = etree.fromstring(data, etree.XMLParser(**SAFE))
     except (etree.XMLSyntaxError, ValueError):
         return
     for one in root.iter("dict"):

@@ -146,13 +146,6 @@ def test_pages_without_text_are_named() -> None:
     assert (scans.state, "pages_without_text" in scans.metadata) == (TextState.NO_TEXT_LAYER, False)
 
 
-def test_form_fields_are_text(paper: canvas.Canvas) -> None:
-    """What was filled in is found, though it is no page content."""
-    paper.drawString(72, 700, "page")
-    paper.acroForm.textfield(name="f", value="filled in", x=100, y=100)
-    assert "filled in" in text_drawn(paper)
-
-
 def test_names_and_values_of_form_fields() -> None:
     """A value may be in a field above the widget; a box says what it means where it is ticked; what a button is set to
     is no text, nor is a name that a program counted."""
@@ -164,11 +157,28 @@ def test_names_and_values_of_form_fields() -> None:
         box % (b"paid", b"cash", b"cash") + b"/Rect[10 100 30 120]>>",
         box % (b"form[0].late[0]", b"Off", b"Off") + b"/Rect[10 130 30 150]>>",
         b"<</Type/XObject/Subtype/Form/BBox[0 0 20 20]/Length 0>>stream\n\nendstream",
-        catalogue=b"/AcroForm<</Fields[4 0 R 6 0 R 7 0 R 8 0 R]>>",
-        entries=b"/Annots[5 0 R 6 0 R 7 0 R 8 0 R]",
+        b"<</FT/Tx/T(nowhere)/V(on \\(no\\) page)>>",
+        b"<</Type/Annot/Subtype/Widget/FT/Ch/T(list)/Ff 2097152/Opt[[(x)(shown)](two)(three)]/V[(x)(three)]/Rect[9 9 99 99]>>",
+        catalogue=b"/AcroForm<</Fields[4 0 R 6 0 R 7 0 R 8 0 R 10 0 R 11 0 R]>>",
+        entries=b"/Annots[5 0 R 6 0 R 7 0 R 8 0 R 11 0 R]",
     )
-    reported = ["above", "inherited value", "button", "Was it paid?", "paid", "cash"]
-    assert read(data).text.splitlines() == reported
+    reported = "above\ninherited value\nbutton\nWas it paid?\npaid\ncash\nlist\nshown\nthree\non (no) page"
+    assert read(data).text.strip() == reported
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        b"/Square/AP<</N 6 0 R>>",
+        b"/Widget/FT/Btn/AP<</N 6 0 R>>",
+        b"/FreeText/RC(<p>sh<b>own</b></p>)",
+        b"/Redact/OverlayText(shown)",
+    ],
+)
+def test_what_an_annotation_shows_is_text(more: bytes) -> None:
+    look = stream(b"BT /F 9 Tf 1 1 Td (shown) Tj ET", b"/Subtype/Form/BBox[0 0 90 90]/Resources<</Font<</F 5 0 R>>>>")
+    drawn = b"<</Type/Annot/Rect[0 0 90 90]/Subtype%b>>" % more
+    assert read(one_page(drawn, HELVETICA, look, entries=b"/Annots[4 0 R]")).text.split() == ["shown"]
 
 
 @pytest.mark.parametrize("kind", [b"RichMedia", b"Screen", b"Movie", b"Sound", b"3D"])

@@ -67,6 +67,14 @@ def test_word_reports_the_entry_that_is_chosen(padding: str, choice: str, wanted
 
 
 @PADDINGS
+def test_word_reports_formulas_and_runs_without_a_paragraph(padding: str) -> None:
+    formula = "<m:oMath xmlns:m='urn:m'><m:r><m:t>E=mc</m:t></m:r></m:oMath>"
+    loose, found = ("", "") if padding else (words("lo") + words("ose"), " loose")  # not in a long part
+    body = f"<w:p>{words('a')}{formula}</w:p>{loose}<w:sdt>{formula}</w:sdt>"
+    assert lines(body, padding) == f"aE=mc{found} E=mc".split()
+
+
+@PADDINGS
 def test_word_reports_where_fields_lead(padding: str) -> None:
     body = "<w:p>" + code(' HYPERLINK "http://evi', 'dence.example/a" \\o "tip"', result="click") + "</w:p>"
     body += "<w:p>" + code(" hyperlink http://second.example/ ", result="there") + code(" PAGE ", result="7") + "</w:p>"

@@ -22,12 +22,14 @@ from old_office import packager, property_section
 from core.records import Limits
 from readers.base import MemorySource
 from readers.cfb import Storage, write
+from readers.charset import code_page
+from readers.charset_labels import by_page
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.office.encryption.locks import lock_of
 from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 from readers.office.ole.objects import packaged
-from readers.office.ole.property_set import codec_of, metadata, properties
+from readers.office.ole.property_set import metadata, properties
 from readers.records import Kind, TextState
 from readers.registry import handler_for
 
@@ -220,16 +222,17 @@ def test_a_code_page_that_is_no_number() -> None:
 
 
 def test_code_pages() -> None:
-    """Known ones by name, unknown ones as windows-1252."""
-    assert [codec_of(page) for page in (1251, 1200, 65001, 10000, 10029, 0, 31_999)] == [
-        "cp1251",
-        "utf-16-le",
-        "utf-8",
-        "mac-roman",
-        "mac-latin2",
-        "cp1252",
-        "cp1252",
-    ]
+    """One table for every format: KOI8, ISO 8859, the Macintosh's, which some readers did not know."""
+    pages = {
+        1251: "cp1251",
+        1200: "utf-16-le",
+        10029: "mac-latin2",
+        20866: "koi8-r",
+        28592: "iso8859-2",
+        50220: "iso2022_jp",
+    }
+    assert code_page("Größe".encode(), "cp1252") == "utf-8"
+    assert {page: by_page(page) for page in (*pages, 0, 31_999)} == {**pages, 0: "", 31_999: ""}
 
 
 @pytest.mark.parametrize(

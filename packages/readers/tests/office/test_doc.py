@@ -69,6 +69,7 @@ def test_fields_show_results(text: str, shown: str) -> None:
 def test_word_6_is_read_in_its_code_page() -> None:
     """Bytes of the language's Windows code page."""
     assert read(word_6("Привет\r".encode("cp1251"), language=0x419)).text == "Привет\n"
+    assert read(word_6(b"counted wrongly", characters=4)).text.split() == ["coun", "ted", "wrongly"]
 
 
 def test_word_6_is_read_by_its_fonts() -> None:

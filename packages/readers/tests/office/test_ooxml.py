@@ -239,7 +239,9 @@ def test_children_are_embeddings_and_media_only() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["word/afchunk1.htm", "word/afchunk2.dat", "word/chunk.rtf", "page.html"])
+@pytest.mark.parametrize(
+    "name", ["word/afchunk1.htm", "word/afchunk2.dat", "word/chunk.rtf", "page.html", "word/odd/a.pdf"]
+)
 def test_what_word_takes_in_is_a_child(name: str) -> None:
     (child,) = HANDLER.children(MemorySource(b"", docx(para("x"), **{name: b"more"})), LIMITS)
     assert (child.name.decode(), child.data) == (name.rpartition("/")[2], b"more")

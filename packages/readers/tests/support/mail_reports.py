@@ -63,6 +63,26 @@ eml(
     "Content-Type: multipart/mixed;\n boundary=--boundary_0_8a\n \nX: y\n\n" + _two_parts("--boundary_0_8a"),
     ["alphabody", "wordincsv", "child:a.csv"],
 )
+eml(
+    "own (RFC 2046, 5.2.3)",
+    "the address of a reference to a file elsewhere",
+    'Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: message/external-body; access-type=URL;\n URL="http://far.example"\n\nContent-Type: image/png\n\n--bb--\n',
+    ["http://far.example"],
+)
+eml(
+    "own (RFC 2045, 6.7; RFC 2047, 4.2)",
+    "a soft break padded before two carriage returns, a question mark in an encoded word",
+    _HEAD.encode()
+    + b"Content-Transfer-Encoding: quoted-printable\r\nKeywords: =?utf-8?Q?who?_w=C3=B6rd?=\r\n\r\nsoft= \r\r\nbreak=3D\r\n",
+    ["softbreak", "who? wörd"],
+)
+outlook(
+    "own ([MS-OXTNEF])",
+    "a file in the text of a winmail.dat",
+    "winmail.dat",
+    winmail(attribute(0x0002800C, b"see\r\nbegin 644 f.txt\r\n#86)C\r\n`\r\nend\r\n\0")),
+    ["see", "abc", "child:f.txt"],
+)
 _FROM = "From a@b.c Tue Mar  5 10:11:12 2024\n"
 _JOINED = (
     "Subject: two\nFrom: x@y.z\nContent-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain; name=a.txt\n"
@@ -462,16 +482,8 @@ outlook(
     msg.write_item(m),
     ["nulsubject", "absent:\0"],
 )
-m = message_of(
-    _form(
-        attachments=(
-            MailAttachment(
-                name="signed.p7m",
-                data=b"Content-Type: multipart/signed; boundary=bb\r\n\r\n--bb\r\nContent-Transfer-Encoding: base64\r\n\r\nc2lnbmVkd29yZAo=\r\n--bb--\r\n",
-            ),
-        )
-    )
-)
+_SIGNED = b"Content-Type: multipart/signed; boundary=bb\r\n\r\n--bb\r\nContent-Transfer-Encoding: base64\r\n\r\nc2lnbmVkd29yZAo=\r\n--bb--\r\n"
+m = message_of(_form(attachments=(_file("signed.p7m", _SIGNED),)))
 m.properties[0x001A001F] = "IPM.Note.SMIME.MultipartSigned"
 outlook("own ([MS-OXOSMIME], MSG)", "a clear-signed entity", "m.msg", msg.write_item(m), ["signedword"])
 outlook(
@@ -525,14 +537,7 @@ outlook(
     "a clear-signed entity",
     "m.pst",
     _store(
-        _form(
-            attachments=(
-                MailAttachment(
-                    name="smime.p7m",
-                    data=b"Content-Type: multipart/signed; boundary=bb\r\n\r\n--bb\r\nContent-Transfer-Encoding: base64\r\n\r\nc2lnbmVkd29yZAo=\r\n--bb--\r\n",
-                ),
-            )
-        ),
+        _form(attachments=(_file("smime.p7m", _SIGNED),)),
         Details(message_class="IPM.Note.SMIME.MultipartSigned"),
     ),
     ["signedword"],

@@ -15,6 +15,7 @@ from readers.base import Child, MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 from readers.text.html import HtmlHandler, data_uris
+from readers.text.plain import XmlHandler
 
 HTML = HtmlHandler()
 PLACES = ['<img src="{}">', "<a href = '{}'>", "<img src={} alt=x>", "<p style=\"background: url({})\">", "<style>a {{ b: url( '{}' ) }}</style>", '<p style="b:url(&quot;{}&quot;)">', '<script>x = "{}"</script>']  # fmt: skip
@@ -62,6 +63,12 @@ def test_what_only_looks_like_one(markup: str) -> None:
 def test_a_page_in_utf_16() -> None:
     page = "<html><img src='data:text/plain,abc'></html>".encode("utf-16")
     assert [c.data for c in HTML.children(MemorySource(b"", page), Limits())] == [b"abc"]
+
+
+def test_one_in_a_drawing_and_without_a_type() -> None:
+    drawing = MemorySource(b"", b"<svg xmlns='s'><image href='data:;base64,YWJj'/></svg>")
+    (found,) = XmlHandler().children(drawing, Limits())
+    assert (found.data, found.media_type) == (b"abc", "text/plain")
 
 
 @pytest.mark.parametrize(

@@ -220,31 +220,31 @@ def test_html_templates_that_browsers_show(template: str) -> None:
     inner = f"<{template}><style>no</style><p>shown</p><template>no</template><slot></slot></template>"
     page = f"<p>before<x-card>{inner}slotted</x-card><template><p>no</p></template><p>behind"
     assert html_text(page).split() == ["before", "shown", "slotted", "behind"]
-    assert html_text(f"<x-a><{template}>outer<x-b><{template}>inner</template></x-b>end</template></x-a>").split() == [
-        "outer",
-        "inner",
-        "end",
-    ]
+    nested = html_text(f"<x-a><{template}>outer<x-b><{template}>inner</template></x-b>end</template></x-a>")
+    assert nested.split() == ["outer", "inner", "end"]
+
+
+CLOSED = "<head><title th:text='x'/><script src='y'/></head><body><p>seen</p></body>"
+MANY = "<p>x<p>" * 1_600  # so many that a page is flattened
 
 
 @pytest.mark.parametrize(
-    "markup", ["<template shadowrootmode=none>no</template>x", "<template title='a shadowroot'>no</template>x"]
+    ("page", "text"),
+    [
+        ("<template shadowrootmode=none>no</template>x", "x"),  # a word alone does not make one that is shown
+        ("<template title='a shadowroot'>no</template>x", "x"),
+        (f"<html xmlns='http://www.w3.org/1999/xhtml'>{CLOSED}</html>", "seen"),
+        (f"<html xmlns:th='http://www.thymeleaf.org'>{CLOSED}</html>", "seen"),
+        (
+            "<p>out</p><iframe srcdoc=\"<title>no</title><p>in &amp;amp;</p><iframe srcdoc='no'></iframe>\"></iframe>",
+            "out\nin &",
+        ),
+        (f"{MANY}<iframe id=a srcdoc='&lt;p>in'></iframe>", "x\n" * 1_600 + "in"),
+        (f"{MANY}a<ruby>b<rp>(</rp><rt>re<b>ad</b></rt></ruby>c", "x\n" * 1_600 + "abc\nread"),
+    ],
 )
-def test_html_templates_that_browsers_do_not_show(markup: str) -> None:
-    """A word alone does not make one of them."""
-    assert html_text(markup) == "x"
-
-
-def test_elements_that_xhtml_closes_at_once_hide_nothing() -> None:
-    """A reader of HTML takes `<title/>` for open, and all that follows for its text."""
-    page = "<head><title th:text='x'/><script src='y'/></head><body><p>seen</p></body>"
-    for space in ('xmlns="http://www.w3.org/1999/xhtml"', 'xmlns:th="http://www.thymeleaf.org"'):
-        assert html_text(f"<html {space}>{page}</html>") == "seen"
-
-
-def test_html_framed_in_an_attribute() -> None:
-    page = "<p>outside</p><iframe srcdoc=\"<title>no</title><p>inside &amp;amp; out</p><iframe srcdoc='deep'></iframe>\"></iframe>"
-    assert html_text(page) == "outside\ninside & out"
+def test_html_shows(page: str, text: str) -> None:
+    assert html_text(page) == text
 
 
 def test_html_deep_nesting_takes_bounded_time() -> None:
@@ -352,10 +352,20 @@ def test_words_of_controls_and_drawings_are_apart() -> None:
         ("<p>a <b>b</b> c<br/>d</p>", ["a b c", "d"]),
         ("<r><name>one</name><name>two</name></r>", ["one", "two"]),
         ("<r><b>1</b><i>2</i></r><p>x<u>y</u></p>", ["1", "2", "xy"]),
+        ("<block><inline>wo</inline><inline>rd</inline></block>", ["word"]),
+        ("<d>&lt;p>a wo&lt;b>rd&lt;/b>&lt;/p></d>", ["<p>a wo<b>rd</b></p>", "a word"]),
+        ("<p><r><rPr/>\n <t>wo</t></r>\n <r><t>rd</t><tab/><t>b</t></r></p><p><r><t>c</t></r></p>", ["word", "b", "c"]),
     ],
 )
 def test_words_over_several_elements_of_xml(body: str, lines: list[str]) -> None:
-    assert read(XmlHandler(), f"<?xml version='1.0'?><doc>{body}</doc>".encode()).text.splitlines() == lines
+    space = (
+        " xmlns='http://schemas.openxmlformats.org/w'" if "rPr" in body else ""
+    )  # a part of a package that was unpacked
+    assert read(XmlHandler(), f"<?xml version='1.0'?><doc{space}>{body}</doc>".encode()).text.splitlines() == lines
+
+
+def test_codes_of_terminals_do_not_cut_words() -> None:
+    assert read(TextHandler(), b"\x1b[1;31mER\x1b[0mROR \x1b]0;title\x07c\bco\bo _\bk\n").text == "ERROR co k\n"
 
 
 def test_words_of_a_drawing() -> None:

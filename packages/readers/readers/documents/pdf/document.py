@@ -6,6 +6,7 @@ it."""
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import itertools
 import re
@@ -17,7 +18,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from readers.documents.pdf.packed import may_mention
-from readers.documents.pdf.pages import Attachment, Pages, utf16
+from readers.documents.pdf.pages import Attachment, Pages, read_text
 from readers.errors import DocumentError, ExceptionCode
 from readers.last import Last
 from readers.passwords import Passwords, TryBudget
@@ -39,7 +40,6 @@ _FIRST_LINE = re.compile(rb"%PDF-")  # an expression, because it is faster than 
 _NEXT = re.compile(rb"%%EOF\s*+(?=%PDF-\d)")
 _OBJECTS = re.compile(rb"endobj|endstream|startxref")
 EARLIER = b"earlier document in the file"
-_BUFFER = ctypes.create_string_buffer(1024)  # of values that fit
 
 
 def looks_cut(data: bytes) -> bool:
@@ -131,17 +131,7 @@ def with_forms(document: pdfium.PdfDocument, data: bytes) -> None:
 
 def information(document: pdfium.PdfDocument, keys: Iterable[str]) -> dict[str, str]:
     """Return the values of these keys of the document information (ISO 32000-1, 14.3.3); "" for a missing one."""
-    return {key: _information(document.raw, key.encode()) for key in keys}
-
-
-def _information(document: raw.FPDF_DOCUMENT, key: bytes) -> str:
-    room = len(_BUFFER)
-    length = raw.FPDF_GetMetaText(document, key, _BUFFER, room)
-    if length <= room:
-        return utf16(_BUFFER.raw[:length])
-    buffer = ctypes.create_string_buffer(length)
-    raw.FPDF_GetMetaText(document, key, buffer, length)
-    return utf16(buffer.raw)
+    return {key: read_text(functools.partial(raw.FPDF_GetMetaText, document.raw, key.encode())) for key in keys}
 
 
 def attachments(document: pdfium.PdfDocument, data: bytes) -> Iterator[Attachment]:
@@ -172,12 +162,7 @@ def embedded(data: bytes) -> int:
 
 def attachment_name(attachment: Attachment) -> str:
     """Return the name as stored; "" if there is none."""
-    length = raw.FPDFAttachment_GetName(attachment, None, 0)
-    if length <= 2:
-        return ""
-    buffer = ctypes.create_string_buffer(length)
-    raw.FPDFAttachment_GetName(attachment, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
-    return utf16(buffer.raw)
+    return read_text(functools.partial(raw.FPDFAttachment_GetName, attachment))
 
 
 def attachment_bytes(attachment: Attachment) -> bytes:

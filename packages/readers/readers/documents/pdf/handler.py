@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import io
 import itertools
 import re
@@ -14,14 +15,11 @@ from isal import isal_zlib
 from msgspec import Struct, field
 
 from readers import clean
-from readers import clean as page_numbers
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
 from readers.documents.pdf import document as pdf_document
 from readers.documents.pdf import metadata as pdf_metadata
-from readers.documents.pdf import metadata as pdf_signatures
-from readers.documents.pdf import metadata as pdf_xfa
-from readers.documents.pdf.pages import MOST_NAMES, Attachment, Pages, utf16
+from readers.documents.pdf.pages import MOST_NAMES, Attachment, Pages, read_text
 from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
 from readers.inflate import ISAL_ERROR
 from readers.records import Kind, Limits, TextState
@@ -113,12 +111,7 @@ class Outline:
 
 
 def _title(entry: raw.FPDF_BOOKMARK) -> str:
-    length = raw.FPDFBookmark_GetTitle(entry, None, 0)
-    if length <= 2:
-        return ""
-    buffer = ctypes.create_string_buffer(length)
-    raw.FPDFBookmark_GetTitle(entry, buffer, length)
-    return utf16(buffer.raw).strip()
+    return read_text(functools.partial(raw.FPDFBookmark_GetTitle, entry)).strip()
 
 
 _KEYS = {
@@ -222,11 +215,12 @@ class PdfHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         with pdf_document.opened(data, source.passwords, limits) as (document, opened):
             collector = clean.Collector(limits.text_characters)
-            signed = list(pdf_signatures.signature_texts(document, data))  # before their fields are drawn into pages
+            signed = list(pdf_metadata.signature_texts(document, data))  # before their fields are drawn into pages
             pdf_document.with_forms(document, data)
             seen = _collect(document, data, collector)
-            values, outline = pdf_xfa.Values(document), Outline(document)
-            for value in itertools.chain(values, signed, outline):
+            values, outline = pdf_metadata.Values(document), Outline(document)
+            others = pdf_metadata.field_values(document, data, collector.text)
+            for value in itertools.chain(values, signed, outline, others):
                 if not (collector.add(value) and collector.add("\n")):
                     break
             out = collector.result()
@@ -264,7 +258,7 @@ def _judge_layer(out: Text, seen: _Seen) -> None:
     elif seen.bare and not seen.own_text and (seen.pictured or not seen.noted):
         out.state = out.state or TextState.NO_TEXT_LAYER
     elif seen.bare:
-        out.metadata["pages_without_text"] = page_numbers.written(seen.bare)
+        out.metadata["pages_without_text"] = clean.written(seen.bare)
 
 
 def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:

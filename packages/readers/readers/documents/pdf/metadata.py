@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import codecs
 import ctypes
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -16,11 +17,12 @@ from isal import isal_zlib
 from lxml import etree
 
 from readers import clean, xmp
-from readers.documents.pdf.pages import utf16
+from readers.documents.pdf.packed import object_streams
+from readers.documents.pdf.pages import read_text
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import ISAL_ERROR
 from readers.office.ooxml.xml import local
-from readers.text.xml_tree import flowing
+from readers.text.xml_tree import PLAIN, flowing
 
 KEYS = {"title": "title", "creator": "author", "description": "doc_subject", "subject": "keywords"}
 _LISTS = ("creator", "subject")  # the others repeat the value in several languages, the default one first
@@ -98,9 +100,11 @@ def _inflated(packet: bytes) -> bytes:
 
 # Entries of the signatures of a PDF (ISO 32000-1, 12.8.1, table 252): who signed, where, why, and how to reach them.
 
-_MOST_SIGNATURES = 1_000  # signatures
+_MOST_SIGNATURES, _MOST_VALUES = 1_000, 10_000
 _DICTIONARY = 10_000  # bytes in front of the signature, and behind it, in which its dictionary begins and ends
-_KEY = re.compile(rb"/(?:Name|Location|ContactInfo)\s*(?:\(|<(?!<))")
+# A string (7.3.4): parentheses in it are balanced or escaped. The last one may be cut.
+_STRING = rb"\s*(?:\(((?:[^()\\]|\\(?:.|\Z)|\((?:[^()\\]|\\.|\([^()\\]*+\)|(?!))*+\)|(?!))*+)(?:\)|\Z)|<([0-9A-Fa-f\s]*+)(?:>|\Z))"
+_KEY, _VALUE = (re.compile(b"/(?:%b)" % names + _STRING, re.DOTALL) for names in (b"Name|Location|ContactInfo", b"V"))
 _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|[\x00-\xff])")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"\n": b"", b"\r": b"", b"\r\n": b""}
 
@@ -116,13 +120,22 @@ def signature_texts(document: pdfium.PdfDocument, data: bytes) -> Iterator[str]:
             yield from filter(None, _texts(_dictionary(signature, data)))
 
 
+def field_values(document: pdfium.PdfDocument, data: bytes, shown: Callable[[], str]) -> Iterator[str]:
+    """Yield values of form fields that the text does not show: of fields on no page, and earlier ones. None of an
+    encrypted document."""
+    if (
+        raw.FPDF_GetFormType(document.raw) == raw.FORMTYPE_NONE
+        or raw.FPDF_GetSecurityHandlerRevision(document.raw) >= 0
+    ):
+        return
+    words = set(shown().split())
+    packed = filter(None, object_streams(data))
+    values = dict.fromkeys(value for objects in (data, *packed) for value in _texts(objects, _VALUE))
+    yield from (value for value in islice(values, _MOST_VALUES) if not words.issuperset(value.split()))
+
+
 def _reason(signature: raw.FPDF_SIGNATURE) -> str:
-    length = raw.FPDFSignatureObj_GetReason(signature, None, 0)
-    if length <= 2:
-        return ""
-    buffer = ctypes.create_string_buffer(length)
-    raw.FPDFSignatureObj_GetReason(signature, buffer, length)
-    return utf16(buffer.raw).strip()
+    return read_text(functools.partial(raw.FPDFSignatureObj_GetReason, signature)).strip()
 
 
 def _dictionary(signature: raw.FPDF_SIGNATURE, data: bytes) -> bytes:
@@ -138,28 +151,13 @@ def _dictionary(signature: raw.FPDF_SIGNATURE, data: bytes) -> bytes:
     return data[start:before] + data[behind:end] if start >= 0 and end >= 0 else b""
 
 
-def _texts(dictionary: bytes) -> Iterator[str]:
-    for found in _KEY.finditer(dictionary):
-        at = found.end()
-        if found[0].endswith(b"<"):
-            digits = re.sub(rb"[^0-9A-Fa-f]", b"", dictionary[at:].partition(b">")[0])
+def _texts(dictionary: bytes, keys: re.Pattern[bytes] = _KEY) -> Iterator[str]:
+    for found in keys.finditer(dictionary):
+        if found[2] is not None:
+            digits = b"".join(found[2].split())
             yield _decoded(bytes.fromhex((digits + b"0" * (len(digits) % 2)).decode("ascii")))
         else:
-            yield _decoded(_ESCAPED.sub(_character, dictionary[at : _closing(dictionary, at)]))
-
-
-def _closing(data: bytes, at: int) -> int:
-    """Return the end of the string that begins here: parentheses in it are balanced or escaped (7.3.4.2)."""
-    depth = 1
-    while at < len(data):
-        if data[at] == 0x5C:
-            at += 1
-        elif data[at] in b"()":
-            depth += 1 if data[at] == 0x28 else -1
-            if not depth:
-                return at
-        at += 1
-    return at
+            yield _decoded(_ESCAPED.sub(_character, found[1]))
 
 
 def _character(escape: re.Match[bytes]) -> bytes:
@@ -229,19 +227,10 @@ def _content(document: pdfium.PdfDocument, index: int) -> bytes:
 
 def _values(packet: bytes) -> Iterator[str]:
     """Yield the text below xfa:data. Replaces no entity, fetches nothing. Raises DocumentError if it is not XML."""
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        recover=True,
-        remove_comments=True,
-        remove_pis=True,
-    )
     if b"data" not in packet:  # the end of a form that comes in pieces, say
         return
     try:
-        root = etree.fromstring(packet, parser)
+        root = etree.fromstring(packet, etree.XMLParser(recover=True, **PLAIN))
     except (etree.XMLSyntaxError, ValueError):
         root = None
     if root is None:

@@ -6,6 +6,7 @@ inflated for the search."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from isal import isal_zlib
 
@@ -24,28 +25,26 @@ _FIRST_STEP = 1 << 10  # bytes of a stream that are inflated first
 
 def may_mention(data: bytes, name: bytes) -> bool:
     """Return False if this name (with its slash) is in no object; True if it is, or if that cannot be determined."""
-    if name in data:
-        return True
+    return name in data or any(
+        objects is None or name in objects or (b"#" in objects and _ESCAPED.search(objects) is not None)
+        for objects in object_streams(data)
+    )
+
+
+def object_streams(data: bytes) -> Iterator[bytes | None]:
+    """Yield the content of each stream of packed objects; None for one that cannot be read."""
     left = _MOST
     at = data.find(_TYPE)
     while at >= 0:
         end = data.find(_BEGIN, at, at + _DICTIONARY)
         start = data.rfind(b"obj", max(0, at - _DICTIONARY), at)
-        if end < 0 or start < 0:
-            return True
-        dictionary = data[start:end]
-        if _ALSO.search(dictionary):
-            return True
-        if b"/F" in dictionary:  # else it is not packed
-            if not _DEFLATED.search(dictionary):
-                return True
-            objects, behind = inflated(data, end + len(_BEGIN), left)
-            if objects is None or name in objects or (b"#" in objects and _ESCAPED.search(objects)):
-                return True
-            left -= len(objects)
-            end = behind
+        dictionary = data[start:end] if start >= 0 <= end else b"#"
+        if b"/F" in dictionary or b"#" in dictionary:  # else it is not packed
+            readable = end >= 0 and _DEFLATED.search(dictionary) and not _ALSO.search(dictionary)
+            objects, end = inflated(data, end + len(_BEGIN), left) if readable else (None, max(at + 1, end))
+            yield objects
+            left -= len(objects or b"")
         at = data.find(_TYPE, end)
-    return False
 
 
 def inflated(data: bytes, at: int, most: int) -> tuple[bytes | None, int]:

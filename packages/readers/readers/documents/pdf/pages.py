@@ -20,6 +20,7 @@ import pypdfium2.raw as raw
 from msgspec import Struct
 
 from readers.documents.pdf.packed import inflated, may_mention
+from readers.text.html import html_text
 
 # Blanks between words that PDFium omits.
 
@@ -202,8 +203,15 @@ _ELEMENTS = 20_000  # elements of the structure of a page that are examined
 _DRAWINGS = 1_000  # objects of a page without text that are examined
 _FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
 _TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
-_FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
+_CHOSEN = (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
+_FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, *_CHOSEN)
+_OPTIONS = 1_000  # entries of a list that are examined
 _DRAWN = (raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_FREETEXT)  # their visible text may be in none of their strings
+_MAY_SHOW = (None, raw.FPDF_FORMFIELD_PUSHBUTTON, raw.FPDF_FORMFIELD_TEXTFIELD)  # text of their own
+_SHOW_NO_TEXT = (
+    *(raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_INK),
+    *(raw.FPDF_ANNOT_UNDERLINE, raw.FPDF_ANNOT_SQUIGGLY, raw.FPDF_ANNOT_STRIKEOUT, raw.FPDF_ANNOT_FILEATTACHMENT),
+)
 # Annotations that play: films, sounds, Flash, 3D models (ISO 32000-1, 12.5.6.16 to 12.5.6.18, 13.6; Adobe's extension).
 _PLAYED = (
     *(raw.FPDF_ANNOT_SOUND, raw.FPDF_ANNOT_MOVIE, raw.FPDF_ANNOT_SCREEN),
@@ -285,7 +293,7 @@ class Pages:
                     count = raw.FPDF_StructElement_CountChildren(element)
                     waiting += [raw.FPDF_StructElement_GetChildAtIndex(element, at) for at in range(count)]
                 for ask in (raw.FPDF_StructElement_GetAltText, raw.FPDF_StructElement_GetActualText):
-                    words = self._once(_read_text(functools.partial(ask, element)))
+                    words = self._once(read_text(functools.partial(ask, element)))
                     if words and words not in text:
                         yield words
         finally:
@@ -304,10 +312,19 @@ class Pages:
         return texts, drawn, played
 
     def _is_drawn(self, annotation: Annotation, subtype: int) -> bool:
-        """Return whether its content (12.5.5) is recorded nowhere else: for stamps and signature fields."""
-        if subtype != raw.FPDF_ANNOT_WIDGET or self._form is None:
-            return subtype in _DRAWN
-        return bool(raw.FPDFAnnot_GetFormFieldType(self._form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE)
+        """Return whether its content (12.5.5) is recorded nowhere else: for stamps, signature fields, and others that
+        show text and have none."""
+        if subtype in _DRAWN:
+            return True
+        if subtype == raw.FPDF_ANNOT_WIDGET:
+            kind = raw.FPDFAnnot_GetFormFieldType(self._form, annotation) if self._form is not None else None
+            if kind not in _MAY_SHOW or _field_value(self._form, annotation):
+                return bool(kind == raw.FPDF_FORMFIELD_SIGNATURE)
+        elif subtype in _SHOW_NO_TEXT:
+            return False
+        normal = raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL
+        shown = read_text(lambda buffer, length: raw.FPDFAnnot_GetAP(annotation, normal, buffer, length))
+        return "Tj" in shown or "TJ" in shown
 
     def _added(self, index: int, known: tuple[str, ...]) -> str:
         """Return the lines that a page gained when its annotations were drawn into it."""
@@ -354,12 +371,10 @@ class Pages:
         if subtype == raw.FPDF_ANNOT_LINK:
             text = self._address(annotation)
         elif subtype != raw.FPDF_ANNOT_WIDGET:
-            text = _string(annotation, b"Contents")
-        elif self._form is not None:
-            yield from filter(None, map(self._once, _field_names(self._form, annotation)))
-            text = _field_value(self._form, annotation)
+            text = _string(annotation, b"Contents") or _rich(annotation, b"RC") or _string(annotation, b"OverlayText")
         else:
-            text = _string(annotation, b"V")
+            yield from filter(None, map(self._once, _field_names(self._form, annotation)))
+            text = _field_value(self._form, annotation) or _rich(annotation, b"RV")
         if text.strip():
             yield text.replace("\r\n", "\n").replace("\r", "\n")
         if subtype not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_WIDGET):  # author and subject of a comment
@@ -467,33 +482,43 @@ def _annotations(page: Page) -> Iterator[Annotation]:
 
 
 def _string(annotation: Annotation, key: bytes) -> str:
-    return _read_text(lambda buffer, length: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length))
+    return read_text(lambda buffer, length: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length))
 
 
-def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[str]:
+def _rich(annotation: Annotation, key: bytes) -> str:
+    """Return the text of an entry in XHTML (12.7.3.4)."""
+    markup = _string(annotation, key)
+    return html_text(markup) if markup else ""
+
+
+def _field_names(form: raw.FPDF_FORMHANDLE | None, annotation: Annotation) -> Iterator[str]:
     """Yield the displayed name of a field, and its full name (ISO 32000-1, 12.7.3.1). Names in forms that programs make
     from XML are numbered and are omitted, as are those of signature fields."""
-    if raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE:
+    if form is None or raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE:
         return
-    yield _read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
-    name = _read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, length))
+    yield read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
+    name = read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, length))
     yield "" if "[" in name else name
 
 
-def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
+def _field_value(form: raw.FPDF_FORMHANDLE | None, annotation: Annotation) -> str:
     """Return the value that was filled in, chosen or ticked, in the field or one of its ancestors (ISO 32000-1,
     12.7.3.1); "" for push buttons."""
+    if form is None:
+        return _string(annotation, b"V")
     kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
+    options = range(min(raw.FPDFAnnot_GetOptionCount(form, annotation), _OPTIONS) if kind in _CHOSEN else 0)
+    if chosen := [at for at in options if raw.FPDFAnnot_IsOptionSelected(form, annotation, at)]:
+        ask = functools.partial(raw.FPDFAnnot_GetOptionLabel, form, annotation)
+        return "\n".join(read_text(functools.partial(ask, at)) for at in chosen)
     if kind in _TICKED and raw.FPDFAnnot_IsChecked(form, annotation):
-        return _read_text(
-            lambda buffer, length: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, length)
-        )
+        return read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, length))
     if kind not in _FILLED_IN:
         return ""
-    return _read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, length))
+    return read_text(lambda buffer, length: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, length))
 
 
-def _read_text(ask: Callable[[Any, int], int]) -> str:
+def read_text(ask: Callable[[Any, int], int]) -> str:
     """Return a text of PDFium, whose functions first return its number of bytes and then fill a buffer of that size."""
     length = ask(None, 0)
     if length <= 2:  # only the terminator

@@ -12,9 +12,9 @@ from readers.documents.rtf.reader import Carried, RtfReader, payload
 from readers.errors import DocumentError, ExceptionCode
 from readers.images import bitmaps
 from readers.last import Last
-from readers.office.ole import objects as ole_native
 from readers.office.ole import objects as ole_objects
 from readers.records import FixedLimits, Kind, Limits
+from readers.text.unread import unread_in
 
 
 def read_rtf(data: bytes, limit: int = FixedLimits().text_characters) -> RtfReader:
@@ -84,7 +84,7 @@ class RtfHandler(LeafHandler):
         out.text = reader.text.strip("\n")
         out.metadata = dict(clean.values(reader.metadata.items()))
         clean.note_charset(out, reader.detected)
-        out.error = reader.error
+        out.error = reader.error or unread_in(out.text)
         return out
 
 
@@ -124,7 +124,7 @@ def _file(kind: bytes, content: bytes) -> bytes:
 
 def _object(data: bytes) -> tuple[bytes, bytes]:
     """Return name and bytes of the content of an embedded object."""
-    class_name, native = ole_native.embedded(data)
+    class_name, native = ole_objects.embedded(data)
     if class_name == b"Package":
         return ole_objects.packaged(len(native).to_bytes(4, "little") + native)
     return ole_objects.unwrapped(native) or (b"", native)

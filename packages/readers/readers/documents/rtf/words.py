@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from readers.charset_labels import by_page
 from readers.fonts import FONT_CODECS
 
 # Words that become characters of the text.
@@ -80,13 +81,12 @@ PICTURES = {
 # Another name of windows-1252, for bytes in an unknown code page.
 UNKNOWN = "windows-1252"
 DOCUMENT_CODECS = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}
-_PAGES = {932: "cp932", 936: "gb18030", 949: "cp949", 950: "cp950", 10000: "mac_roman", 10001: "cp932", 10002: "cp950", 10003: "cp949", 10004: "mac_arabic", 10006: "mac_greek", 10007: "mac_cyrillic", 10008: "gb18030", 10021: "cp874", 10029: "mac_latin2", 10081: "mac_turkish", 20866: "koi8_r", 21866: "koi8_u", 28591: "cp1252", 51932: "euc_jp", 51949: "cp949", 65001: "utf-8", 54936: "gb18030", 1361: "johab", 708: "cp1256"}  # fmt: skip
-_KNOWN = frozenset((437, 720, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869, 874, *range(1250, 1259)))  # fmt: skip
+_WIDE = 1200  # UTF-16
 
 
 def codec_of_page(page: int) -> str:
     """Return the codec of a Windows code page; windows-1252 for none (0, 1), `UNKNOWN` for an unknown one."""
-    return _PAGES.get(page) or (f"cp{page}" if page in _KNOWN else "cp1252" if page in (0, 1) else UNKNOWN)
+    return "cp1252" if page in (0, 1) else by_page(page if page != _WIDE else 0) or UNKNOWN
 
 
 def iso(parts: dict[int, int]) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from readers.charset import CodePage, Detected, least_certain, of_code_page
+from readers.charset_labels import by_page
 from readers.errors import DocumentError, ExceptionCode
 from readers.fonts import FONT_CODECS
-from readers.office.ole.property_set import codec_of
 
 # The first block of a Word document ([MS-DOC] 2.5): the kind of the document and the location of its characters.
 
@@ -72,7 +72,7 @@ class Fib:
         self.old = magic in WORD_6 or (magic == WORD_97 and version < 105)
         self.complex, self.extended = bool(flags & 0x0004), bool(flags & 0x1000)
         self.tables = ("1Table", "0Table") if flags & 0x0200 else ("0Table", "1Table")  # the declared one first
-        self.codec = "cp1252" if not self.old else codec_of(_CODE_PAGES.get(language & 0x3FF, 1252))
+        self.codec = "cp1252" if not self.old else by_page(_CODE_PAGES.get(language & 0x3FF, 1252))
         self.first, self.end = struct.unpack_from("<II", stream, 0x18)
         place = _CLX_6 if self.old else _CLX_97
         self.clx = located(stream, place)
@@ -264,11 +264,11 @@ def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib, fonts: Fonts | None
 
 
 def _run(stream: bytes, fib: Fib, fonts: Fonts | None) -> str:
-    """Return all text in one run, as the first block declares. Characters have two bytes if there are twice as many
-    bytes as it counts (far-eastern editions of Word 95, and documents of one UTF-16 piece)."""
+    """Return all text in one run, as the first block declares. Characters have two bytes if there are about twice as
+    many bytes as it counts (far-eastern editions of Word 95, and documents of one UTF-16 piece)."""
     data = stream[fib.first : max(fib.first, fib.end)]
     size = len(data) if fonts else fib.end - fib.first  # the end of the text may be cut off
-    if fib.announced and size >= 2 * fib.announced:
+    if 2 * fib.announced <= size < 3 * fib.announced:
         return data[: 2 * fib.announced].decode("utf-16-le", "replace")
     return fonts.text(stream, fib.first, fib.end) if fonts else data.decode(fib.codec, "replace")
 

@@ -21,6 +21,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.office.ole.compound import CompoundFile
 from readers.passwords import TryBudget
 from readers.records import Limits
+from readers.text.xml_tree import SAFE
 
 _SEGMENT = 4096  # bytes of the package under one initialisation vector (2.3.4.15)
 _MOST_SPINS = 10_000_000  # 2.3.4.10
@@ -117,8 +118,7 @@ def lock_of(info: bytes) -> Agile | Standard:
 
 
 def _agile(xml: bytes) -> Agile:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-    root = etree.fromstring(xml, parser)
+    root = etree.fromstring(xml, etree.XMLParser(**SAFE))
     data = next(root.iter("{*}keyData"), None)
     key = next(root.iter("{http://schemas.microsoft.com/office/2006/keyEncryptor/password}encryptedKey"), None)
     if data is None or key is None:

@@ -28,6 +28,7 @@ from readers.office.ooxml.package import part_reader
 from readers.office.ooxml.xml import local
 from readers.passwords import TryBudget
 from readers.records import Limits
+from readers.text.xml_tree import SAFE
 
 _MOST_ROUNDS = 10_000_000
 _COST_A_ROUND = 0.6  # microseconds of PBKDF2
@@ -144,9 +145,8 @@ def _inflated(data: bytes, limit: int) -> tuple[bytes, bool]:
 
 def _locks(manifest: bytes) -> dict[str, Lock]:
     """Return the locks of the encrypted parts, by name."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
-        root = etree.fromstring(manifest, parser)
+        root = etree.fromstring(manifest, etree.XMLParser(**SAFE))
         return {
             _attribute(entry, "full-path").lstrip("/"): _lock(data)
             for entry in root.iter("{*}file-entry")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from readers import clean
-from readers import clean as office_custom
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
@@ -17,7 +16,7 @@ from readers.office.odf import crypto as odf_crypto
 from readers.office.odf.lists import Lists
 from readers.office.odf.text import read_text
 from readers.office.ole import objects as ole_objects
-from readers.office.ooxml.package import Package, carried
+from readers.office.ooxml.package import THUMBNAIL, Package, carried
 from readers.office.ooxml.xml import elements, local
 from readers.records import Kind, Limits
 
@@ -28,9 +27,8 @@ _SLIDES = tuple(_PREFIX + kind for kind in ("presentation", "presentation-templa
 # Pictures and media of the document or of an object in it, objects that are one file, and the thumbnail (decision 34).
 # ObjectReplacements are renderings of content that is in the document.
 _FLAT = tuple(f"{_PREFIX}{kind}-flat-xml" for kind in ("text", "spreadsheet", "presentation", "graphics"))
-_THUMBNAIL = re.compile(rb"thumbnails/[^/]+$", re.IGNORECASE)
 _CARRIED = re.compile(
-    rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^versions/[^/]+$|^" + _THUMBNAIL.pattern, re.IGNORECASE
+    rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^versions/[^/]+$|^" + THUMBNAIL.pattern, re.IGNORECASE
 )
 _OBJECT_TEXT = re.compile(r"/content\.xml$")  # in any folder
 _KEYS = {
@@ -47,7 +45,7 @@ _KEYS = {
 _PIECE = 1 << 18
 _WITHOUT_LISTS = tuple(f"opendocument.{kind}".encode() for kind in ("spreadsheet", "presentation", "graphics"))
 _NAME = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}name"
-_DECLARED_KEYS = (*_KEYS.values(), office_custom.KEY)
+_DECLARED_KEYS = (*_KEYS.values(), clean.KEY)
 _DECLARED_CHILDREN = (
     "pictures, media, embedded objects (a packaged file under its own name), earlier versions of the document and the thumbnail, marked "
     "`thumbnail`, in the archive's order"
@@ -154,11 +152,7 @@ class OdfHandler(LeafHandler):
                 yield from self.children(plain, limits)
                 return
             for position, child in enumerate(carried(file, source.size, limits, _CARRIED)):
-                child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
-                child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
-                child.name = child.name.rsplit(b"/", 1)[-1]
-                if child.data and (unwrapped := ole_objects.unwrapped(child.data)):
-                    child.name, child.data = unwrapped[0] or child.name, unwrapped[1]
+                child.ordinal = position
                 yield child
 
     def text(self, source: Source, limits: Limits) -> Text:
@@ -250,7 +244,7 @@ def _metadata(package: _OdfPackage | _FlatDocument) -> dict[str, object]:
     metadata = clean.values(pairs)
     if "author" not in metadata and "last_author" in metadata:
         metadata["author"] = metadata["last_author"]
-    return dict(metadata) | office_custom.noted(added)
+    return dict(metadata) | clean.noted(added)
 
 
 HANDLERS: tuple[Handler, ...] = (OdfHandler(),)

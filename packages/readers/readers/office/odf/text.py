@@ -15,6 +15,7 @@ from readers.clean import Collector
 from readers.errors import DocumentError, ExceptionCode
 from readers.office.odf import lists as odf_lists
 from readers.office.ooxml.xml import Element, gathered
+from readers.text.xml_tree import PLAIN
 
 # Text of an OpenDocument file other than its paragraphs: link targets, values of forms, commenters; each once.
 
@@ -54,7 +55,8 @@ _ELSEWHERE = ("/", "../", "\\\\")
 # Texts in attributes (part 3, 9.2.7, 9.4.4 to 9.4.16, 9.6, 9.9, 14.6.1, 19.870): scenarios, sources of cells, values of
 # variables, choices for cells, items of pivot tables.
 _OFFICE_VALUE = _OFFICE + "string-value"
-_FORMULAS = (_TABLE + "condition", _TABLE + "expression")  # only their strings are texts
+_CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"  # of LibreOffice
+_FORMULAS = (_TABLE + "condition", _TABLE + "expression", _CALC + "value")  # only their strings are texts
 _STRINGS = re.compile(r'"((?:[^"]++|""|(?!))*+)"')
 _PILOT = ("table", "field", "member", "group", "group-member")
 TEXT_ATTRIBUTES = {
@@ -64,6 +66,7 @@ TEXT_ATTRIBUTES = {
     _TABLE + "database-source-query": (_TABLE + "database-name", _TABLE + "query-name"),
     **dict.fromkeys((_TABLE + "help-message", _TABLE + "error-message"), (_TABLE + "title",)),
     _TABLE + "content-validation": (_TABLE + "condition",),
+    _CALC + "condition": (_CALC + "value",),
     _TABLE + "named-expression": (_TABLE + "name", _TABLE + "expression"),
     _TABLE + "filter-condition": (_TABLE + "value",),
     _TABLE + "change-track-table-cell": (_OFFICE_VALUE, _OFFICE + "value"),
@@ -73,7 +76,12 @@ TEXT_ATTRIBUTES = {
     ),
     _OFFICE + "dde-source": (_OFFICE + "dde-application", _OFFICE + "dde-topic", _OFFICE + "dde-item"),
     _TEXT + "user-field-decl": (_TEXT + "name", _OFFICE_VALUE),
-    _TEXT + "hidden-text": (_TEXT + "string-value",),
+    **dict.fromkeys(
+        (_TEXT + "hidden-text", *(f"{_TEXT}{kind}-mark" for kind in ("toc", "user-index", "alphabetical-index"))),
+        (_TEXT + "string-value",),
+    ),
+    _TEXT + "alphabetical-index-mark-start": (_TEXT + "key1", _TEXT + "key2"),
+    _TEXT + "bibliography-mark": tuple(_TEXT + part for part in ("author", "title", "publisher", "url", "note")),
     _TEXT + "variable-set": (_OFFICE_VALUE,),
     _TEXT + "conditional-text": (_TEXT + "string-value-if-true", _TEXT + "string-value-if-false"),
     _TEXT + "database-display": (_TEXT + "database-name", _TEXT + "table-name"),
@@ -148,13 +156,6 @@ _ROW, _SHEET, _PAGE = _TABLE + "table-row", _TABLE + "table", _DRAW + "page"
 _HEADERS = frozenset(_STYLE + place + pages for place in ("header", "footer") for pages in ("", "-left", "-first"))
 _SPREADSHEET, _PRESENTATION = _OFFICE + "spreadsheet", _OFFICE + "presentation"
 _ANNOTATION, _CREATOR = _OFFICE + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
-_SAFE: dict[str, Any] = {
-    "resolve_entities": False,
-    "no_network": True,
-    "load_dtd": False,
-    "huge_tree": False,
-    "remove_comments": True,
-}
 _IN_LINES = (_TEXT, _FIELDS, _MATH)
 _VALUE_TYPE = _OFFICE + "value-type"
 _VALUES = {kind: f"{_OFFICE}{kind}-value" for kind in ("date", "time", "boolean", "string")}
@@ -419,14 +420,14 @@ def read_text(
 def _root(data: bytes) -> Element | None:
     """Return the root of a well-formed document; None for any other."""
     try:
-        return etree.fromstring(data, etree.XMLParser(**_SAFE, remove_pis=True))
+        return etree.fromstring(data, etree.XMLParser(**PLAIN))
     except (etree.XMLSyntaxError, ValueError):
         return None
 
 
 def _parse(target: _Lines, pieces: Iterator[bytes], failed: DocumentError | None, collector: Collector) -> None:
     untyped: Any = target  # the stubs require methods that lxml does not
-    parser = etree.XMLParser(**_SAFE, target=untyped)
+    parser = etree.XMLParser(target=untyped, **PLAIN)
     fed = False
     try:
         for piece in pieces:

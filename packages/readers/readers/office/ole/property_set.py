@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import struct
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from readers import clean
-from readers import clean as custom
 from readers.charset import code_page
+from readers.charset_labels import by_page
 from readers.office.ole.compound import CompoundFile
 
 SUMMARY = "\x05SummaryInformation"
@@ -30,41 +29,13 @@ _NUMBERS = {  # 3.1.2 and 3.1.3 of [MS-OLEPS] 1.2.1: the numbers of the properti
     DOCUMENT_SUMMARY: {15: "company"},
 }
 # Keys that `metadata` may return.
-KEYS = (*(key for keys in _NUMBERS.values() for key in keys.values()), custom.KEY)
+KEYS = (*(key for keys in _NUMBERS.values() for key in keys.values()), clean.KEY)
 _ADDED = bytes.fromhex("05d5cdd59c2e1b10939708002b2cf9ae")  # the set of properties that have names of their own (3.1.6)
 _FIRST, _SECOND = 44, 64  # offsets of the fields with the start of each section (2.21)
 _DICTIONARY, _CODE_PAGE = 0, 1
 _MAX_PROPERTIES = 2000
 _STREAM_BYTES = 1_000_000
-_UTF16, _UTF8 = 1200, 65001
 _EPOCH = datetime(1601, 1, 1)
-
-
-_NAMES = {_UTF16: "utf-16-le", _UTF8: "utf-8", 28591: "latin-1", 20127: "ascii"} | {
-    # Code pages of the Macintosh, which its Office writes.
-    10000: "mac-roman",
-    10001: "cp932",
-    10002: "big5",
-    10003: "cp949",
-    10004: "mac-arabic",
-    10006: "mac-greek",
-    10007: "mac-cyrillic",
-    10008: "gb18030",
-    10010: "mac-romanian",
-    10029: "mac-latin2",
-    10079: "mac-iceland",
-    10081: "mac-turkish",
-    10082: "mac-croatian",
-}
-
-
-def codec_of(code_page: int) -> str:
-    """Return Python's codec of a Windows code page; windows-1252 if there is none."""
-    name = _NAMES.get(code_page, f"cp{code_page}")
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return "cp1252"
 
 
 def properties(data: bytes) -> dict[int, str]:
@@ -91,8 +62,8 @@ def _section(data: bytes, where: int) -> tuple[dict[int, str], dict[int, str]]:
     places = dict(_places(data, start))
     dictionary = places.pop(_DICTIONARY, None) if where == _SECOND else None
     page = _value(data, places.get(_CODE_PAGE, len(data)), "cp1252")
-    codec = codec_of(int(page) & 0xFFFF if page.isdecimal() else 1252)
-    names = {} if dictionary is None else dict(_named(data, dictionary, wide=codec == _NAMES[_UTF16]))
+    codec = by_page(int(page) & 0xFFFF if page.isdecimal() else 0) or "cp1252"
+    names = {} if dictionary is None else dict(_named(data, dictionary, wide=codec == "utf-16-le"))
     strings = (*_strings(data, places.values()), *names.values())
     codec = codec if codec.startswith("utf") else code_page(b"\n".join(strings), codec)
     texts = ((number, _value(data, at, codec)) for number, at in places.items() if number != _CODE_PAGE)
@@ -177,4 +148,4 @@ def metadata(compound: CompoundFile) -> dict[str, object]:
     pages = str(out.pop("page_count", ""))
     if pages.isdecimal() and int(pages):
         out["page_count"] = int(pages)
-    return out | custom.noted(more)
+    return out | clean.noted(more)

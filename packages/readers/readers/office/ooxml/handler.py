@@ -7,13 +7,11 @@ import base64
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from lxml import etree
 
 from readers import clean
-from readers import clean as office_custom
-from readers.archives.zip.directory import ZipEntry
 from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
@@ -22,14 +20,12 @@ from readers.modules import MEDIA_TYPES
 from readers.office import vba as office_vba
 from readers.office.cell_formats import FORMATS_LEFT
 from readers.office.encryption import locks as office_unlock
-from readers.office.ole import objects as ole_objects
 from readers.office.ole.compound import CompoundFile
 from readers.office.ooxml.kinds import LEFT
 from readers.office.ooxml.package import Package, carried
 from readers.office.ooxml.text import Reader, unescaped
 from readers.office.ooxml.xml import Element, attribute, elements, local, tree
 from readers.records import Kind, Limits
-from readers.streams import SMALL_MEMBER
 
 # Word documents that are one XML file: flat packages ([MS-DOCX] calls them flat OPC), and those of Word
 # 2003 (Office 2003 XML Reference Schemas). Both are converted to a package in memory, so that one
@@ -93,13 +89,12 @@ def _bytes(element: Element) -> bytes | None:
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$", re.IGNORECASE)
 _MACROS = b"vbaproject.bin"
 _CARRIED = re.compile(
     rb"(?:(?:^|/)(?:embeddings|media)/[^/]+|^docprops/thumbnail[^/]*"
     rb"|(?:^|/)vbaproject\.bin$|^xl/model/[^/]+$"
-    # w:altChunk: text in any format that Word imports on opening; the library that most programs use calls it afchunk
-    rb"|(?:^|/)(?:[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx)|afchunk[^/]*))$",
+    # w:altChunk, text in any format that Word imports on opening, often called afchunk; and other files of no part's type
+    rb"|(?:^|/)(?:[^/]+\.(?!(?:xml|rels|vml|bin|odttf|fntdata|sigs|psmdcp|xsd)$)\w+|(?:afchunk|ole)[^/]*))$",
     re.IGNORECASE,
 )
 _KEYS = {
@@ -129,7 +124,7 @@ _EXCEL, _POWERPOINT, _VISIO = (
     for words in (("excel", "spreadsheetml"), ("powerpoint", "presentationml"), ("visio",))
 )
 _WORD = tuple(one for one in _TYPES if one not in (*_EXCEL, *_POWERPOINT, *_VISIO))
-_DECLARED_KEYS = (*dict.fromkeys(_KEYS.values()), office_custom.KEY)
+_DECLARED_KEYS = (*dict.fromkeys(_KEYS.values()), clean.KEY)
 _DECLARED_CHILDREN = (
     "embedded objects (a packaged file under its own name), media, macro modules and the thumbnail, marked "
     "`thumbnail`, in the archive's order"
@@ -185,7 +180,7 @@ class OoxmlHandler(LeafHandler):
             extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
             text="cells by rows, sheet by sheet, including hidden sheets: numbers as stored, and as displayed if "
             "that adds words; comments, text boxes, headers, footers, charts; labels of buttons and boxes, "
-            "input prompts of cells; source data cached by pivot tables and links to other workbooks, the "
+            "input prompts of cells, filters; source data cached by pivot tables and links to other workbooks, the "
             "change log of a shared workbook, queries and connections, scenarios, names and captions of "
             "tables, names with their comments; link targets and addresses of other workbooks",
             metadata=_DECLARED_KEYS,
@@ -231,7 +226,7 @@ class OoxmlHandler(LeafHandler):
         except DocumentError:
             return
         with source.open() as file:
-            members = carried(file, source.size, limits, _CARRIED, _kept_whole(limits))
+            members = carried(file, source.size, limits, _CARRIED)
             taken = (child for member in members for child in _taken(member, limits))
             for position, child in enumerate(taken):
                 child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
@@ -258,17 +253,13 @@ class OoxmlHandler(LeafHandler):
 
 
 def _taken(child: Child, limits: Limits) -> Iterator[Child]:
-    """Yield the content of a member: itself, the file packed into it, or the modules of the macros."""
-    child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
-    child.name = child.name.rsplit(b"/", 1)[-1]
+    """Yield the content of a member: itself, or the modules of the macros."""
     if child.data and child.name.lower() == _MACROS:
         try:
             yield from office_vba.children(CompoundFile(child.data), limits)
             return
         except DocumentError as failed:
             child.error = failed
-    elif child.data and (unwrapped := ole_objects.unwrapped(child.data)):
-        child.name, child.data = unwrapped[0] or child.name, unwrapped[1]
     yield child
 
 
@@ -285,11 +276,6 @@ def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], D
     if not encrypted(source):
         raise DocumentError(ExceptionCode.CORRUPT, "it is a compound file, not Office Open XML")
     return *office_unlock.package(source, limits), None
-
-
-def _kept_whole(limits: Limits) -> Callable[[ZipEntry], int]:
-    """Return the limit for members to read whole, which is higher for embedded objects."""
-    return lambda entry: limits.parse_bytes if entry.name.lower().endswith(b".bin") else SMALL_MEMBER
 
 
 def _family(package: Package) -> str | None:
@@ -317,7 +303,7 @@ def _metadata(package: Package) -> dict[str, object]:
                     pairs.append((key, root.text))
         except DocumentError as error:
             package.error = package.error or error
-    return dict(clean.values(pairs)) | office_custom.noted(_added(package))
+    return dict(clean.values(pairs)) | clean.noted(_added(package))
 
 
 def _added(package: Package) -> Iterator[tuple[str, str]]:

@@ -51,6 +51,7 @@ WORDS: dict[str, Words] = {
     "table": {
         "table": ("displayName", "comment", "altText", "altTextSummary"),
         "tableColumn": ("name", "totalsRowLabel"),
+        **dict.fromkeys(("filter", "customFilter"), ("val",)),
     },
     "pivottable": {
         "pivotTableDefinition": (
@@ -62,6 +63,7 @@ WORDS: dict[str, Words] = {
         "pivotHierarchy": ("caption",),
         "member": ("name",),
         "item": ("n",),
+        "filter": ("name", "description", "stringValue1", "stringValue2"),
     },
     "slicer": {"slicer": ("name", "caption")},
     "slicercache": {"slicerCacheDefinition": ("sourceName",), "i": ("n", "c"), "level": ("sourceCaption",)},
@@ -103,7 +105,8 @@ WORDS: dict[str, Words] = {
 WORKBOOK: Words = {
     "definedName": ("name", "comment", "description", "help", "statusBar", "customMenu", TEXT),
     "fileSharing": ("userName",),
-    "customWorkbookView": ("name",),
+    **dict.fromkeys(("customWorkbookView", "functionGroup"), ("name",)),
+    "webPublishObject": ("title", "destinationFile"),
 }
 PRESENTATION: Words = {"section": ("name",), "custShow": ("name",)}
 GLOSSARY: Words = {"name": ("val",), "description": ("val",)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import BinaryIO
 from urllib.parse import unquote
@@ -17,6 +17,7 @@ from readers.archives.zip.salvage import local_entries, salvage
 from readers.base import Child
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import METHODS
+from readers.office.ole import objects as ole_objects
 from readers.office.ooxml.kinds import KNOWN
 from readers.office.ooxml.xml import elements
 from readers.records import Kind, Limits
@@ -36,6 +37,7 @@ _ROLE_OF_NAME = {
     "custom": "custom-properties",
 }
 _NUMBER = re.compile(r"(\d+)")
+THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$|thumbnails/[^/]+$", re.IGNORECASE)
 # Relationships of a main part to parts with text; by expressions, because every document has some.
 _WITH_TEXT = re.compile(
     rb"<(?:\w+:)?Relationship\s(?=[^<>]*/relationships/(?:worksheet|slide|header|footer|footnotes|endnotes|comments)[\"'])[^<>]*>"
@@ -232,15 +234,20 @@ def _natural(name: str) -> list[tuple[int, str]]:
 # Members of an office package that are pictures, media or embedded objects.
 
 
-def carried(
-    file: BinaryIO,
-    size: int,
-    limits: Limits,
-    wanted: re.Pattern[bytes],
-    small: Callable[[ZipEntry], int] = lambda _entry: SMALL_MEMBER,
-) -> Iterator[Child]:
-    """Yield members whose names are `wanted`; nothing else is inflated unless the archive has no directory. Members of
-    at most `small` bytes come whole, the others as streams. Raises DocumentError."""
+def carried(file: BinaryIO, size: int, limits: Limits, wanted: re.Pattern[bytes]) -> Iterator[Child]:
+    """Yield members whose names are `wanted`, an OLE package as the file in it; nothing else is inflated unless the
+    archive has no directory. Raises DocumentError."""
+    for child in _members(file, size, limits, wanted):
+        child.kind = Kind.EMBEDDED_OBJECT
+        child.notes = {"thumbnail": True} if THUMBNAIL.match(child.name) else {}
+        child.name = child.name.rsplit(b"/", 1)[-1]
+        if child.data and (unwrapped := ole_objects.unwrapped(child.data)):
+            child.name, child.data = unwrapped[0] or child.name, unwrapped[1]
+        yield child
+
+
+def _members(file: BinaryIO, size: int, limits: Limits, wanted: re.Pattern[bytes]) -> Iterator[Child]:
+    """Yield them as they are stored: small ones and embedded objects whole, the others as streams."""
     try:
         directory = find_directory(file, size)
     except DocumentError:
@@ -248,9 +255,10 @@ def carried(
         raise
     for entry in iter_entries(file, directory):
         if wanted.search(entry.name) and not entry.directory:
+            small = limits.parse_bytes if entry.name.lower().endswith(b".bin") else SMALL_MEMBER
             try:
                 reader = part_reader(file, size, entry)
-                yield reader.child(entry, Kind.EMBEDDED_OBJECT, whole=entry.size <= small(entry))
+                yield reader.child(entry, Kind.EMBEDDED_OBJECT, whole=entry.size <= small)
             except DocumentError as error:
                 yield failed_member(entry.name, entry.index, error)
     yield from rest(file, directory.end, size, directory.entries, "package", kind=Kind.EMBEDDED_OBJECT)

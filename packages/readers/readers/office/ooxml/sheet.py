@@ -190,15 +190,18 @@ _TEXTS = ("s", "str", "inlineStr")  # types of cells that are texts
 _TRUE, _NO_RESULT = ("1", "true"), ("0", "0.0")
 _FORMULA_CHARACTERS = 8_192  # Excel's limit
 _STRINGS = re.compile(r'"((?:[^"]++|""|(?!))*+)"')
-_VALIDATION = ("promptTitle", "prompt", "errorTitle", "error")  # prompts of a cell (18.3.1.32)
-# Other texts of a sheet in attributes: tool tips of links (18.3.1.47), scenarios with their values (18.3.1.76).
+# Other texts of a sheet in attributes: prompts of cells (18.3.1.32), tool tips of links (18.3.1.47), scenarios with their values (18.3.1.76), what
+# filters and conditional formats look for (18.3.2.6, 18.3.1.10), sources of a consolidation (18.3.1.29).
 _ASIDE = {
+    "dataValidation": ("promptTitle", "prompt", "errorTitle", "error"),
     "hyperlink": ("tooltip",),
     "scenario": ("name", "comment", "user"),
     "inputCells": ("val",),
     "protectedRange": ("name",),
     "webPublishItem": ("title",),
-    "customFilter": ("val",),
+    **dict.fromkeys(("filter", "customFilter"), ("val",)),
+    "cfRule": ("text",),
+    "dataRef": ("sheet", "name"),
 }
 _ROW_CHARACTERS = 1_000_000
 _LOOKS = 4096  # kept
@@ -344,30 +347,24 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
     around = Around(package.pieces(name))
     for row in plain_rows(around):
         yield from _plain_row(row, book)
-    for element in elements(around.pieces(), "row", "headerFooter", "dataValidation", *_ASIDE):
+    for element in elements(around.pieces(), "row", "headerFooter", "formula1", *_ASIDE):
         name = local(element)
         if name == "row":
             yield from _row(_cell(cell, book) for cell in element)
         elif name == "headerFooter":
             yield from filter(None, (printed(child.text or "") for child in element))
-        elif name == "dataValidation":
-            yield from _validation(element, known)
-        elif (line := "\t".join(filter(None, map(element.get, _ASIDE[name])))) and line not in known:
-            known.add(line)
-            yield line
+        else:
+            texts = [_choices(element)] if name == "formula1" else map(element.get, _ASIDE[name])
+            for text in texts:
+                if text and (text := text.strip()) and text not in known:
+                    known.add(text)
+                    yield text
 
 
-def _validation(element: Element, known: set[str]) -> Iterator[str]:
-    """Yield prompts and error messages of cells, and the choices that are listed there; each once."""
-    texts = [element.get(key, "") for key in _VALIDATION]
-    for formula in element.iter("{*}formula1"):
-        choices = "".join(piece for piece in formula.itertext() if isinstance(piece, str)).strip()
-        texts += [choices.strip('"')] if choices.startswith('"') else []
-    for text in texts:
-        text = text.strip()
-        if text and text not in known:
-            known.add(text)
-            yield text
+def _choices(formula: Element) -> str:
+    """Return the choices for a cell, if they are listed here."""
+    text = "".join(piece for piece in formula.itertext() if isinstance(piece, str)).strip()
+    return text.strip('"') if text.startswith('"') else ""
 
 
 def _row(texts: Iterable[str]) -> Iterator[str]:

@@ -21,7 +21,9 @@ _AUTHOR, _RICH_STRING, _READING = 632, 1, 2  # of comments; flags of a shared te
 _STRING = b"\x17"  # of a formula
 _TRIED = 64  # how often each byte of a record may be tried as a part of a text
 NAMES = frozenset((39,))  # the names that a workbook defines, with their comments
-_ASIDE = frozenset((494, 502, 504))  # of a sheet: links, scenarios and their cells
+_ASIDE = frozenset(
+    (167, 174, 463, 494, 502, 504)
+)  # of a sheet: filters, conditional formats, links, scenarios, their cells
 _ITEM_NUMBER = 21  # of a pivot table's cache
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _CELL = 8  # bytes before a cell's value: column and format
@@ -149,7 +151,7 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
             if row:
                 yield "\t".join(row)
                 row = []
-            yield from filter(None, map(printed, _texts(data, 2, 6)))
+            yield from filter(None, map(printed, _texts(data, 2, 6)[0]))
     if row:
         yield "\t".join(row)
     yield from asked
@@ -166,19 +168,18 @@ def _with_reading(data: bytes) -> str:
 
 def _prompts(data: bytes) -> Iterator[str]:
     """Yield prompts and error messages of cells, and the choices that are listed there (2.4.359)."""
-    at = 8 + 16 * int.from_bytes(data[4:8], "little")
-    for _ in range(4):
-        text, at = wide(data, at)
-        yield text
+    texts, at = _texts(data, 8 + 16 * int.from_bytes(data[4:8], "little"), 4)
+    yield from texts
     if data[at + 4 : at + 5] == _STRING:
         end = at + 7 + 2 * int.from_bytes(data[at + 5 : at + 7], "little")
         yield data[at + 7 : end].decode("utf-16-le", "replace").replace("\0", ",")
 
 
-def _texts(data: bytes, at: int, count: int) -> Iterator[str]:
-    for _ in range(count):
-        text, at = wide(data, at)
-        yield text
+def _texts(data: bytes, at: int, count: int) -> tuple[list[str], int]:
+    texts = [""] * count
+    for place in range(count):
+        texts[place], at = wide(data, at)
+    return texts, at
 
 
 def _cell(kind: int, data: bytes, book: Workbook) -> str:

@@ -5,12 +5,12 @@ No entity is replaced and nothing outside the part is ever fetched."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any, cast
 
 from lxml import etree
 
 from readers.errors import DocumentError, ExceptionCode
+from readers.text.xml_tree import PLAIN
 
 _TREE_BYTES = 2_000_000
 _KNOWN_SPACES = (
@@ -22,24 +22,14 @@ _KNOWN_SPACES = (
 _WITH_WORDS = frozenset(("t", "delText", "instrText", "text", "v", "f"))
 _RELATED = "elationships}"  # attributes that name a part: in the namespace of relationships, strict or not
 _SHOWN = frozenset(("slicer", "timeslicer"))  # elements that show a part that they name
+_RUNS = frozenset(("r", "oMath", "oMathPara", "hyperlink", "fldSimple"))  # parts of paragraphs
+_FORMULA = "{*}oMath"
 _ENTITIES = "it defines entities, which are not replaced"
 Element = etree._Element
 
 
-def _parser(*, recover: bool) -> etree.XMLParser:
-    return etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        recover=recover,
-        remove_comments=True,
-        remove_pis=True,  # within a text, which would end there
-    )
-
-
-# Creating a parser takes longer than reading a small part.
-_STRICT, _LENIENT = _parser(recover=False), _parser(recover=True)
+# Creating a parser takes longer than reading a small part. Comments and instructions would end a text within it.
+_STRICT, _LENIENT = (etree.XMLParser(recover=recover, **PLAIN) for recover in (False, True))
 
 
 def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], None] | None = None) -> Iterator[Element]:
@@ -47,13 +37,15 @@ def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], Non
     anchors them. The fallback of mc:AlternateContent is omitted if a choice has text or shows something. Readable
     elements come first, then DocumentError `corrupt` (or the errors of `pieces`). `whole` is called with the root if
     the part is read as a tree, before the first element."""
-    names = _anywhere(tags)
+    names = tuple("{*}" + tag for tag in tags)
     data, failed, more = gathered(pieces)
     if more:
         yield from _streamed(data, pieces, names)
         return
     root, broken = tree(data)
     if root is not None:
+        if "p" in tags:
+            _put_in_paragraphs(root)
         if next(root.iter("{*}txbxContent", "{*}Fallback"), None) is not None:
             _take_apart(root)
         if whole is not None:
@@ -61,11 +53,6 @@ def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], Non
         yield from root.iter(*names)
     if failed or broken:
         raise failed or DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {broken}")
-
-
-@lru_cache
-def _anywhere(tags: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple("{*}" + tag for tag in tags)
 
 
 def present(root: Element, tags: tuple[str, ...]) -> tuple[str, ...]:
@@ -121,6 +108,24 @@ def _take_apart(root: Element) -> None:
         root.append(box)  # moves it
 
 
+def _put_in_paragraphs(root: Element) -> None:
+    """Put runs that are in no paragraph into one: formulas of their own (17.2.2), and runs of careless programs."""
+    waiting = [root]
+    for parent in waiting:  # which grows
+        made: Element | None = None
+        for child in parent:
+            name = child.tag.rpartition("}")[2]
+            if name in _RUNS:
+                if made is None:
+                    made = etree.Element("p")
+                    child.addprevious(made)
+                made.append(child)
+            elif name != "p":
+                made = None
+                if len(child) and name[-2:] != "Pr":
+                    waiting.append(child)
+
+
 def _serves(choice: Element) -> bool:
     """Return whether a reader takes an alternative (ISO/IEC 29500-3, 7.6): its namespaces are known, as those of
     Microsoft and of the standard are, and it has words or shows a part."""
@@ -144,16 +149,8 @@ def _shows(element: Element) -> Iterator[object]:
 
 
 def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> Iterator[Element]:
-    parser = etree.XMLPullParser(
-        events=("end",),
-        tag=names,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
+    tags = (*names, _FORMULA) if "{*}p" in names else names
+    parser = etree.XMLPullParser(events=("end",), tag=tags, **PLAIN)
     failed: DocumentError | None = None
     served: set[Element] = set()
     data: bytes | None = first
@@ -191,6 +188,10 @@ def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Elem
                 copied = any(copy.getparent() in served for copy in element.iterancestors("{*}Fallback"))
                 choice = next(filter(_is_known, element.iterancestors("{*}Choice")), None)
                 within = next(element.iterancestors(*names), None) is not None
+            if element.tag.endswith(_FORMULA[3:]):
+                if within:
+                    continue
+                element.tag = "p"
             if choice is not None and next(_shows(element), None) is not None:
                 served.add(cast("Element", choice.getparent()))
             if not copied:

@@ -65,6 +65,14 @@ def _comment(pieces: list[bytes]) -> Iterator[str]:
         yield strings.characters(count, strings.number(1))
 
 
+def _filter(pieces: list[bytes]) -> Iterator[str]:
+    """Yield the two texts that a filter looks for (AutoFilter, 2.4.6; 2.5.3)."""
+    strings = Strings(pieces, 24)
+    for place in (4, 14):
+        if pieces[0][place : place + 1] == b"\6":
+            yield strings.characters(pieces[0][place + 6], strings.number(1))
+
+
 def _scenario(pieces: list[bytes]) -> Iterator[str]:
     """Yield name, author, comment and cell values of a scenario (Scenario, 2.4.244)."""
     data = pieces[0]
@@ -96,6 +104,7 @@ READERS: dict[int, Callable[[list[bytes]], Iterator[str]]] = {
     0x5A: _cells,
     0x18: _name,
     0x894: _comment,
+    0x9E: _filter,
     0xAF: _scenario,
     0x51: _text(6),
     0x52: _text(0),

@@ -8,13 +8,12 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from readers.charset import CodePage, Detected
+from readers.charset_labels import by_page
 from readers.errors import DocumentError, ExceptionCode
 from readers.office import art
 from readers.office.cell_formats import Styles, number_shown, text_format
-from readers.office.ole.property_set import codec_of
 from readers.office.ooxml.sheet import lost_strings, printed
 from readers.office.xls import kept
-from readers.office.xls import kept as links
 from readers.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 
 _FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22
@@ -195,9 +194,9 @@ class Sheets:
         if kind in kept.READERS:
             return "\t".join(filter(None, kept.READERS[kind](pieces))) if self._version8 else ""
         if kind == _LINK:
-            return self._link(links.address(b"".join(pieces)))
+            return self._link(kept.address(b"".join(pieces)))
         if kind == _VALIDATION:
-            texts = [text for text in dict.fromkeys(links.validation(pieces)) if text not in self._asked]
+            texts = [text for text in dict.fromkeys(kept.validation(pieces)) if text not in self._asked]
             self._asked.update(texts)
             return "\n".join(texts)
         if kind == _CHART_TEXT:  # 2.4.254
@@ -246,7 +245,7 @@ class Sheets:
 
     def _on_codepage(self, pieces: list[bytes]) -> None:
         page = int.from_bytes(pieces[0][:2], "little")
-        self._page = CodePage({0x8000: "mac-roman", 0x8001: "cp1252"}.get(page) or codec_of(page))
+        self._page = CodePage({0x8000: "mac-roman", 0x8001: "cp1252"}.get(page) or by_page(page) or "cp1252")
 
     def _on_datemode(self, pieces: list[bytes]) -> None:
         if pieces[0][:1] == b"\x01":
@@ -308,7 +307,7 @@ class Sheets:
         else:
             self._waiting = value[0] == 0
             shown = _truth_or_error(value[2], error=value[0] == 2) if value[0] in (1, 2) else ""
-        strings = links.linked(pieces[0]) if self._version8 else []
+        strings = kept.linked(pieces[0]) if self._version8 else []
         return " ".join(filter(None, (shown, *strings))) if strings else shown
 
     def _truth(self, pieces: list[bytes], style: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from readers.base import TEXT_STATE, Child, Text
 from readers.charset import Detected, least_certain
+from readers.charset_labels import by_page
 from readers.documents.rtf.compressed import decompress
 from readers.documents.rtf.handler import read_rtf
 from readers.errors import DocumentError, ExceptionCode
@@ -119,7 +120,7 @@ def _html(own: Properties) -> tuple[str | None, Detected | None]:
     if text is not None or not data:
         return text, None
     data = data.rstrip(b"\0") if not data.startswith(b"\xff\xfe") else data
-    return html_decode(data, mapi.codec_of(own.number(mapi.INTERNET_CODEPAGE)))
+    return html_decode(data, by_page(own.number(mapi.INTERNET_CODEPAGE) or 0))
 
 
 _MAX_DEPTH = 24  # messages inside one another; each is two storages deeper in an MSG

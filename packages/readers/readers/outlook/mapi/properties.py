@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from readers import charset
 from readers.charset import CharsetSource, Detected
-from readers.charset_labels import by_label
+from readers.charset_labels import by_page
 
 INTEGER_16, INTEGER_32, BOOLEAN, OBJECT, INTEGER_64 = 0x0002, 0x0003, 0x000B, 0x000D, 0x0014
 STRING_8, STRING, TIME, BINARY = 0x001E, 0x001F, 0x0040, 0x0102
@@ -35,23 +35,6 @@ WITHOUT_DATA: Final = frozenset((0, 2, 3, 4, 7))  # others: nothing, and links
 
 _NEVER = 2_650_467_744_000_000_000  # ticks of the year 10000
 _EPOCH = 116_444_736_000_000_000  # 1970 in 100 ns since 1601
-_LOCALE_CODEPAGES = {65001: "utf-8", 20127: "cp1252", 1200: "utf-16-le", 28591: "cp1252", 50220: "iso2022_jp"}
-
-
-def codec_of(codepage: int | None) -> str:
-    """Return Python's codec of a Windows code page; "" if there is none."""
-    if not codepage or codepage > 99_999:
-        return ""
-    known = _LOCALE_CODEPAGES.get(codepage)
-    if known:
-        return known
-    if 28592 <= codepage <= 28606:
-        return by_label(f"iso8859-{codepage - 28590}")
-    if codepage == 20866:
-        return "koi8-r"
-    if codepage == 21866:
-        return "koi8-u"
-    return by_label({51932: "euc_jp", 51949: "euc_kr", 54936: "gb18030"}.get(codepage, f"cp{codepage}"))
 
 
 class Properties(Struct):
@@ -100,8 +83,8 @@ class Properties(Struct):
 def string_charset(tables: Sequence[Properties], declared: str = "") -> Detected:
     """Return the charset of a message's strings of eight bits: its code page (`declared` if another place gives it),
     unless they contradict it; without one the charset detected for all of them. "" if they are ASCII or UTF-8."""
-    pages = (own.number(ident) for own in tables for ident in (MESSAGE_CODEPAGE, INTERNET_CODEPAGE))
-    declared = declared or next((codec for codec in map(codec_of, pages) if codec), "")
+    pages = (own.number(ident) or 0 for own in tables for ident in (MESSAGE_CODEPAGE, INTERNET_CODEPAGE))
+    declared = declared or next((codec for codec in map(by_page, pages) if codec), "")
     strings = (value.rstrip(b"\0") for own in tables for kind, value in own.values.values() if kind == STRING_8)
     sample = b"\n".join(value for value in strings if not value.isascii())
     if not sample or declared.startswith("utf-"):

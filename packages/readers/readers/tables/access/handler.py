@@ -10,12 +10,11 @@ from typing import BinaryIO
 from readers import clean
 from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
 from readers.charset import CHARSET_KEYS, CodePage, Detected, least_certain
+from readers.charset_labels import by_page
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import UNKNOWN, identify
-from readers.office.ole import objects as ole_native
 from readers.office.ole import objects as ole_objects
-from readers.office.ole.property_set import codec_of
 from readers.records import Kind, Limits
 from readers.rest import AFTER_CONTENT, rest
 from readers.streams import scattered
@@ -52,7 +51,7 @@ def of_object(value: bytes) -> Carried | None:
         return (b"", value) if known else None
     size = int.from_bytes(value[2:4], "little")
     try:
-        class_name, native = ole_native.embedded(value[size:])
+        class_name, native = ole_objects.embedded(value[size:])
     except DocumentError as error:
         if error.code is ExceptionCode.UNSUPPORTED:
             return None
@@ -161,7 +160,7 @@ class _Reading:
 
     def __init__(self, file: BinaryIO, size: int, most: int) -> None:
         self._database, self._most = Database(file, size, most), most
-        self._old = CodePage(codec_of(self._database.code_page)) if self._database.layout is JET3 else None
+        self._old = CodePage(by_page(self._database.code_page) or "cp1252") if self._database.layout is JET3 else None
         self._strings = Strings(self._old)
         self._objects, self.lacks = objects(self._database, self._strings)
         self._owners = self._found_owners()
