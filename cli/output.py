@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.csv_cells import csv_lines, flat, moment_text
+from core.csv_cells import csv_lines, flat, iso
 from core.histogram import LIMIT_NS
 
 _PATIENCE_SECONDS = 5.0  # a filer under load takes a second or two
@@ -115,7 +115,7 @@ def _plain(value: Any) -> Any:
 
 
 def _text(value: object) -> str:
-    return moment_text(value) if isinstance(value, datetime) else str(value)
+    return iso(value) if isinstance(value, datetime) else str(value)
 
 
 def _line(value: Any, indent: int | None = None) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 from pydantic import Field
 
 from controller.databases import JobHandle
+from core.csv_cells import iso
 from core.document import Document
 from core.records import Phase
 from readers.parsers import parser_of
@@ -197,7 +198,7 @@ def _whose(task: TaskRow, parsers: Mapping[str, Any]) -> dict[str, Any]:
         "task": str(task.id),
         "phase": task.phase,
         "worker": task.worker,
-        "at": None if task.finished_at is None else task.finished_at.isoformat(),
+        "at": None if task.finished_at is None else iso(task.finished_at),
         "version": parsers["edbench"],
         "parsers": str(task.parsers),
     }

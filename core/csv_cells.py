@@ -12,15 +12,15 @@ from typing import Any
 BEGINS_FORMULA = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four: full-width
 
 
+def iso(moment: datetime) -> str:
+    """The moment in ISO 8601, with `Z` for UTC: as pydantic writes it in documents."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
 def defused(cell: str) -> str:
     """The cell, with an apostrophe in front if a spreadsheet could run it as a formula; removing the apostrophe
     restores it."""
     return f"'{cell}" if cell[:1] in BEGINS_FORMULA else cell
-
-
-def moment_text(at: datetime) -> str:
-    """The moment in ISO 8601, UTC as `Z`: as the API writes it."""
-    return at.isoformat().replace("+00:00", "Z")
 
 
 def csv_cells(row: Mapping[str, Any], fields: Sequence[str], *, raw: bool = False) -> list[str]:
@@ -36,7 +36,7 @@ def _cell(value: Any, between: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        return moment_text(value)
+        return iso(value)
     if isinstance(value, list | tuple):
         return between.join(_cell(each, between) for each in value)
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, Mapping) else str(value)

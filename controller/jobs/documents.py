@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import Field, PlainSerializer
+from pydantic import Field
 
 from controller.browse.counts import JobCounts
 from controller.jobs.figures import ProductionFigures
@@ -26,7 +26,6 @@ Bounds = Annotated[
     list[Outcome],
     Field(exclude_if=operator.not_, description="Outcomes of the bounds of --fail-if, once the job has ended."),
 ]
-Moment = Annotated[datetime.datetime, PlainSerializer(lambda moment: moment.isoformat())]
 
 
 class PhaseCounts(Document):
@@ -64,8 +63,8 @@ class JobLine(Document):
     passes: int
     time_zone: str  # of dates without one
     storage: str  # type, source and path of the storage under test when it was created
-    created_at: Moment
-    finished_at: Moment | None
+    created_at: datetime.datetime
+    finished_at: datetime.datetime | None
 
 
 class ListedJob(JobLine):
@@ -132,7 +131,7 @@ class GroupDocument(Document):
     databases: int
     source: str
     source_copies: int
-    created_at: Moment
+    created_at: datetime.datetime
     wire: WireShares | None
     bounds: Bounds = []  # noqa: RUF012  # pydantic copies it
     sum: GroupSum

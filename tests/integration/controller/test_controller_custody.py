@@ -52,9 +52,10 @@ def exported(copy: Any) -> list[dict[str, Any]]:
     return [*action_records([copy.handle]), *items_of([copy.handle])]
 
 
-def _checked(records: Sequence[dict[str, Any]], path: Path) -> tuple[int, str]:
+def _checked(records: Sequence[dict[str, Any] | str], path: Path) -> tuple[int, str]:
     """Exit status and output of the program in docs/custody.md for a list with these lines."""
-    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records), encoding="utf-8")
+    lines = (one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in records)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     program = (ROOT / "docs/custody.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
     done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
@@ -76,7 +77,8 @@ def test_a_recipient_can_check_a_list_by_the_documentation(exported: list[dict[s
         "job": str(uuid.uuid4()),
         "hashed": one["hashed"].replace("@", "@x", 1),
     }
-    lists = {name: [one | {name: value}, *whole[1:]] for name, value in forged.items()}
+    lists: dict[str, list[Any]] = {name: [one | {name: value}, *whole[1:]] for name, value in forged.items()}
+    lists["twice"] = ['{"who": "eve@host", ' + json.dumps(one)[1:], *whole[1:]]  # some programs read the first
     lists |= {"removed": [one, *later[1:], *ended(())], "moved": [one, later[1], later[0], *whole[3:]]}
     lists |= {"cut off": exported, "items": [*exported[:-1], whole[-1]], "actions": whole[1:]}
     assert {name for name, records in lists.items() if _checked(records, path)[0] == 0} == set()

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from every_command import every_command, every_registered
+from pydantic import TypeAdapter
 from schema_check import refuse_unlike_schema
 
 from cli.main import FAILED, INTERRUPTED, OK, USAGE, _meaning, commands, main
@@ -201,10 +202,12 @@ def test_one_mechanism_prints_all_formats(
     assert json.loads(capsys.readouterr().out) == records
 
 
-def test_a_moment_is_written_alike_in_every_format(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_moment_is_written_alike_in_every_format_and_by_the_api(capsys: pytest.CaptureFixture[str]) -> None:
     at = datetime.datetime(2026, 1, 2, 3, 4, tzinfo=datetime.UTC)
+    search = Search(name="n", query="q", saved_at=at, saved_by="ann")
+    assert TypeAdapter(Search).dump_python(search, mode="json")["saved_at"] == "2026-01-02T03:04:00Z"
     for output in ("json", "jsonl", "csv"):
-        print_document([Search(name="n", query="q", saved_at=at, saved_by="ann")], output, ("name", "saved_at"))
+        print_document([search], output, ("name", "saved_at"))
         assert "2026-01-02T03:04:00Z" in capsys.readouterr().out
 
 
