@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from controller.databases import JobHandle
-from core.errors import RunFailed, UsageError
+from core.errors import RunFailed, StorageFault, UsageError
 from core.records import JobState
 from core.settings import Settings
 from search.engine import SHAREABLE, IndexReader, open_reader
@@ -97,13 +97,20 @@ Opened = Callable[[JobHandle], AbstractContextManager[OpenIndex]]
 def opened_index(handle: JobHandle, settings: Settings) -> Iterator[OpenIndex]:
     """Open a job's index, valid inside the `with`.
 
-    Raises RunFailed if a shard is not on the storage root, StorageFault. A shard is clean if it has as many documents
-    as there are items that name it. Each document is published before its item names it, so any other document makes
-    the number larger. The items are counted first: a slot may publish in between."""
+    Raises RunFailed if a shard is not on the storage root, StorageFault, also if one of a completed job has fewer
+    documents than there are items that name it. A shard is clean if it has as many. Each document is published before
+    its item names it, so any other document makes the number larger. The items are counted first: a slot may publish in
+    between."""
     with handle.database.transaction() as conn:
         owned = SEARCH.owned_documents(conn, job=handle.id)
     with opened_shards(handle, settings) as readers:
         clean = {shard for shard, reader in readers.items() if reader.documents == owned.get(shard, 0)}
+        for shard in readers.keys() - clean if handle.job.state.completed else ():
+            if (documents := readers[shard].documents) < owned.get(shard, 0):
+                raise StorageFault(
+                    f"index shard {shard.hex} of job {handle.id} lacks documents: it has {documents:,}, and "
+                    f"{owned[shard]:,} items name it; the storage lost a write, run the job again"
+                )
         yield OpenIndex(handle, readers, frozenset(clean))
 
 

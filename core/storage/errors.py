@@ -110,6 +110,12 @@ def _source_error(code: ExceptionCode, doing: str, path: bytes, error: OSError) 
     return SourceFileError(code, f"cannot {doing} {display_name(path)}: {_words(error)}", errno=number)
 
 
+def cut_short(path: bytes, read: int, size: int) -> SourceFileError:
+    """The error for a file that ended before its size at the open: it was cut meanwhile, or the storage lost bytes."""
+    detail = f"{display_name(path)} ended after {read} of {size} bytes"
+    return SourceFileError(ExceptionCode.CHANGED_DURING_PROCESSING, detail)
+
+
 def not_regular(path: bytes, mode: int) -> SourceFileError:
     """The error for an open file of this mode, which is no regular file."""
     if stat.S_ISDIR(mode):

@@ -17,7 +17,7 @@ from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.operations import Op, Recorder
 from core.records import Phase
-from core.storage.errors import reading_error, storage_fault
+from core.storage.errors import cut_short, reading_error, storage_fault
 from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
@@ -201,10 +201,12 @@ class ReadFile(io.RawIOBase):
         return data
 
     def readall(self) -> bytes:
-        """Read from the position to the end of the file at the open (or sooner if it has become shorter)."""
+        """Read from the position to the end of the file at the open. Raises SourceFileError if it ends sooner."""
         pieces: list[bytes] = []
         while self._position < self.size and (piece := self.read(self.size - self._position)):
             pieces.append(piece)
+        if self._position < self.size:
+            raise cut_short(self.path, self._position, self.size)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:

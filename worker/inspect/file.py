@@ -157,7 +157,7 @@ class SpillStore:
             self._made = False
             shutil.rmtree(self._directory, ignore_errors=True)
 
-    def source(self, item: uuid.UUID, name: bytes, size: int) -> Source:
+    def source(self, item: uuid.UUID, name: bytes, size: int, sha256: bytes) -> Source:
         return FilerSource(self._storage, self._path(item), name, size, own=True, passwords=_OWN["passwords"])
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from core.errors import SourceFileError, StorageFault
 from core.names import display_name
+from core.storage.errors import cut_short
 from core.storage.files import MAX_READ
 from core.storage.layer import ReadFile, Storage
 from readers.errors import DocumentError, ExceptionCode
@@ -113,11 +114,13 @@ class FilerSource:
         return self.chunks()
 
     def digest(self) -> tuple[bytes, int]:
-        """Return sha256 over all bytes, and their actual number."""
+        """Return sha256 over all bytes, and their actual number. Raises SourceFileError if they are fewer than `size`."""
         state, size = hashlib.sha256(), 0
         for chunk in self.chunks():
             state.update(chunk)
             size += len(chunk)
+        if size < self.size:
+            raise cut_short(self._path, size, self.size)
         return state.digest(), size
 
 
@@ -150,7 +153,7 @@ class HashedSource(FilerSource):
     `whole` hashes what it reads, and so does `open` while the file is read from front to back. `confirm` is called when
     everything was read: it compares size and modification time of a source file, and hashes it once more where these
     differ. A file that has only grown is read as it was. Nobody but the storage changes an own file: it is not read a
-    second time to find that out, so a large one that is read here and there is not checked.
+    second time to find that out, so of a large one that is read here and there only the size is checked.
 
     With `ctime_ns`, of before it was hashed, nothing is hashed again unless `confirm` finds another: a write changes
     it, and no program can set it back. It is to be given (`settled`) where the file is read soon after it was
@@ -166,7 +169,11 @@ class HashedSource(FilerSource):
 
     def open(self) -> BinaryIO:
         seen = self._seen if self._ctime_ns is None else None
-        file = _OwnFile(self._open()) if self._own else self._open()
+        opened = self._open()
+        if self._own and opened.size < self.size:
+            opened.close()
+            raise DocumentError(ExceptionCode.HASH_DIFFERS, f"{opened.size} bytes now, {self.size} when it was written")
+        file = _OwnFile(opened) if self._own else opened
         return cast(BinaryIO, io.BufferedReader(_HashedFile(file, self.size, seen), CHUNK))
 
     def whole(self, limit: int) -> bytes:

@@ -30,7 +30,7 @@ from sql.findings import ContainerCount, Item
 from worker.costs import Budget, Charges
 from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import guarded
-from worker.items.sources import CHUNK, FilerSource, confirm
+from worker.items.sources import CHUNK, FilerSource, HashedSource, confirm
 from worker.slots.breadcrumb import Breadcrumb
 
 KEEP_BYTES = 16_000_000  # a child up to this is worked on from memory; a larger one is read back from its file
@@ -42,8 +42,8 @@ class ChildStore(Protocol):
     def put(self, item: uuid.UUID, chunks: Iterable[bytes]) -> bytes | None:
         """Keep the bytes; return the location relative to the storage root, or None if there is none."""
 
-    def source(self, item: uuid.UUID, name: bytes, size: int) -> Source:
-        """Return a source over the bytes that were kept."""
+    def source(self, item: uuid.UUID, name: bytes, size: int, sha256: bytes) -> Source:
+        """Return a source over the bytes that were kept, which have this hash."""
 
 
 class FilerStore:
@@ -73,9 +73,10 @@ class FilerStore:
         self._storage.write_file(os.path.join(self._root, location), chunks)
         return location
 
-    def source(self, item: uuid.UUID, name: bytes, size: int) -> Source:
+    def source(self, item: uuid.UUID, name: bytes, size: int, sha256: bytes) -> Source:
         path = os.path.join(self._root, self._location(item))
-        return FilerSource(self._storage, path, name, size, own=True, passwords=self._passwords)
+        written = FilerSource(self._storage, path, name, size, own=True, passwords=self._passwords)
+        return HashedSource(written, sha256, None)
 
 
 class Intake:
@@ -358,14 +359,16 @@ class Unpacker(Struct, kw_only=True):
             inside.budget.foresee(child.size_hint or len(child.data or b""))
             intake.begin()
             location = self.store.put(ident, intake)
+            source = intake.memory_source(self.passwords) or self.store.source(
+                ident, child.name, intake.size, intake.sha256
+            )
+            media_type = self.identify(ident, source, child.media_type)
         except DocumentError as e:
             if intake.size:
                 inside.budget.give_back(intake.size)
             inside.tally.fail(DocumentError(e.code, f"{display_name(child.name)}: {e.detail}"))
             return None
         self.out.extracted_bytes += intake.size
-        source = intake.memory_source(self.passwords) or self.store.source(ident, child.name, intake.size)
-        media_type = self.identify(ident, source, child.media_type)
         handler = handler_for(media_type)
         content_hash, message_id_hash = self.hashes(ident, source, handler)
         item = replace(

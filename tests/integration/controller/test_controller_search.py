@@ -24,10 +24,10 @@ from controller.search.meaning import custodians_of
 from controller.search.named import forget_search, save_search, searches_of, tag_found, tags_of
 from controller.search.opened import Indexes, opened_index
 from controller.search.report import CSV_FIELDS, csv_rows, hit_report, listed
-from core.errors import RunFailed, UsageError
+from core.errors import RunFailed, StorageFault, UsageError
 from readers.modules import MEDIA_TYPES
 from readers.parsers import ParserSet, parser_of
-from search.engine import IndexDocument, new_writer
+from search.engine import META, SEGMENTS, IndexDocument, new_writer
 from sql.custody import CUSTODY
 from sql.session import Database
 from worker.parsers import own_set
@@ -300,6 +300,18 @@ def _ghosts(copy: Any, home: Path) -> None:
     place = copy.settings.storage / bytes(location).decode()
     shutil.rmtree(place)
     shutil.copytree(home / "shard", place)
+    copy.run("DELETE FROM item_index WHERE shard = %(shard)s AND item <> %(item)s", shard=shard, item=item)
+
+
+def test_a_shard_that_lost_documents_is_not_searched(copy: Any) -> None:
+    """The rename of its meta file was lost: the state before can be opened, and would give fewer hits."""
+    (shard, location) = copy.run("SELECT id, location FROM shard ORDER BY documents DESC LIMIT 1")[0]
+    meta = copy.settings.storage / bytes(location).decode() / META
+    state = json.loads(meta.read_bytes())
+    state[SEGMENTS].pop()
+    meta.write_text(json.dumps(state))
+    with pytest.raises(StorageFault, match=f"index shard {shard.hex} of job {copy.handle.id} lacks documents"):
+        found(copy, "*")
 
 
 def test_ghosts_are_in_no_set(copy: Any, tmp_path: Path) -> None:

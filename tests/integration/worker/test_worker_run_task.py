@@ -8,7 +8,9 @@ import logging
 import os
 import shutil
 import uuid
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 from statements import statements_of
@@ -28,6 +30,9 @@ from sql.findings import TaskResult
 from worker import run_task
 from worker.phases.task import TaskWork
 from worker.slots.context import Custodians
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 def _corpus(source: Path) -> None:
@@ -320,6 +325,81 @@ def test_bytes_that_the_storage_changes_are_an_exception_of_their_item(task_benc
     assert task_bench.codes() == {f"a.zip/{n}.txt": ["hash_differs"] for n in ("changed", "cut", "emptied", "large")}
     rows = task_bench.rows("SELECT display, characters FROM item JOIN item_text ON item = id WHERE state = 'ok'")
     assert {tuple(row) for row in rows} == {("calm.txt", 12), ("calm-large.txt", len(large) + 1)}
+
+
+class _Losing(Storage):
+    """Changes each file of `changes` after it was written, without an error."""
+
+    changes: ClassVar[dict[int, Callable[[Path], object]]] = {}  # by size
+
+    def write_file(self, path: bytes, chunks: Iterable[Buffer], *, private: bool = False, hollow: bool = False) -> int:
+        size = super().write_file(path, chunks, private=private, hollow=hollow)
+        self.changes.get(size, lambda _: None)(Path(os.fsdecode(path)))
+        return size
+
+
+def _replace(file: Path) -> None:
+    file.write_bytes(file.read_bytes().replace(b"original", b"replaced"))
+
+
+@pytest.mark.parametrize("single_pass", [False, True])
+def test_large_children_that_the_storage_changes_at_once(task_bench: TaskBench, single_pass: bool) -> None:
+    """A child that is read back in the same task is checked as one that another task reads."""
+    task_bench.options = JobOptions(single_pass=single_pass)
+    large = b"".join(b"originalword %x\n" % (number * 0x9E3779B9) for number in range(800_000))
+    mails = make_mbox(*(make_mail(f"s{n}", large[n * 1_000_000 : (n + 1) * 1_000_000].decode()) for n in range(17)))
+    members = {"changed.txt": large, "cut.mbox": mails, "calm.txt": large + b"!", "emptied.txt": large + b"??"}
+    (task_bench.source / "a.zip").write_bytes(make_zip(members))
+    storage = _Losing(NullRecorder())
+    storage.changes = {
+        len(large): _replace,
+        len(mails): lambda file: os.truncate(file, len(mails) // 2),
+        len(large) + 2: lambda file: os.truncate(file, 0),
+    }
+    task_bench.context = dataclasses.replace(task_bench.context, storage=storage)
+    task_bench.create()
+    assert task_bench.run() == "completed_with_exceptions"
+    differs = ["hash_differs"]  # of the archive: for the member that is not even identified
+    assert task_bench.codes() == {"a.zip": differs, "a.zip/changed.txt": differs, "a.zip/cut.mbox": differs}
+    rows = task_bench.rows("SELECT display, characters FROM item JOIN item_text ON item = id WHERE state = 'ok'")
+    assert {tuple(row) for row in rows} == {("calm.txt", len(large) + 1)}
+
+
+def test_ranges_of_a_container_that_the_storage_cut(task_bench: TaskBench) -> None:
+    """A range that begins after the end of what is left is not a range without messages."""
+    task_bench.options = JobOptions(split_bytes=6_000_000)
+    mails = make_mbox(*(make_mail(f"s{n}", "original word\n" * 100_000) for n in range(14)))
+    (task_bench.source / "a.zip").write_bytes(make_zip({"in.mbox": mails}, stored=True))
+    task_bench.create()
+    task_bench.until(Phase.EXPAND)
+    (task,) = task_bench.dispatch()
+    task_bench.handle(task)
+    location = task_bench.value("SELECT location FROM item WHERE display = 'in.mbox'")
+    os.truncate(task_bench.storage_root / bytes(location).decode(), mails.find(b"\nFrom ", len(mails) // 2) + 1)
+    assert task_bench.run() == "completed_with_exceptions"
+    ranges = len(mails) // 6_000_000 + 1
+    assert task_bench.codes() == {"a.zip/in.mbox": ["hash_differs"] * ranges}
+    assert task_bench.paths() == {"a.zip", "a.zip/in.mbox"}
+
+
+@pytest.mark.parametrize("keep", [16_000_000, 100])
+def test_a_source_file_that_ends_too_early_is_an_exception(
+    task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, keep: int
+) -> None:
+    """A storage that returns no more bytes before the size that it stated has not given the file."""
+    monkeypatch.setattr("worker.phases.expand.KEEP_BYTES", keep)
+    (task_bench.source / "short.txt").write_bytes(b"findme " * 1_000)
+    (task_bench.source / "whole.txt").write_bytes(b"findme")
+    task_bench.create()
+    task_bench.until(Phase.EXPAND)
+    pread = os.pread
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pread", lambda fd, size, at: pread(fd, size, at)[: max(0, 4096 - at)])
+        task_bench.drain()
+    assert task_bench.run() == "completed_with_exceptions"
+    assert task_bench.codes() == {"short.txt": ["changed_during_processing"]}
+    rows = task_bench.rows("SELECT display, sha256 IS NULL, state FROM item JOIN item_text ON item = id ORDER BY 1")
+    assert [tuple(row) for row in rows] == [("short.txt", True, "failed"), ("whole.txt", False, "ok")]
 
 
 def test_an_own_file_that_is_lost_suspends(task_bench: TaskBench) -> None:

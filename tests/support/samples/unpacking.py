@@ -37,7 +37,7 @@ class MemoryStore:
         self.kept[item] = b"".join(chunks)
         return item.hex.encode()
 
-    def source(self, item: uuid.UUID, name: bytes, size: int) -> Source:
+    def source(self, item: uuid.UUID, name: bytes, size: int, sha256: bytes) -> Source:
         return MemorySource(name, self.kept[item])
 
 
@@ -152,7 +152,7 @@ def _again(unpacker: Unpacker, deferred: Deferred, share: Allowance, found: Unpa
     """As `worker.phases.expand` goes on with a handed-on item."""
     item = deferred.item
     handler = handler_for(item.media_type)
-    source = loose if item.parent is None else found.store.source(item.id, item.name, item.size)
+    source = loose if item.parent is None else found.store.source(item.id, item.name, item.size, item.sha256 or b"")
     budget = Budget(unpacker.options.limits, deferred.budget.loose_bytes, allowance=share)
     if deferred.part is not None:
         unpacker.children(item, source, handler, budget, deferred.part)

@@ -114,4 +114,4 @@ def test_a_child_is_one_file_named_by_its_id(tmp_path: Path, layout: Layout) -> 
     middle = "w1/00" if layout is Layout.PER_WORKER else "00"
     assert location.decode() == f"jobs/{JOB.hex}/items/{middle}/{ITEM.hex}"
     assert (tmp_path / location.decode()).read_bytes() == b"abc"
-    assert store.source(ITEM, b"../x", 3).whole(10) == b"abc"
+    assert store.source(ITEM, b"../x", 3, hashlib.sha256(b"abc").digest()).whole(10) == b"abc"
