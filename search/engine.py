@@ -162,6 +162,10 @@ class IndexReader(Protocol):
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
         """(item, owner) of every document in the shard."""
 
+    def damaged(self) -> list[str]:
+        """The files whose bytes are not those that were written, by the engine's checksums, if it has any: each file is
+        read whole. Other calls may give wrong documents then, or fail in any way."""
+
 
 _TRIES = 20  # a slot publishes a few times a second at most
 # Module, writer and reader. An engine is imported when it is used.

@@ -11,7 +11,9 @@ import heapq
 import json
 import os
 import shutil
+import struct
 import uuid
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -105,6 +107,8 @@ _GAP = [""] * MOST_APART
 # Columns by which a document is known without its stored text: the item's id in two halves, the owner's mark.
 _KNOWN_BY = ("item_high", "item_low", "owner_mark")
 _BATCH = 5_000
+_END = struct.Struct("<II")  # of a file: length of its footer, a magic number
+_PIECE = 1 << 20
 _MANY = 4
 _MORE = 16  # times as many, if the first search was not enough
 
@@ -166,6 +170,7 @@ class TantivyReader:
 
     def __init__(self, directory: Path, view: Path) -> None:
         view.mkdir(parents=True, exist_ok=True)
+        self._view = view
         try:
             shutil.copyfile(directory / META, view / META)
             for name in os.listdir(directory):
@@ -261,6 +266,10 @@ class TantivyReader:
         for document in self._documents():
             yield uuid.UUID(document["item"][0]), str(document["owner"][0])
 
+    def damaged(self) -> list[str]:
+        files = sorted(name for name in os.listdir(self._view) if name.endswith(_SEGMENT_SUFFIXES))
+        return [name for name in files if not _sound(self._view / name)]
+
     def _documents(self) -> Iterator[tantivy.Document]:
         return (self._searcher.doc(address) for addresses in self._addresses() for address in addresses)
 
@@ -269,6 +278,23 @@ class TantivyReader:
         for offset in range(0, self._searcher.num_docs, _BATCH):
             hits = self._searcher.search(everything, _BATCH, count=False, offset=offset).hits
             yield [address for _, address in hits]
+
+
+def _sound(file: Path) -> bool:
+    """Whether a file has the CRC-32 that is stated at its end, before the length of that statement."""
+    with file.open("rb") as f:
+        left = f.seek(-_END.size, os.SEEK_END)
+        length, _ = _END.unpack(f.read())
+        try:
+            left = f.seek(left - length)
+            stated: int = json.loads(f.read(length))["crc"]
+        except (ValueError, KeyError):
+            return False
+        f.seek(0)
+        crc = 0
+        while piece := f.read(min(left, _PIECE)):
+            crc, left = zlib.crc32(piece, crc), left - len(piece)
+    return crc == stated
 
 
 def _known_by(item: uuid.UUID, owner: str) -> tuple[int, int, int]:

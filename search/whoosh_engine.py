@@ -359,6 +359,9 @@ class WhooshReader:
                 if wanted.get(item) == stored["owner"]:
                     yield item, str(stored.get("body", ""))
 
+    def damaged(self) -> list[str]:
+        return []  # it writes no checksums
+
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
         with self._on_filer():
             for _, stored in self._searcher.reader().iter_docs():

@@ -143,6 +143,7 @@ def verify_job(
             run_check(conn, check, handle.id)
         records = _against_import(conn, handle)
         progress(f"reading {len(readers)} index shards")
+        readers = undamaged(conn, readers)
         documents = load_documents(conn, readers)
         ghosts = check_documents(conn, handle.id)
         progress(f"searching {len(terms):,} planted terms")
@@ -363,6 +364,17 @@ def _truth_rows(job: uuid.UUID, table: Table) -> Iterator[tuple[Any, ...]]:
 
 
 _FIRST_LIMIT = 100
+
+
+def undamaged(conn: Connection, readers: Mapping[uuid.UUID, IndexReader]) -> dict[uuid.UUID, IndexReader]:
+    """Return the shards that can be read; a file with other bytes than were written is a difference."""
+    sound = {}
+    for shard, reader in readers.items():
+        if not (damaged := reader.damaged()):
+            sound[shard] = reader
+        for name in damaged:
+            _add(conn, "damaged index file", "file", [shard.hex, name], "its checksum", "another")
+    return sound
 
 
 def load_documents(conn: Connection, readers: Mapping[uuid.UUID, IndexReader]) -> int:

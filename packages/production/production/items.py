@@ -148,13 +148,20 @@ def extract(work: TaskWork) -> TaskResult:
 
 @contextmanager
 def fetched(work: TaskWork, shard: ShardRow) -> Iterator[IndexReader]:
-    """Copy the shard to scratch and yield a reader of it. Raises StorageFault."""
+    """Copy the shard to scratch and yield a reader of it. Raises StorageFault, also if it has other bytes than were
+    written."""
     top = work.context.scratch.absolute() / "texts"
     source = os.path.join(work.root, bytes(shard.location))
     work.context.breadcrumb.doing(Activity.FETCHING, source)
     try:
         _fetch(work, source, top / "shard")
-        yield open_reader(shard.engine, top / "shard", top / "view")
+        reader = open_reader(shard.engine, top / "shard", top / "view")
+        if damaged := reader.damaged():
+            raise StorageFault(
+                f"index shard {display_name(source)} is damaged: {', '.join(damaged)} no longer has the bytes that were "
+                "written; restore it, then resume, or cancel this job and run the discovery again"
+            )
+        yield reader
     finally:
         for _ in range(_REMOVALS):
             shutil.rmtree(top, ignore_errors=True)

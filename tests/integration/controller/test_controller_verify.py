@@ -123,6 +123,17 @@ def test_what_is_spoiled_is_found(ledger: Any, statement: str, expected: set[str
     assert {example.what for example in found.examples} == sorts
 
 
+def test_an_index_file_with_other_bytes_is_found(copy: Any) -> None:
+    """Without planted terms nothing is searched, and with them few words are."""
+    location = bytes(copy.run("SELECT location FROM shard ORDER BY documents DESC LIMIT 1")[0][0])
+    file = next((copy.settings.storage / os.fsdecode(location)).glob("*.pos"))
+    whole = file.read_bytes()
+    file.write_bytes(whole[:9] + bytes([whole[9] ^ 1]) + whole[10:])
+    found = verified(copy, None)
+    assert found.of("damaged index file") == 1
+    assert file.name in str([each for each in found.examples if each.what == "damaged index file"])
+
+
 def test_files_on_the_filer_are_looked_at(copy: Any) -> None:
     rows = copy.run("SELECT location FROM item WHERE location IS NOT NULL AND bytes > 0 ORDER BY id LIMIT 2")
     gone, short = (copy.settings.storage / os.fsdecode(bytes(row[0])) for row in rows)

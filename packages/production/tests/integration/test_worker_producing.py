@@ -234,6 +234,22 @@ def test_a_text_that_lies_in_another_shard_now_is_reported(task_bench: TaskBench
     assert (second["text"], second["exceptions"]) == ("", "vanished")
 
 
+def test_a_shard_with_other_bytes_gives_no_texts(task_bench: TaskBench, begun: Path) -> None:
+    """The engine does not notice them, and texts have no hash to compare with."""
+    (file,) = (task_bench.storage_root / "jobs").rglob("*.pos")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:9] + bytes([whole[9] ^ 1]) + whole[10:])
+    task_bench.drain()
+    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
+    assert (state, file.name in str(reason)) == ("suspended", True)
+    assert not list(begun.rglob("*.txt"))
+    file.write_bytes(whole)
+    with task_bench.database.transaction() as conn:
+        states.request_resume(conn, task_bench.job)
+    task_bench.until(Phase.FINALISE)
+    assert [path.read_bytes() for path in sorted(begun.rglob("*.txt"))] == [b"a.txt", b"b.txt"]
+
+
 def test_an_end_that_all_load_files_lack_is_reported(task_bench: TaskBench, extraction: Path) -> None:
     """By `verify`, which knows of how many items they have to tell: each file is what its row says, and no number is missing
     between two."""
