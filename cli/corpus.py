@@ -255,6 +255,6 @@ def _plain(console: Console, clock: Clock, doing: str) -> Report:
         if clock.monotonic_ns() >= due:
             due = clock.monotonic_ns() + int(_PLAIN_SECONDS * 1e9)
             share = min(99.0, 100 * done / total) if total else 0.0
-            console.print(f"{doing}: {bytes_text(done)} of about {bytes_text(total)} ({share:.0f} %)")
+            console.print(f"{doing}: {bytes_text(done)} of about {bytes_text(max(done, total))} ({share:.0f} %)")
 
     return report

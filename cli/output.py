@@ -17,6 +17,7 @@ from core.csv_cells import csv_lines, flat, iso
 from core.histogram import LIMIT_NS
 
 _PATIENCE_SECONDS = 5.0  # a filer under load takes a second or two
+_LEAST_WIDTH = 8  # of a column that may be wrapped
 _MOST_FILES = 4_096  # open descriptors of a command at this point
 
 
@@ -76,7 +77,7 @@ def _say(line: str) -> None:
 
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
 
     from experiments.report.parts import Column
@@ -165,14 +166,38 @@ def column_table(columns: Sequence[Column[R]], rows: Iterable[R]) -> Table:
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
 ) -> Table:
-    """A plain table; `right` are columns of numbers, `whole` columns that are never wrapped.
+    """A plain table; `right` are columns of numbers, `whole` columns that are never wrapped. On a terminal that is too
+    narrow for those, each row is a block of lines `title  value`.
 
     Values are shown as they are, without markup. Raises ValueError for a row with more cells than columns."""
     from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
+    from rich.table import Column as RichColumn
     from rich.table import Table
     from rich.text import Text
 
-    out = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    class Fitting(Table):
+        """A table that cuts no number: rich would."""
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            cells = [[*column.cells] for column in self.columns]
+            widths = (
+                max(cell_len(str(cell)) if column.no_wrap else _LEAST_WIDTH for cell in (column.header, *values))
+                for column, values in zip(self.columns, cells, strict=True)
+            )
+            if not self.rows or sum(widths) + 3 * (len(cells) - 1) <= options.max_width:
+                yield from super().__rich_console__(console, options)
+                return
+            for row in zip(*cells, strict=True):
+                block = Table.grid("", RichColumn(overflow="fold"), padding=(0, 2))
+                for column, cell in zip(self.columns, row, strict=True):
+                    if str(cell):
+                        block.add_row(Text(str(column.header), style="bold"), cell)
+                yield block
+                yield ""
+            yield Text(str(self.caption or ""), style="dim")
+
+    out = Fitting(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for number, name in enumerate(columns):
         numeric = number in right
         out.add_column(

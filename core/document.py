@@ -32,7 +32,7 @@ class Order(Document):
 def complaint(error: ValidationError) -> tuple[str, str]:
     """The first field that is wrong (empty if the whole is), and what is wrong with it."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    return str((*first["loc"], "")[0]), first["msg"]
+    return str((*first["loc"], "")[0]), first["msg"].removeprefix("Value error, ")
 
 
 def bounds(info: FieldInfo) -> dict[str, Any]:

@@ -283,7 +283,7 @@ def options_with_images(images: JobHandle, options: JobOptions, sources: list[Jo
     numbers. Raises UsageError."""
     kind = images.job.options.type
     if kind is not JobType.PROCESSING or not images.job.state.completed:
-        what = images.job.state if kind is JobType.PROCESSING else kind
+        what = images.job.state if kind is JobType.PROCESSING else f"of type {kind}"
         raise UsageError(
             f"--images {images.id} is {what}; give a completed job of `edbench produce images`", field="images"
         )

@@ -331,7 +331,8 @@ def _obey(order: Order) -> None:
         before = _read_over(paths)
         clients = tuple(play(msgspec.json.decode(start, type=int | None)))
         after = _read_over(paths)
-    # Answer now that everything is removed: this process may be ended at any time.
+    # Answer now that everything is removed: this process may be ended at any time, also while Python ends.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     answer(Played(clients=clients, wire_read_bytes=None if before is None or after is None else after - before))
 
 

@@ -69,14 +69,13 @@ def simulate(
     site: Annotated[
         str,
         typer.Argument(
-            metavar="SITE", help="Simulate this site: r1, or a TOML file; day: the schedule of a result of `bench day`."
+            metavar="SITE",
+            help="Simulate this site: r1, cluster, or a TOML file; day: the schedule of a result of `bench day`.",
         ),
     ],
     order: SimulationOrder,
 ) -> None:
-    """Simulate a discovery on a described site in virtual time.
-
-    No job runs and no storage is touched: the command plans the data set, takes what the pipeline demands from a
+    """No job runs and no storage is touched: the command plans the data set, takes what the pipeline demands from a
     calibration, and simulates hosts, databases, network and filer. Two runs give the same bytes. `edbench simulate r1`
     simulates the three rows of report R1 and prints its tables and facts next to the simulated ones (docs/simulate.md).
     `edbench simulate day --from RESULT` predicts how many matters a day a filer carries, on another filer with

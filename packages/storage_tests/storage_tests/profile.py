@@ -253,7 +253,7 @@ def profile_named(name: str) -> type[Profile[Any]]:
     """Return the test of a name. Raises UsageError if there is none."""
     every = profiles()
     if name not in every:
-        raise UsageError(f"there is no storage test {name!r}; use {', '.join(every)}")
+        raise UsageError(f"there is no storage test {name!r}; use all, {', '.join(every)}")
     return every[name]
 
 

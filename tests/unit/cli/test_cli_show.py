@@ -71,6 +71,19 @@ def test_a_table_refuses_a_row_with_more_cells_than_titles() -> None:
         table(("a", "b"), [(1, 2, 3)])
 
 
+@pytest.mark.parametrize("width", [80, 40])
+def test_a_terminal_of_any_width_shows_each_number_whole(width: int) -> None:
+    """Where the columns do not fit, a row is a block of lines; the caption stays."""
+    out = io.StringIO()
+    made = table(
+        ("job", "state", *"abcdefg"), [("j" * 25, "done", *["12,345 [9 – 99]"] * 7)], right=range(2, 9), whole=(0,)
+    )
+    made.caption = "storage: local"
+    Console(file=out, width=width).print(made)
+    assert out.getvalue().count("12,345 [9 – 99]") == 7
+    assert {"j" * 25, "done", "storage:", "local"} <= set(out.getvalue().split())
+
+
 def test_a_name_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     """In a line and in a table, also one that is no markup at all."""
     for name in (":cat: [bold].txt", "[red]x[/] [/bold]"):
