@@ -415,16 +415,16 @@ class Dedup(Profile[DedupSettings]):
         specs = [Spec(root=str(root.absolute()), data=data, size=int(s.size), seed=seed,
                       source=None if source is None else str(source.absolute()), part=part, parts=s.writers,
                       io_bytes=int(s.block), fsync=s.fsync) for part in range(s.writers)]  # fmt: skip
-        before = self._space(root)
+        before = self._space(root, arena)
         arena.show(f"writing {data}")
         started, busy = time.time(), host_seconds()
         wrote = write_all(specs, lambda: arena.show(""))
         elapsed = (wrote.ended_ns - wrote.began_ns) / 1e9
         used, passed = (end - begin for begin, end in zip(busy, host_seconds(), strict=True))
         share, load1 = used / passed if passed > 0 else 0.0, os.getloadavg()[0]
-        written = self._space(root)
+        written = self._space(root, arena)
         reduce_s = None if arena.null else self._reduced(root, arena)
-        end = written if reduce_s is None else self._space(root)
+        end = written if reduce_s is None else self._space(root, arena)
         counts = None if isinstance(before, Usage) or before is None else (before, written, end)
         return DedupRun(
             **noted(turn, started, elapsed, wrote.cpu_s, processors()), files=wrote.files, bytes=wrote.bytes,
@@ -433,13 +433,14 @@ class Dedup(Profile[DedupSettings]):
             reduce_s=reduce_s, stated=_stated(s.stated).get(data), host_busy=share, load1=load1,
         )  # fmt: skip
 
-    def _space(self, root: Path) -> Usage | int | None:
+    def _space(self, root: Path, arena: Arena) -> Usage | int | None:
         """Return the space in use now, by the file system or by the storage's own command. Raises RunFailed,
         StorageFault."""
         with storage_errors(root):
             synced(root)
             if not self.settings.used:
-                return usage_at_rest([root], self.settings.settle)
+                arena.show("waiting until the space in use no longer changes, a minute at most")
+                return usage_at_rest([root], self.settings.settle, wait=partial(_wait, arena))
         output = _run([*_words(self.settings.used)], root)
         number = _NUMBER.search(output)
         if number is None:
@@ -453,6 +454,11 @@ class Dedup(Profile[DedupSettings]):
         began = time.monotonic()
         _run([*_words(self.settings.reduce), str(root)], root)
         return time.monotonic() - began
+
+
+def _wait(arena: Arena, seconds: float) -> None:
+    arena.show("")
+    time.sleep(seconds)
 
 
 def _run(command: list[str], root: Path) -> str:
