@@ -13,7 +13,6 @@ import secrets
 import stat as stat_module
 import tempfile
 import time
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -53,9 +52,8 @@ _KINDS = {letter[0]: kind for kind, letter in _LETTERS.items()}
 
 
 class Listing:
-    """A listing of a directory. Iterate over it once for lists of at most AT_ONCE entries, each sorted by name; close
-    it afterwards. An entry comes once even if the storage returns it twice: GlusterFS does while it renames a file from
-    brick to brick, others while entries before it are removed.
+    """A listing of a directory. Iterate over it once for lists of at most AT_ONCE entries, each sorted by name and
+    without duplicates; close it afterwards.
 
     `spill`: the directory for a file of entries that do not fit into memory; it has no name and ends with the process.
     `only`: entries of other kinds are only counted."""
@@ -67,7 +65,6 @@ class Listing:
         self._only = only
         self._first: list[Entry] = []
         self._file: IO[bytes] | None = None
-        self._hashes = array("q")  # of all names, if there are more than one list of them: 8 bytes each
 
     def fill(self, entries: Iterator[Entry], alive: Callable[[], None] | None = None) -> None:
         """Read all entries; call `alive` now and then. Raises OSError for the directory, StorageFault for scratch."""
@@ -77,8 +74,6 @@ class Listing:
             self.count += len(batch)
             if self._only is not None:
                 batch = [entry for entry in batch if entry.kind is self._only]
-            if self.count >= AT_ONCE:
-                self._hashes.extend([hash(entry.name) for entry in batch])
             if self._first and batch:
                 self._write(batch)
             else:
@@ -98,16 +93,14 @@ class Listing:
 
     def __iter__(self) -> Iterator[list[Entry]]:
         first, self._first = self._first, []
+        if first:
+            yield _sorted(first)
         if self._file is None:
-            if first:
-                yield _sorted(first)
             return
-        repeated, seen = _repeated(self._hashes), set[bytes]()
-        yield _once(_sorted(first), repeated, seen)
         self._file.seek(0)
         while head := self._file.read(_LENGTH_BYTES):
             text = self._file.read(int.from_bytes(head, "big"))
-            yield _once(_sorted(Entry(part[1:], _KINDS[part[0]]) for part in text.split(b"/")), repeated, seen)
+            yield _sorted(Entry(part[1:], _KINDS[part[0]]) for part in text.split(b"/"))
 
     def close(self) -> None:
         """Delete the file."""
@@ -122,25 +115,8 @@ class Listing:
 
 
 def _sorted(entries: Iterable[Entry]) -> list[Entry]:
-    """Sort entries by name, each once."""
+    """Sort entries by name, each once: GlusterFS lists a file twice while it is renamed from brick to brick."""
     return sorted({entry.name: entry for entry in entries}.values(), key=_NAME)
-
-
-def _repeated(hashes: array[int]) -> set[int]:
-    """Return the hashes that occur more than once."""
-    import numpy as np  # most directories have a single list
-
-    ordered = np.sort(np.frombuffer(hashes, dtype=np.int64))
-    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
-
-
-def _once(entries: list[Entry], repeated: set[int], seen: set[bytes]) -> list[Entry]:
-    """Return the entries that are not in `seen`, and note those that may come again."""
-    if not repeated:
-        return entries
-    kept = [entry for entry in entries if entry.name not in seen]
-    seen.update(entry.name for entry in kept if hash(entry.name) in repeated)
-    return kept
 
 
 __all__ = ["Entry", "EntryKind", "ReadFile", "Space", "Storage", "WriteFile"]

@@ -13,7 +13,7 @@ from recording import MemoryRecorder
 from core.errors import SourceFileError, StorageFault
 from core.storage import layer as storage_module
 from core.storage.beneath import entry_kind
-from core.storage.layer import Entry, EntryKind, Listing, Storage
+from core.storage.layer import EntryKind, Storage
 
 
 @pytest.fixture
@@ -43,17 +43,6 @@ def test_a_listing_is_one_call_and_gives_every_entry_once(tmp_path: Path) -> Non
     assert kinds == dict.fromkeys(names, EntryKind.FILE) | special
     assert [(r.op.label, r.argument, r.error) for r in recorder.records] == [("scan", 13, 0)]
     assert os.listdir(tmp_path) == ["source"]  # what was spilled has no name
-
-
-def test_an_entry_that_the_storage_returns_twice_comes_once(tmp_path: Path) -> None:
-    """A file listed twice would be processed twice: its bytes, children and exceptions would count double."""
-    names = [b"a", b"b", b"c", b"d", b"a", b"e", b"f", b"d", b"b", b"a", b"g"]
-    for at_once in (3, 5, 100):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(storage_module, "AT_ONCE", at_once)
-            with Listing(tmp_path) as listing:
-                listing.fill(Entry(name, EntryKind.FILE) for name in names)
-                assert sorted(e.name for entries in listing for e in entries) == sorted(set(names))
 
 
 @pytest.mark.usefixtures("small")
