@@ -9,6 +9,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -331,7 +332,7 @@ class LedgerMachine(RuleBasedStateMachine):
         m = self.model
         mine = self._mine(claimed)
         if how == "failed":
-            assert self._do(ledger.fail, claimed.id, claimed.token, "boom", limit=2) is mine
+            assert self._do(ledger.fail, claimed.id, claimed.token, "boom") is mine
         else:
             assert self._do(ledger.release, claimed.id, claimed.token, failed=charged) is mine
         self.claims.remove(claimed)
@@ -415,7 +416,7 @@ class LedgerMachine(RuleBasedStateMachine):
         deletion.delete_rows(self.hands.database, self.job)
 
 
-def test_no_task_lost_no_effect_doubled_no_phase_closed_early(hands: Any) -> None:
+def test_no_task_lost_no_effect_doubled_no_phase_closed_early(hands: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise: the protocol holds under any order of claims, stale claims, doubled and lost messages, lost leases,
     late finishes, deaths, pauses, faults, barriers and crashes of the server that lose its last commits."""
 
@@ -423,6 +424,7 @@ def test_no_task_lost_no_effect_doubled_no_phase_closed_early(hands: Any) -> Non
         pass
 
     Machine.hands = hands
+    monkeypatch.setattr(ledger, "FAILURES_LIMIT", 2)
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Machine,
         settings=settings(
