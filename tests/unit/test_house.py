@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import house
 
 BOUNDS = {
-    "product lines": 133_000,
-    "product statements": 87_000,
+    "product lines": 132_500,
+    "product statements": 86_600,
     "product modules": 760,
     "product folders": 100,
     "lines of a module, largest": 850,
