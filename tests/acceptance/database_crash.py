@@ -19,7 +19,8 @@ from servers import superuser_url
 CRASHES = 3
 UNLUCKY = 12  # as many, should none have lost a claim yet: on a busy machine something else may have flushed it
 _SOON = ("--lease-seconds", "3", "--dispatch-seconds", "3")
-_WRITER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
+# Asleep: one that is stopped while it writes holds a lock that every commit needs.
+_WRITER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter' AND wait_event = 'WalWriterMain'"
 _OUTAGES = "SELECT count(*) FROM outage"
 _A_SLOTS_BACKEND = "SELECT max(pid) AS pid FROM pg_stat_activity WHERE application_name LIKE 'edbench %%/%%'"
 
