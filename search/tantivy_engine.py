@@ -283,12 +283,12 @@ class TantivyReader:
 def _sound(file: Path) -> bool:
     """Whether a file has the CRC-32 that is stated at its end, before the length of that statement."""
     with file.open("rb") as f:
-        left = f.seek(-_END.size, os.SEEK_END)
-        length, _ = _END.unpack(f.read())
         try:
-            left = f.seek(left - length)
+            left = f.seek(max(0, os.fstat(f.fileno()).st_size - _END.size))
+            length, _ = _END.unpack(f.read())
+            left = f.seek(max(0, left - length))
             stated: int = json.loads(f.read(length))["crc"]
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, TypeError, struct.error):
             return False
         f.seek(0)
         crc = 0

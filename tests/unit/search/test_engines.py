@@ -215,13 +215,17 @@ def test_a_file_that_differs_from_its_checksum_is_named(tmp_path: Path) -> None:
     """The engine opens the shard all the same, and gives other texts or fewer hits."""
     shard_of("tantivy", tmp_path, DOCUMENTS)
     published = tmp_path / "index"
-    assert open_reader("tantivy", published, tmp_path / "sound").damaged() == []
+    reader = open_reader("tantivy", published, tmp_path / "sound")
+    assert reader.damaged() == []
     names = sorted(name for name in os.listdir(published) if name != "meta.json" and not name.startswith("."))
     assert len(names) == 6
     for name in names:
         whole = (published / name).read_bytes()
         (published / name).write_bytes(whole[:-10] + bytes([whole[-10] ^ 1]) + whole[-9:])  # a digit of the checksum
         assert open_reader("tantivy", published, tmp_path / name).damaged() == [name]
+        (published / name).unlink()  # the reader keeps the file that it has opened
+        (published / name).write_bytes(whole[:3])
+        assert reader.damaged() == [name]
         (published / name).write_bytes(whole)
 
 

@@ -299,6 +299,7 @@ def test_entities_are_neither_expanded_nor_fetched(tmp_path: object) -> None:
     out = read(package({"word/document.xml": head + word(para("a&l9;b&x;c"))}, {}))
     assert len(out.text) < 100
     assert "root:" not in out.text
+    assert read(package({"word/document.xml": word(f"&none;{para('kept')}")}, {})).text == "kept\n"
 
 
 def test_wrong_announced_size_is_an_error_not_memory() -> None:

@@ -114,7 +114,7 @@ def _put_in_paragraphs(root: Element) -> None:
     for parent in waiting:  # which grows
         made: Element | None = None
         for child in parent:
-            name = child.tag.rpartition("}")[2]
+            name = local(child)
             if name in _RUNS:
                 if made is None:
                     made = etree.Element("p")
