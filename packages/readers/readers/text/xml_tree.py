@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from lxml import etree
 
-from readers.text.html import html_text
 from readers.text.web_archive import RESOURCE_DATA, RESOURCE_TYPE, RESOURCE_URL, Resource
 
 Element = etree._Element
@@ -80,7 +79,10 @@ def character_data(root: Element, markup: str) -> list[str]:
         pieces = flowing(root)
     if drawing:
         return pieces
-    pieces += [html_text(piece) for piece in pieces if _CUT_WORD.search(piece)]
+    if pages := [piece for piece in pieces if _CUT_WORD.search(piece)]:
+        from readers.text.html import html_text  # most readers of XML need the options of parsers alone
+
+        pieces += map(html_text, pages)
     attributes = cast("list[str]", (_OF_EMPTY if pieces else _ALL)(root))
     values = (" ".join(value.split()) for value in attributes)
     return pieces + [value for value in values if (_is_sentence if pieces else _is_text)(value)]

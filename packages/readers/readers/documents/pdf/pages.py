@@ -20,7 +20,6 @@ import pypdfium2.raw as raw
 from msgspec import Struct
 
 from readers.documents.pdf.packed import inflated, may_mention
-from readers.text.html import html_text
 
 # Blanks between words that PDFium omits.
 
@@ -487,8 +486,11 @@ def _string(annotation: Annotation, key: bytes) -> str:
 
 def _rich(annotation: Annotation, key: bytes) -> str:
     """Return the text of an entry in XHTML (12.7.3.4)."""
-    markup = _string(annotation, key)
-    return html_text(markup) if markup else ""
+    if not (markup := _string(annotation, key)):
+        return ""
+    from readers.text.html import html_text  # few documents need it
+
+    return html_text(markup)
 
 
 def _field_names(form: raw.FPDF_FORMHANDLE | None, annotation: Annotation) -> Iterator[str]:
