@@ -34,6 +34,8 @@ from worker.slots.context import Custodians
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+LARGE = b"original word\n" * 1_200_000  # more than is worked on from memory
+
 
 def _corpus(source: Path) -> None:
     (source / "mail.mbox").write_bytes(make_mbox(*(make_mail(f"s{n}", f"findme {n}\n") for n in range(40))))
@@ -307,9 +309,10 @@ def test_text_is_of_the_bytes_that_have_the_hash_or_there_is_an_exception(task_b
 
 def test_bytes_that_the_storage_changes_are_an_exception_of_their_item(task_bench: TaskBench) -> None:
     """Children are read again: what is indexed is what was hashed, also from storage that loses or changes bytes."""
-    large = b"".join(b"originalword %x\n" % (number * 0x9E3779B9) for number in range(800_000))
     members = {f"{name}.txt": b"originalword" for name in ("calm", "changed", "cut", "emptied")}
-    (task_bench.source / "a.zip").write_bytes(make_zip(members | {"large.txt": large, "calm-large.txt": large + b"!"}))
+    (task_bench.source / "a.zip").write_bytes(
+        make_zip(members | {"large.txt": LARGE, "calm-large.txt": LARGE + b"!"}, stored=True)
+    )
     task_bench.create()
     task_bench.until(Phase.INDEX)
 
@@ -324,7 +327,7 @@ def test_bytes_that_the_storage_changes_are_an_exception_of_their_item(task_benc
     assert task_bench.run() == "completed_with_exceptions"
     assert task_bench.codes() == {f"a.zip/{n}.txt": ["hash_differs"] for n in ("changed", "cut", "emptied", "large")}
     rows = task_bench.rows("SELECT display, characters FROM item JOIN item_text ON item = id WHERE state = 'ok'")
-    assert {tuple(row) for row in rows} == {("calm.txt", 12), ("calm-large.txt", len(large) + 1)}
+    assert {tuple(row) for row in rows} == {("calm.txt", 12), ("calm-large.txt", len(LARGE) + 1)}
 
 
 class _Losing(Storage):
@@ -346,15 +349,14 @@ def _replace(file: Path) -> None:
 def test_large_children_that_the_storage_changes_at_once(task_bench: TaskBench, single_pass: bool) -> None:
     """A child that is read back in the same task is checked as one that another task reads."""
     task_bench.options = JobOptions(single_pass=single_pass)
-    large = b"".join(b"originalword %x\n" % (number * 0x9E3779B9) for number in range(800_000))
-    mails = make_mbox(*(make_mail(f"s{n}", large[n * 1_000_000 : (n + 1) * 1_000_000].decode()) for n in range(17)))
-    members = {"changed.txt": large, "cut.mbox": mails, "calm.txt": large + b"!", "emptied.txt": large + b"??"}
-    (task_bench.source / "a.zip").write_bytes(make_zip(members))
+    mails = make_mbox(*(b"Subject: s%d\n\n" % n + LARGE[:1_000_000] for n in range(17)))
+    members = {"changed.txt": LARGE, "cut.mbox": mails, "calm.txt": LARGE + b"!", "emptied.txt": LARGE + b"??"}
+    (task_bench.source / "a.zip").write_bytes(make_zip(members, stored=True))
     storage = _Losing(NullRecorder())
     storage.changes = {
-        len(large): _replace,
+        len(LARGE): _replace,
         len(mails): lambda file: os.truncate(file, len(mails) // 2),
-        len(large) + 2: lambda file: os.truncate(file, 0),
+        len(LARGE) + 2: lambda file: os.truncate(file, 0),
     }
     task_bench.context = dataclasses.replace(task_bench.context, storage=storage)
     task_bench.create()
@@ -362,13 +364,13 @@ def test_large_children_that_the_storage_changes_at_once(task_bench: TaskBench, 
     differs = ["hash_differs"]  # of the archive: for the member that is not even identified
     assert task_bench.codes() == {"a.zip": differs, "a.zip/changed.txt": differs, "a.zip/cut.mbox": differs}
     rows = task_bench.rows("SELECT display, characters FROM item JOIN item_text ON item = id WHERE state = 'ok'")
-    assert {tuple(row) for row in rows} == {("calm.txt", len(large) + 1)}
+    assert {tuple(row) for row in rows} == {("calm.txt", len(LARGE) + 1)}
 
 
 def test_ranges_of_a_container_that_the_storage_cut(task_bench: TaskBench) -> None:
     """A range that begins after the end of what is left is not a range without messages."""
     task_bench.options = JobOptions(split_bytes=6_000_000)
-    mails = make_mbox(*(make_mail(f"s{n}", "original word\n" * 100_000) for n in range(14)))
+    mails = make_mbox(*(b"Subject: s%d\n\n" % n + LARGE[:1_400_000] for n in range(14)))
     (task_bench.source / "a.zip").write_bytes(make_zip({"in.mbox": mails}, stored=True))
     task_bench.create()
     task_bench.until(Phase.EXPAND)
