@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from drawn import drawn_once
 from installation import attached, bench
 
-__all__ = ["attached", "bench"]
+__all__ = ["attached", "bench", "drawn_once"]
 
 
 @pytest.fixture(scope="session")
@@ -28,10 +27,3 @@ def small(small_corpus: Path) -> Path:
 def tiny(tiny_corpus: Path) -> Path:
     """And with fewer still, for whole campaigns."""
     return tiny_corpus
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _drawn_once() -> Iterator[None]:
-    """Commands under test draw their own reports; for checks that are asked for in this process each is drawn once."""
-    with drawn_once():
-        yield

@@ -1,7 +1,7 @@
-"""Reports without pictures."""
+"""Reports without pictures, drawn once."""
 
 from __future__ import annotations
 
-from drawn import no_pictures
+from drawn import drawn_once
 
-__all__ = ["no_pictures"]
+__all__ = ["drawn_once"]

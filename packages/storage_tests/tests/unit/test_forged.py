@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drawn import one_drawn
 from result_packages import Forgery, edit_json, of_observed, of_result
 
 from core.clock import SystemClock
@@ -28,7 +27,6 @@ from storage_tests.devices import Usage
 from storage_tests.insert_drift import InsertGroup, InsertLoad, InsertRun
 from storage_tests.tally import Counted
 
-__all__ = ["one_drawn"]
 LABEL = "EMULATED FILER mine, scale 1/1"
 
 
@@ -200,7 +198,6 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
 }
 
 
-@pytest.mark.usefixtures("one_drawn")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forgeries_are_found(name: str, genuine: dict[str, Path], tmp_path: Path) -> None:
     profile, forge, shown = FORGERIES[name]

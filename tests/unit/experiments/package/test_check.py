@@ -197,7 +197,6 @@ def test_what_a_later_version_reports_of_an_older_ones_observations_is_no_differ
     assert list(differing({"calls": 1}, {"calls": 1, "sizes": {"to 4 KiB": 1}}, "")) != []
 
 
-@pytest.mark.usefixtures("one_drawn")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forgeries_are_found(name: str, copied: Path, another: Path) -> None:
     forge, shown = FORGERIES[name]
@@ -272,7 +271,6 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return at
 
 
-@pytest.mark.usefixtures("one_drawn")
 def test_a_signature_holds_until_the_manifest_is_written_again(copied: Path, keys: Path) -> None:
     sign(copied, keys / "ours")
     before = (copied / SIGNATURE).read_bytes()
@@ -288,7 +286,6 @@ def test_a_signature_holds_until_the_manifest_is_written_again(copied: Path, key
         assert any(f"{SIGNATURE}: not a signature" in line for line in check(copied, signers).differences)
 
 
-@pytest.mark.usefixtures("one_drawn")
 def test_somebody_elses_signature_is_not_ours(copied: Path, keys: Path) -> None:
     assert f"{SIGNATURE}: missing; the package is not signed" in check(copied, keys / "signers").differences
     sign(copied, keys / "theirs")

@@ -17,7 +17,6 @@ FILLED = TEMPLATE.replace('name = ""', 'name = "Filer <1>"').replace("0.0", "50_
 )  # fmt: skip
 
 
-@pytest.mark.usefixtures("drawn_once")
 def test_a_sheet_is_printed_with_figures_for_the_price(copied: Path) -> None:
     """2 GB in 40 s and 20 calls a second for 50,000 EUR; the package checks again, and not when the price is lowered."""
     made = copied
@@ -35,7 +34,6 @@ def test_a_sheet_is_printed_with_figures_for_the_price(copied: Path) -> None:
     assert "series/price.csv: differs from the file computed from the result" in check(made).differences
 
 
-@pytest.mark.usefixtures("drawn_once")
 def test_what_does_not_check_is_not_described(copied: Path) -> None:
     made = copied
     (made / "report.html").write_text("better")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pytest
 from experiment_runs import a_result, a_run
 from result_packages import edit_json
 
@@ -14,7 +13,6 @@ from experiments.result.codec import FILE, write_result
 from experiments.workloads.discovery.result import PointSpec
 
 
-@pytest.mark.usefixtures("drawn_once")
 def test_only_what_checks_is_believed(copied: Path, tmp_path: Path) -> None:
     good = copied
     forged = Path(shutil.copytree(good, tmp_path / "forged"))

@@ -1,0 +1,7 @@
+"""Reports without pictures, drawn once."""
+
+from __future__ import annotations
+
+from drawn import drawn_once
+
+__all__ = ["drawn_once"]
