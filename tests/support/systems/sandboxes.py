@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import socket
@@ -30,6 +31,8 @@ def fork_server(user: int | None = None, body: Callable[[int, int], int] = live)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     all_handlers()  # as the fork server has
     memory_mb = _memory_mb()
+    gc.collect()
+    gc.freeze()  # else the fork server, as it begins, looks through all that this process holds, and so copies it
     pid = os.fork()
     if not pid:
         try:
