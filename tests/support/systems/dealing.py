@@ -12,19 +12,23 @@ _LITTLE = 0.1
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of unit tests, which keep a processor busy, evenly among those of tests that wait for services half of the time,
-    instead of behind them: while there are both no processor is idle. Each kind stays in its order, the long ones first."""
+    instead of behind them: while there are both no processor is idle. The long files of each kind come first, so that none
+    begins when the others are about to end."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
     files: dict[str, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    took = {file: _seconds(file) * len(of_file) for file, of_file in files.items()}
     due: list[tuple[float, str]] = []  # how much of its kind goes before a file
     for waiting in (True, False):
-        kind = sorted((file for file in files if (_seconds(file) > _LITTLE) is waiting), key=_seconds, reverse=True)
-        whole, before = sum(_seconds(file) * len(files[file]) for file in kind), 0.0
+        kind = sorted(
+            (file for file in files if (_seconds(file) > _LITTLE) is waiting), key=took.__getitem__, reverse=True
+        )
+        whole, before = sum(took[file] for file in kind), 0.0
         for file in kind:
             due.append((before / whole, file))
-            before += _seconds(file) * len(files[file])
+            before += took[file]
     due.sort(key=lambda entry: entry[0])
     items[:] = [item for _, file in due for item in files[file]]
 
