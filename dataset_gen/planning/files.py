@@ -137,9 +137,9 @@ def plan_mail(
 
 def _keep(shop: Workshop, boxes: list[_Box], talk: Thread, number: int) -> None:
     for rank, holder in enumerate(talk.holders):
-        dice = Dice(derive(shop.seed, talk.key, "holder", holder))
+        dice = Dice(derive(shop.seed, talk.key, "holder", holder)) if rank else None  # its owner keeps all
         for position, sketch in enumerate(talk.sketches):
-            if rank == 0 or dice.chance(_KEPT):
+            if dice is None or dice.chance(_KEPT):
                 boxes[holder].letters.append((talk, number, position))
                 boxes[holder].left -= sketch.estimate
 
