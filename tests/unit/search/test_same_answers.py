@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 import uuid
@@ -61,6 +62,7 @@ def _row(
     )
 
 
+@functools.cache
 def _distance(a: str, b: str) -> int:
     if not a or not b:
         return len(a) + len(b)
