@@ -111,7 +111,7 @@ def open_dir() -> Iterator[Path]:
 def database(services: Settings, _migrated: str) -> Iterator[Database]:
     """A database of this test's own: migrated, without a row."""
     name = f"test_{uuid.uuid4().hex}"
-    as_superuser(services, f"CREATE DATABASE {name} TEMPLATE {_migrated} OWNER {OWNER}")
+    as_superuser(services, f"CREATE DATABASE {name} TEMPLATE {_migrated} STRATEGY FILE_COPY OWNER {OWNER}")
     database = Database("db1", services.databases[0].url.replace("/db1?", f"/{name}?"))
     try:
         yield database

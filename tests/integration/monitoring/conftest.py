@@ -96,7 +96,7 @@ def scraped(services: Settings, _migrated: str, open_dir: Path) -> Iterator[Scra
     _fill(home / "source")
     address = DatabaseAddress(name="db1", url=services.databases[0].url.replace("/db1?", f"/{name}?"))
     settings = dataclasses.replace(services, databases=(address,), storage=home / "storage", scratch=home / "scratch")
-    as_superuser(services, f"CREATE DATABASE {name} TEMPLATE {_migrated} OWNER {OWNER}")
+    as_superuser(services, f"CREATE DATABASE {name} TEMPLATE {_migrated} STRATEGY FILE_COPY OWNER {OWNER}")
     (database,) = open_databases(settings)
     try:
         with own_ports(len(ROLES) + 1) as port:  # the last one is Prometheus'

@@ -115,6 +115,7 @@ def _discovered(corpus: Path, place: Path) -> None:
         shown: list[str] = []
         (outcome,) = run_all_to_rest([handle], attached, workers, clock, lambda snapshot, at: None, shown.append)
         database.dispose()
+        as_superuser(attached, "ALTER SYSTEM SET fsync = off")  # of those that copy it
     assert outcome.state is JobState.COMPLETED_WITH_EXCEPTIONS, (outcome, shown)
     assert outcome.calls_complete
     (place / "job").write_text(str(job))
@@ -141,7 +142,7 @@ def copied(finished: Finished, home: Path, *, files: bool = True) -> Iterator[Co
     own, which nobody may change."""
     address = finished.settings.databases[0]
     name = f"copy_{uuid.uuid4().hex}"
-    as_superuser(finished.settings, f"CREATE DATABASE {name} TEMPLATE {address.name} OWNER {OWNER}")
+    as_superuser(finished.settings, f"CREATE DATABASE {name} TEMPLATE {address.name} STRATEGY FILE_COPY OWNER {OWNER}")
     url = address.url.replace(f"/{address.name}?", f"/{name}?")
     database = Database(name, url)
     root = finished.settings.storage
