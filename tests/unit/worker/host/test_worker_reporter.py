@@ -19,7 +19,7 @@ from core.settings import Settings
 from monitoring.broker import FrameSender
 from monitoring.frames import Frame
 from monitoring.host_samplers import HostSampling
-from monitoring.live import LiveRecorder
+from monitoring.live import PAGES, LiveRecorder
 from monitoring.metrics import NOWHERE
 from monitoring.observations import Observation
 from monitoring.processes import process_use
@@ -62,6 +62,24 @@ def test_a_call_that_ends_while_its_frame_is_made_is_not_called_sent(
     FrameWriter(plan).write()
     assert not frames[0].deltas
     assert frames[0].through <= ended[0]
+
+
+def test_calls_that_no_page_could_take_are_missing_like_a_lost_frame(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A reporter that is stopped for seconds frees no page, while a slot goes from job to job. The figures of these jobs must not
+    be called complete."""
+    plan = _plan(Settings(broker="redis://127.0.0.1:1/0", observe=False), tmp_path)
+    slot, frames = LiveRecorder(plan.table.region(0), wait_seconds=0), list[Frame]()
+    monkeypatch.setattr(FrameSender, "send", lambda self, frame: frames.append(frame))
+    writer = FrameWriter(plan)
+    for _ in range(PAGES + 2):
+        slot.select(uuid.uuid4(), Phase.EXPAND)
+        slot.record(Op.STAT, 0, 1_000, 0, b"/", 0)
+    for _ in range(2):
+        writer.write(last=True)
+    assert sum(delta.calls for delta in frames[0].deltas) == PAGES
+    assert [frame.sequence for frame in frames] == [2, 3]
 
 
 def test_a_thread_that_fails_ends_its_reporter(
