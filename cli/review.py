@@ -97,7 +97,9 @@ def search(
 
             save_search(handles, save, query)
         if not context.document(hits):
-            _show_hits(context, hits, number)
+            _show_hits(context, hits)
+        shown = f" of {number:,}" if number > len(hits) else ""
+        context.say(f"{len(hits):,}{shown} items" if hits else "no item matches")
 
 
 def _show_saved(context: CommandContext, installed: Installation, job: str, forget: str | None) -> None:
@@ -115,7 +117,7 @@ def _show_saved(context: CommandContext, installed: Installation, job: str, forg
     context.out.print(listed)
 
 
-def _show_hits(context: CommandContext, found_items: list[FoundItem], number: int) -> None:
+def _show_hits(context: CommandContext, found_items: list[FoundItem]) -> None:
     from rich.text import Text
 
     of_several = any(hit.database for hit in found_items)
@@ -134,8 +136,6 @@ def _show_hits(context: CommandContext, found_items: list[FoundItem], number: in
             highlighted(hit.snippet),
         )
     context.out.print(out)
-    shown = f" of {number:,}" if number > len(found_items) else ""
-    context.say(f"{len(found_items):,}{shown} items" if found_items else "no item matches")
 
 
 def highlighted(snippet: str) -> Text:

@@ -27,7 +27,7 @@ from sql.timeline import CALLS, OBSERVING, AddedCalls
 
 _SLACK_SECONDS = 5  # that clocks of hosts and databases may differ by where it is asked whether a job runs
 _OBSERVED = ("second", "kind", "source", "values", "taken")
-_WORKERS = ("incarnation", "sequence", "through")
+_WORKERS = ("incarnation", "sequence", "second", "through")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _taken(frame: Frame) -> float:
 
 def note_workers(conn: Connection, frames: Iterable[Frame]) -> None:
     """Store each worker's latest frame, and how many were lost before it."""
-    rows = [(str(f.incarnation), f.sequence, f.through) for f in frames]
+    rows = [(str(f.incarnation), f.sequence, f.second, f.through) for f in frames]
     if rows:
         CALLS.frames_stored(conn, **columns(_WORKERS, rows))
 

@@ -66,7 +66,7 @@ class Frame(Struct, frozen=True, kw_only=True):
 
     worker: str
     incarnation: uuid.UUID
-    sequence: Count  # 1, 2, 3 …: a gap is a lost frame
+    sequence: Count  # 1, 2, 3 …: a gap is a lost frame, or calls that were counted nowhere
     second: Count  # epoch seconds by the worker's clock, when the calls were collected
     through: Moment  # by the worker's clock: all calls that ended before it are in this frame or an earlier one
     deltas: tuple[CounterDelta, ...] = ()
@@ -82,6 +82,7 @@ class FrameMaker:
         self._sequence = 0
         self._second = 0
         self._held: list[CounterDelta] = []
+        self._missing = 0  # calls that were counted nowhere, so far
 
     def frame(
         self,
@@ -90,16 +91,19 @@ class FrameMaker:
         observations: Iterable[Observation] = (),
         *,
         last: bool = False,
+        missing: int = 0,
     ) -> Frame | None:
         """The frame for what was collected at `now`, or None while its second has a frame already.
 
         Calls held back then go into the next one, observations do not: they are cumulative. `last` gives a frame in any
-        case. After a clock was set back, each frame gets the next second."""
+        case. After a clock was set back, each frame gets the next second. `missing`: calls so far that were counted
+        nowhere; where there are more of them, a number is left out, as if a frame were lost."""
         self._held = merge_deltas([*self._held, *deltas])
         if int(now) == self._second and not last:
             return None
         self._second = max(int(now), self._second + 1)
-        self._sequence += 1
+        self._sequence += 1 + (missing > self._missing)
+        self._missing = missing
         held, self._held = self._held, []
         return Frame(
             worker=self._worker,

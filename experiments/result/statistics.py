@@ -73,15 +73,14 @@ def _small(p: float) -> bool:
 
 
 def difference(one: Judged | None) -> str:
-    """Describe a comparison: `+12.3 % [+9.8 – +14.9]`, `no difference`, or that no statement is possible."""
+    """Describe a comparison: `+12.3 % [+9.8 % – +14.9 %]`, `no difference [-2.0 % – +3.1 %]`, or that no statement is
+    possible. Where none was found, the interval shows how large one may be."""
     if one is None:
         return f"fewer than {LEAST_REPEATS} repeats: no statement"
     if not one.open:
         return "too few repeats for so many comparisons: no statement"
-    if not one.differs:
-        return "no difference"
-    ratio = one.ratio
-    return f"{ratio.ratio - 1:+.1%} [{ratio.low - 1:+.1%} – {ratio.high - 1:+.1%}]".replace("%", " %")
+    found = f"{one.ratio.ratio - 1:+.1%}" if one.differs else "no difference"
+    return f"{found} [{one.ratio.low - 1:+.1%} – {one.ratio.high - 1:+.1%}]".replace("%", " %")
 
 
 def rank_sum_p(some: Sequence[float], others: Sequence[float]) -> float:

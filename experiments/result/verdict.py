@@ -220,10 +220,11 @@ def _extremes(about: About, axis: str, points: Sequence[Point], judgement: Judge
     text = f"{_headlines_text(about, last)} at {last.at.on(axis)}"
     if judgement is None or not judgement.open:
         return text if first is last else f"{text}; {_headlines_text(about, first)} at {first.at.on(axis)}"
-    if not judgement.differs:
-        return f"{text}, no difference from {first.at.on(axis)}"
     ratio = judgement.ratio
-    return f"{text}, {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of {first.at.values()[axis]}"
+    interval = f"[{ratio.low:.2f} – {ratio.high:.2f}]"
+    if not judgement.differs:
+        return f"{text}, no difference from {first.at.on(axis)}: {interval} x"
+    return f"{text}, {ratio.ratio:.2f} x {interval} that of {first.at.values()[axis]}"
 
 
 def _tuned(about: About, points: Sequence[Point], tuning: Tuning) -> str:
@@ -232,12 +233,13 @@ def _tuned(about: About, points: Sequence[Point], tuning: Tuning) -> str:
     found, rate = f"the best of {len(points) - 1} settings is {best.at}", about.headlines[0].title
     if gain is None or not gain.open:
         return f"{found}: {rate} with fewer than {LEAST_REPEATS} repeats: no statement"
-    if not gain.differs:
-        return f"{found}: {rate} shows no difference from the default"
     ratio = gain.ratio
+    interval = f"[{ratio.low:.2f} – {ratio.high:.2f}]"
+    if not gain.differs:
+        return f"{found}: {rate} shows no difference from the default: {interval} x"
     if ratio.ratio < 1:
         found = f"none of {len(points) - 1} settings is better than the default; the last one left, {best.at}"
-    return f"{found}: {rate} is {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of the default"
+    return f"{found}: {rate} is {ratio.ratio:.2f} x {interval} that of the default"
 
 
 def _headlines_text(about: About, point: Point) -> str:

@@ -26,15 +26,18 @@ WITH stored AS (
 SELECT DISTINCT job::text, incarnation::text, second FROM stored;
 
 -- name: frames_stored
--- Each worker's latest frame; numbers skipped since the one before count as lost. Frames seen before change nothing.
+-- Each worker's latest frame; numbers skipped since the one before count as lost. Frames seen before change nothing. A clock that
+-- was set back takes `through` back: what ends by it from then on is not stored yet.
 UPDATE worker
 SET frames_lost = worker.frames_lost + g.latest - worker.frames_sequence - g.frames,
     frames_sequence = g.latest,
-    frames_through = greatest(worker.frames_through, g.through)
+    frames_second = g.second,
+    frames_through = g.through
 FROM (
-    SELECT w.incarnation, max(f.sequence) AS latest, max(f.through) AS through, count(DISTINCT f.sequence) AS frames
-    FROM unnest(%(incarnation)s::uuid[], %(sequence)s::bigint[], %(through)s::float8[])
-        AS f (incarnation, sequence, through)
+    SELECT w.incarnation, max(f.sequence) AS latest, max(f.second) AS second, count(DISTINCT f.sequence) AS frames,
+        (array_agg(f.through ORDER BY f.sequence DESC))[1] AS through
+    FROM unnest(%(incarnation)s::uuid[], %(sequence)s::bigint[], %(second)s::bigint[], %(through)s::float8[])
+        AS f (incarnation, sequence, second, through)
     JOIN worker w ON w.incarnation = f.incarnation AND f.sequence > w.frames_sequence
     GROUP BY w.incarnation
 ) AS g
@@ -47,7 +50,7 @@ SELECT phase, op, calls, bytes, errors, total_ns, max_ns, histogram FROM call_se
 -- name: calls_now
 -- Calls in each live worker's latest seconds by its own clock, so that hosts' clocks need not agree.
 WITH live AS (
-    SELECT w.incarnation, floor(w.frames_through)::bigint AS latest,
+    SELECT w.incarnation, w.frames_second AS latest,
         (SELECT min(second) FROM call_second WHERE job = %(job)s AND incarnation = w.incarnation) AS earliest
     FROM worker w
     WHERE w.stopped_at IS NULL AND w.seen_at > clock_timestamp() - make_interval(secs => 15)

@@ -337,9 +337,11 @@ class FrameWriter:
 
     def write(self, *, last: bool = False) -> None:
         """Collect the counts and send a frame."""
+        now = time.time()  # before the counts are collected: what ends from here on may be in the next frame
         deltas, seen = self._collect(), self._sampling.sample()
         self._exposition.add(deltas, seen)
-        frame = self._maker.frame(deltas, time.time(), seen, last=last)
+        missing = sum(reader.lost for reader in self._readers)
+        frame = self._maker.frame(deltas, now, seen, last=last, missing=missing)
         if frame is not None:
             self._sender.send(frame)
         if last:

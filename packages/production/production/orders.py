@@ -25,8 +25,9 @@ _DEVICES = ("COM", "LPT")  # numbered, no file may have their name, whatever its
 
 
 def _plain(prefix: str) -> str:
-    if re.fullmatch("([A-Za-z][A-Za-z0-9_-]*)?", prefix) is None:
-        raise ValueError("use letters, digits, _ and -, starting with a letter")
+    # A digit at the end would make `A0` and 1 in seven digits the same number as `A` and 1 in eight.
+    if re.fullmatch("([A-Za-z]([A-Za-z0-9_-]*[A-Za-z_-])?)?", prefix) is None:
+        raise ValueError("use letters, digits, _ and -, starting with a letter and not ending with a digit")
     return prefix
 
 
@@ -102,7 +103,7 @@ class ProductionOrder(Order):
         str,
         Field(
             max_length=40,
-            description="Start control numbers with TEXT: letters, digits, _ and -, a letter first.",
+            description="Start control numbers with TEXT: letters, digits, _ and -, a letter first, no digit last.",
         ),
         AfterValidator(_plain),
         Metavar("TEXT"),

@@ -132,8 +132,11 @@ def _widening(values: Values, at: int) -> float:
     curve = np.polynomial.polynomial.polyval(places, np.polynomial.polynomial.polyfit(places, values, _DEGREE))
     change = np.concatenate((np.full(at, np.median(values[:at])), np.full(n - at, np.median(values[at:]))))
     rest = min((values - curve, values - change), key=lambda one: float(np.abs(one).sum()))
-    ranks = np.argsort(np.argsort(rest, kind="stable"), kind="stable").astype(float)
+    _, places_of, alike = np.unique(rest, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(alike) - alike / 2)[
+        places_of
+    ]  # equal ones share one: in order of place they would seem correlated
     ranks -= ranks.mean()
-    found = float((ranks[1:] * ranks[:-1]).sum() / (ranks**2).sum()) + _BIAS / n
+    found = float((ranks[1:] * ranks[:-1]).sum() / max(1.0, (ranks**2).sum())) + _BIAS / n
     r = min(max(0.0, found), _MOST_CORRELATION)
     return (1 + r) / (1 - r) if r > 1 / math.sqrt(n) else 1.0

@@ -29,13 +29,13 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             "EDBENCH_SCRATCH": str(copy.settings.scratch),
         }
 
-        def command(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = OK) -> str:
+        def command(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = OK, noted: bool = False) -> str:
             group = "job" if arguments[0] == "custody" else "review"
             assert main([group, arguments[0], "last", *arguments[1:]], env) == status, capsys.readouterr()
             printed = capsys.readouterr()
             if status == OK and "json" in arguments:
                 refuse_unlike_schema(arguments[0], json.loads(printed.out))
-            return printed.out if status == OK else printed.err
+            return printed.err if noted or status != OK else printed.out
 
         yield command
 
@@ -58,6 +58,18 @@ def test_a_filter_by_what_nothing_has_is_refused(run: Run, capsys: pytest.Captur
     assert "no item has the field 'load_x'" in run(capsys, "search", "load_x:1", status=USAGE)
     assert "text/plain" in run(capsys, "items", "--type", "text/plain", "-o", "csv")
     run(capsys, "items", "--type", "application/vnd.lotus-wordpro")
+
+
+@pytest.mark.parametrize("query", ["the", "the AND size:>0"])
+def test_hits_that_a_limit_cuts_off_are_counted_whatever_is_written(
+    run: Run, capsys: pytest.CaptureFixture[str], query: str, tmp_path: Path
+) -> None:
+    """A file of the first hits looks as complete as one of all; 20 are the usual limit."""
+    every = tmp_path / "hits.jsonl"
+    run(capsys, "search", query, "--limit", "100000", "-o", "jsonl", "--output-file", str(every))
+    number = len(every.read_text().splitlines())
+    for form in ("table", "csv", "json", "jsonl"):
+        assert f"3 of {number} items\n" in run(capsys, "search", query, "--limit", "3", "-o", form, noted=True)
 
 
 def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,6 +122,21 @@ def test_an_idle_worker_brings_the_rate_down(
         assert rate_now(conn, job) == 0
 
 
+def test_a_clock_that_was_set_back_is_followed(
+    database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
+) -> None:
+    """The seconds of frames go on from the highest one. The rate is of the latest ones, not of all since then, and a job that ends
+    by the clock of now does not have its last calls because an earlier frame stated a later time."""
+    sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
+    collector = Collector(broker_url, {"db1": database})
+    for now in (*range(100, 110), *range(40, 70)):
+        send(sender, maker, [calls(job, [1_000] * 7)], float(now))
+    drain(collector)
+    with database.transaction() as conn:
+        assert rate_now(conn, job) == 7
+    assert worker_row(database, incarnation) == (40, 0, 69.0)
+
+
 def test_frames_that_come_twice_count_once(
     database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
 ) -> None:

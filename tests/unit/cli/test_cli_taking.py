@@ -119,6 +119,7 @@ def test_what_is_out_of_bounds_is_refused_by_its_option(
     ("words", "option", "value"),
     [
         (("produce", "export"), "--prefix", "1A"),
+        (("produce", "export"), "--prefix", "A0"),  # with seven digits, its numbers are those of A with eight
         (("produce", "export"), "--prefix", "A B"),
         (("produce", "export"), "--prefix", "Ä"),
         (("bench", "storage"), "--scale", "nan"),

@@ -202,7 +202,8 @@ def caveat(a: Point, b: Point) -> str:
     ratio = ratio_of(*([rate_over_longest_job(run) for run in point.repeats] for point in (b, a)))
     if ratio is None:
         return f"; fewer than {LEAST_REPEATS} repeats, which prove no difference"
-    return "" if ratio.p <= 1 - LEVEL else "; the repeats show no difference"
+    interval = f"{_gain(ratio.low)} to {_gain(ratio.high)}"
+    return "" if ratio.p <= 1 - LEVEL else f"; the repeats show no difference ({interval})"
 
 
 def _step(first: ReferenceRun | PointSpec, last: ReferenceRun | PointSpec) -> str:

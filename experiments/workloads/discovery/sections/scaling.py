@@ -19,6 +19,7 @@ from experiments.report import words
 from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, note, section, tabled
 from experiments.report.plots import Axes, counts_on_x, figure_of, from_zero
 from experiments.report.style import FAINT, line_style, marker, series_colour
+from experiments.result.statistics import LEAST_REPEATS, ratio_of
 from experiments.workloads.discovery.result import RATE, Point, Result
 
 LEAST_POINTS = 6  # different worker counts; with fewer, three parameters fit anything
@@ -40,7 +41,8 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UslFit:
-    """The three parameters; `peak` is the number of workers with the highest throughput, None if it only flattens."""
+    """The three parameters; `peak` is the number of workers with the highest throughput, 0 if each one that is added
+    lowers it, None if it only flattens."""
 
     rate: Estimate  # λ, in the unit of the throughput
     contention: Estimate  # σ
@@ -88,7 +90,7 @@ def fit_usl(observations: Sequence[tuple[float, float]]) -> UslFit | None:
         rate=estimate(1 / a, (-1 / a**2, 0.0, 0.0)),
         contention=estimate(contention, (-b / a**2, 1 / a, 0.0)),
         coherency=estimate(coherency, (-c / a**2, 0.0, 1 / a)),
-        peak=math.sqrt((1 - contention) / coherency) if coherency > 0 and contention < 1 else None,
+        peak=math.sqrt(max(0.0, 1 - contention) / coherency) if coherency > 0 else None,
     )
 
 
@@ -141,15 +143,19 @@ def _name(key: _Key, result: Result) -> str:
 
 
 def _speed_ups(points: list[Point]) -> _Line:
-    """Return (workers, speed-up, low, high): rates over the median rate of the fewest workers."""
-    base = points[0].figures[RATE].median or 1.0
-    out = []
-    for point in points:
-        rate = point.figures[RATE]
-        low = None if rate.low is None else rate.low / base
-        high = None if rate.high is None else rate.high / base
-        out.append((point.at.workers, rate.median / base, low, high))
-    return out
+    """Return (workers, speed-up, low, high): median rates over that of the fewest workers, with the interval of the
+    ratio, which has the spread of both."""
+    base, *rates = ([run.gb_per_hour_discovered for run in point.repeats] for point in points)
+    ratios = [None, *(ratio_of(some, base) for some in rates)]
+    least = points[0].figures[RATE].median or 1.0
+    return [
+        (
+            point.at.workers,
+            point.figures[RATE].median / least,
+            *((None, None) if ratio is None else (ratio.low, ratio.high)),
+        )
+        for point, ratio in zip(points, ratios, strict=True)
+    ]
 
 
 def _plot(groups: dict[_Key, list[Point]], fits: dict[_Key, UslFit | None], result: Result) -> Plot:
@@ -210,7 +216,8 @@ def _sentence(groups: dict[_Key, list[Point]], result: Result) -> str:
             f"{words.many(last.workers, 'worker')}{' on ' + name if name else ''} reach {words.figure(speed_up)}× the "
             f"rate of {first.workers}{span}, an efficiency of {words.percent(speed_up * first.workers / last.workers)}"
         )
-    whiskers = " Whiskers are the repeats' intervals;" if any(len(p.repeats) > 1 for p in result.points) else ""
+    enough = all(len(point.repeats) >= LEAST_REPEATS for point in result.points)
+    whiskers = " Whiskers are intervals of the ratio, 95 % or more;" if enough else ""
     return f"{words.listed(clauses)}.{whiskers} {'the' if whiskers else 'The'} dotted line is linear."
 
 
@@ -245,7 +252,7 @@ def _fit_table(fit: UslFit, name: str) -> list[Part]:
             "describes them and is not a forecast."
         )
     elif fit.peak is not None and fit.coherency.low > 0:
-        end = f"By the law throughput peaks at {words.count(fit.peak)} workers."
+        end = f"By the law throughput peaks at {words.many(max(1, round(fit.peak)), 'worker')}."
     else:
         end = "κ is not distinguishable from zero, so the law gives no number of workers beyond which throughput falls."
     return [shown, note(end + " Least squares on relative errors of all repeats.")]

@@ -180,7 +180,7 @@ def test_a_replay_has_repeats_with_intervals_and_is_compared(tmp_path: Path) -> 
     assert cell is not None
     assert found.rows[0].at == {"clients": 4}
     assert cell.against_first["calls_per_second"].startswith("-50.0 % [-5")
-    assert cell.against_first["response_p99_us"] == "no difference"
+    assert cell.against_first["response_p99_us"] == "no difference [+0.0 % – +0.0 %]"
     strange = dataclasses.replace(other, conditions=other.conditions | {"trace": {"hash": "u"}})
     with pytest.raises(UsageError, match="trace hash u, the first has t"):
         compare([first, strange], force=False)

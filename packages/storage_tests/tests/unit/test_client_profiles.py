@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import random
 from pathlib import Path
+from statistics import NormalDist
 
 import pytest
 
 from cli.main import USAGE, main
-from core.histogram import bucket_of
+from core.histogram import Histogram, bucket_of
 from storage_tests.client_sweep import ClientSweep, SweepPhase, SweepRun, SweepSettings, fall_off
 from storage_tests.client_sweep import run_of as sweep_of
 from storage_tests.clients import ClientDone
@@ -61,6 +65,22 @@ def test_a_directory_that_slows_with_its_size_drifts() -> None:
     assert slow.latency_drift.trend > 0.5
     assert even.rate_drift is not None
     assert not even.rate_drift.found
+
+
+def test_a_median_that_crosses_from_one_bucket_to_the_next_does_not_drift() -> None:
+    """A bucket is 6 % wide: a change of 1 % must not be shown as one of 6."""
+    dice, groups = random.Random(1), []
+    spread = [math.exp(0.2 * NormalDist().inv_cdf((place + 0.5) / 500)) for place in range(500)]
+    for number in range(40):
+        times, middle = Histogram(), 1_114_112 * (0.995 + number * 0.01 / 39) * dice.lognormvariate(0, 0.001)
+        for factor in spread:
+            times.record(round(middle * factor))
+        counted = dataclasses.replace(_counted(500, 1_114_112), cells=tuple(sorted(times.cells.items())))
+        groups.append(dataclasses.replace(_group(1.0, 500), counted=(counted,)))
+    run = insertion_of(_insertion(groups))
+    assert len({group.p50_us for group in run.groups}) == 2
+    assert run.latency_drift is not None
+    assert not run.latency_drift.found
 
 
 def test_groups_that_were_not_taken_whole_do_not_drift() -> None:

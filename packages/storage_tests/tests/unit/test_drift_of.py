@@ -59,6 +59,14 @@ def test_a_change_is_found_with_its_place_and_size() -> None:
     assert float(np.median([one.change for one in reported if one])) == pytest.approx(-0.25, abs=0.03)
 
 
+@pytest.mark.parametrize("step", [[100.0, 200.0], [200.0, 100.0]])
+def test_a_change_between_equal_values_is_found(step: list[float]) -> None:
+    """Medians of a histogram are of few buckets, and nothing is left of them when the change is taken away."""
+    found = drift_of(np.repeat(step, 20).tolist())
+    assert found is not None
+    assert (found.found, found.change_at) == (True, 20)
+
+
 def test_few_values_and_flat_ones_say_nothing() -> None:
     assert drift_of([1.0] * (LEAST - 1)) is None
     flat = drift_of([5.0] * 30)

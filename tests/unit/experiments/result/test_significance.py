@@ -50,7 +50,7 @@ def test_identical_populations_are_called_different_in_at_most_a_twentieth_of_re
         assert len(kept) == points
         held += sum(ratio.low <= 1 <= ratio.high for ratio in kept)
         coverage = kept[0].coverage
-        false += any(difference(one) != "no difference" for one in judged(kept))
+        false += any(one.differs for one in judged(kept))
     assert false / trials <= 0.05
     assert held / (trials * points) == pytest.approx(coverage, abs=0.01)
     assert coverage >= 0.95

@@ -151,7 +151,8 @@ def test_a_factor_wants_five_repeats_and_a_difference() -> None:
 
     line = _line("scale-up", points(10.0, 6.0), (), "local storage (ext4)", None)
     assert "2 workers, 1.65 x [1.59 – 1.70] that of 1" in line
-    assert "2 workers, no difference from 1 worker" in _line("scale-up", points(10.0, 10.0), (), "here", None)
+    line = _line("scale-up", points(10.0, 10.0), (), "here", None)
+    assert "2 workers, no difference from 1 worker: [0.97 – 1.03] x" in line
 
 
 def test_a_clean_result_has_no_label() -> None:

@@ -6,25 +6,80 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
 
+from core.operations import Op
+from core.records import Phase
 from core.settings import Settings
+from monitoring.broker import FrameSender
+from monitoring.frames import Frame
+from monitoring.host_samplers import HostSampling
+from monitoring.live import PAGES, LiveRecorder
 from monitoring.metrics import NOWHERE
+from monitoring.observations import Observation
 from monitoring.processes import process_use
 from sql.session import Database
 from sql.workers import NewWorker
 from traces.parts import WorkerParts
 from worker.host.registration import Effort
-from worker.host.reporter import DatabaseReporter, ReporterPlan
+from worker.host.reporter import DatabaseReporter, FrameWriter, ReporterPlan
 from worker.slots.table import SlotTable
 
 
 class Gone(Exception):
     """The process would have ended here."""
+
+
+def _plan(settings: Settings, directory: Path) -> ReporterPlan:
+    identity = NewWorker(uuid.uuid4(), "w1", "h", os.getpid(), boot_id="b", slots=1, version="0")
+    parts = WorkerParts(directory / "traces", directory)
+    return ReporterPlan(
+        settings=settings, identity=identity, previous=None, table=SlotTable(1, ["db1"]), parts=parts, metrics=NOWHERE
+    )
+
+
+def test_a_call_that_ends_while_its_frame_is_made_is_not_called_sent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The host is observed after the counts were collected. A job that ends meanwhile has its last calls in the next frame, for
+    which its figures must wait: by the time that a frame states, all earlier calls are in it."""
+    plan = _plan(Settings(broker="redis://127.0.0.1:1/0"), tmp_path)
+    slot, frames, ended = LiveRecorder(plan.table.region(0)), list[Frame](), list[float]()
+    slot.select(uuid.uuid4(), Phase.FINALISE)
+
+    def observe(self: HostSampling) -> list[Observation]:
+        slot.record(Op.FSYNC, 0, 1_000, 0, b"/", 0)
+        ended.append(time.time())
+        return []
+
+    monkeypatch.setattr(HostSampling, "sample", observe)
+    monkeypatch.setattr(FrameSender, "send", lambda self, frame: frames.append(frame))
+    FrameWriter(plan).write()
+    assert not frames[0].deltas
+    assert frames[0].through <= ended[0]
+
+
+def test_calls_that_no_page_could_take_are_missing_like_a_lost_frame(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A reporter that is stopped for seconds frees no page, while a slot goes from job to job. The figures of these jobs must not
+    be called complete."""
+    plan = _plan(Settings(broker="redis://127.0.0.1:1/0", observe=False), tmp_path)
+    slot, frames = LiveRecorder(plan.table.region(0), wait_seconds=0), list[Frame]()
+    monkeypatch.setattr(FrameSender, "send", lambda self, frame: frames.append(frame))
+    writer = FrameWriter(plan)
+    for _ in range(PAGES + 2):
+        slot.select(uuid.uuid4(), Phase.EXPAND)
+        slot.record(Op.STAT, 0, 1_000, 0, b"/", 0)
+    for _ in range(2):
+        writer.write(last=True)
+    assert sum(delta.calls for delta in frames[0].deltas) == PAGES
+    assert [frame.sequence for frame in frames] == [2, 3]
 
 
 def test_a_thread_that_fails_ends_its_reporter(
@@ -41,16 +96,7 @@ def test_a_thread_that_fails_ends_its_reporter(
 
     monkeypatch.setattr(os, "_exit", leave)
     monkeypatch.setattr(Database, "transaction", unforeseen)
-    identity = NewWorker(uuid.uuid4(), "w1", "h", os.getpid(), boot_id="b", slots=1, version="0")
-    table = SlotTable(1, ["db1"])
-    plan = ReporterPlan(
-        settings=Settings(),
-        identity=identity,
-        previous=None,
-        table=table,
-        parts=WorkerParts(tmp_path / "traces", tmp_path),
-        metrics=NOWHERE,
-    )
+    plan = _plan(Settings(), tmp_path)
     database = Database("db1", "postgresql+psycopg2://nowhere/db1")
     reporter = DatabaseReporter(plan, database, Pipe()[0], threading.Lock())
     with pytest.raises(Gone) as ended:
