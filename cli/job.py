@@ -295,8 +295,10 @@ def resume(
     With EDBENCH_DATABASES set, the workers belong to a system that runs by itself: the job is set running and the
     command ends."""
     from controller.jobs.create import resume_all
-    from controller.jobs.jobs import wait_for_orphan
+    from controller.jobs.jobs import refuse_other_storage, wait_for_orphan
+    from core.operations import NullRecorder
     from core.settings import filer_source
+    from core.storage.layer import Storage
     from sql.jobs import summary
 
     context = shared(ctx)
@@ -319,6 +321,7 @@ def resume(
     with installation(settings, slots=workers * slots) as installed:
         jobs = installed.find(str(jobs.id))
         for handle in jobs.each:
+            refuse_other_storage(handle, Storage(NullRecorder()), installed.settings.storage)
             wait_for_orphan(handle, context.clock)
         resume_all(jobs, attach=True)
 

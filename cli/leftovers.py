@@ -67,7 +67,7 @@ def clean(
 def confirm(question: str) -> None:
     """Raise UsageError for any answer but yes, and if no user can answer."""
     if not sys.stdin.isatty():
-        raise UsageError("standard input is not a terminal; confirm with --yes")
+        raise UsageError(f"{question.removesuffix(' [y/N] ')} Standard input is not a terminal: confirm with --yes")
     print(question, end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise UsageError("nothing was removed")

@@ -212,9 +212,12 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(known | values), status)
 
 
+_TITLES = {409: "Not possible now", 422: "Not valid"}  # HTTP's own words are for programs
+
+
 def error_page(request: Request, status: int, line: str) -> Response:
     """The page for an error; if waiting helps (503), the browser reloads it every few seconds."""
     passing = status == HTTPStatus.SERVICE_UNAVAILABLE
-    title = "One moment" if passing else HTTPStatus(status).phrase
+    title = "One moment" if passing else _TITLES.get(status, HTTPStatus(status).phrase)
     around = request.path_params["job"] if "item" in request.path_params else None
     return page(request, "error.html", status=status, title=title, line=plain(line), passing=passing, around=around)

@@ -340,7 +340,7 @@ def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
             assert lines["system files"].startswith("1 item,")
             created = actions_of([job])[0].details
             assert (created["chosen"], created["copies"], created["system_files"]) == (reported.chosen, *parts[2:0:-1])
-    with pytest.raises(UsageError, match="no item is left of 2 chosen items: 1 are withheld, 1 system files, 0 copies"):
+    with pytest.raises(UsageError, match="no item is left of 2 chosen items: 1 are withheld, 1 system file, 0 copies"):
         found.create(query="name:sys OR name:sys2", not_nist=True, withhold=("privileged",))
 
 
