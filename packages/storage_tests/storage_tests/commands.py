@@ -310,7 +310,7 @@ def _run_all(context: CommandContext, settings: Settings, targets: Targets, test
         if one.why_not is not None:
             context.say(f"{one.name} is not measured: {one.why_not}")
     if all(reasons := [one.why_not for one in tests if one.on_paths]):
-        raise UsageError(f"no test can run on {targets.paths[0]}: {reasons[0]}")
+        raise UsageError(f"no test can run: {reasons[0]}")
     paths, now = tuple(str(path) for path in targets.paths), context.clock.now()
     key = {"edbench": version("edbench"), "profile": ALL, "paths": paths, "given": sorted(test.given), "small": test.small,
            "repeats": test.repeats, "filer": settings.filer,

@@ -185,7 +185,7 @@ def test_a_path_that_every_test_refuses_ends_the_command(
     monkeypatch.setattr(refusal, "refuse_bytes", fails)
     assert main(["bench", "storage", "all", "--path", str(tmp_path), "--small"], environment(tmp_path)) == USAGE
     shown = capsys.readouterr()
-    assert f"no test can run on {tmp_path}: no room" in shown.err
+    assert "no test can run: no room" in shown.err
     assert "self-check" not in shown.out
 
 
