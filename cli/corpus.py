@@ -17,6 +17,7 @@ from cli.tree import Commands
 from core import texts
 from core.errors import Interrupted, RunFailed, UsageError
 from core.options import MOST_SCALE
+from core.texts import many
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,10 +67,10 @@ def generate(
         return
     print_lines(
         context.out,
-        f"{directory}: {made['items']:,} items, {bytes_text(made['raw_bytes'])} raw, "
+        f"{directory}: {many(made['items'], 'item')}, {bytes_text(made['raw_bytes'])} raw, "
         f"{bytes_text(made['discovered_bytes'])} discovered (expansion {made['expansion']:.2f})",
-        f"{made['items_per_raw_gb']:,.0f} items per raw GB, {made['loose_files']:,} loose files, "
-        f"{sum(made['faults'].values()):,} faulty items, {seconds:.1f} s",
+        f"{made['items_per_raw_gb']:,.0f} items per raw GB, {many(made['loose_files'], 'loose file')}, "
+        f"{many(sum(made['faults'].values()), 'faulty item')}, {seconds:.1f} s",
         f"hash {made['hash']}",
     )
 
@@ -93,7 +94,9 @@ def check(
         _show_checked(context.out, directory, outcome)
     flush()
     if outcome.differences:
-        raise RunFailed(f"{directory} is damaged or changed: {len(outcome.differences):,} differences, listed above")
+        raise RunFailed(
+            f"{directory} is damaged or changed: {many(len(outcome.differences), 'difference')}, listed above"
+        )
 
 
 def _show_checked(console: Console, directory: Path, checked: Checked) -> None:
@@ -107,7 +110,7 @@ def _show_checked(console: Console, directory: Path, checked: Checked) -> None:
     name = f"{of['profile']} version {of['profile_version']}, scale {of['scale']:g}, seed {of['seed']}"
     genuine = "genuine: the hash is the published one" if checked.published else "no hash is published for it"
     console.print(f"{directory}: {name}")
-    console.print(f"complete: {checked.files:,} files, {bytes_text(checked.read)}; {genuine}")
+    console.print(f"complete: {many(checked.files, 'file')}, {bytes_text(checked.read)}; {genuine}")
     console.print(f"hash {of['hash']}")
 
 
@@ -199,9 +202,9 @@ def _totals(of: dict[str, Any]) -> str:
     """One line of totals; what the profile does not specify is omitted."""
     parts = [f"{bytes_text(of['raw_bytes'])} raw"]
     if of["items"]:
-        parts.append(f"{of['items']:,} items")
+        parts.append(many(of["items"], "item"))
     if of["pages"]:
-        parts.append(f"{of['pages']:,} pages")
+        parts.append(many(of["pages"], "page"))
     if of["discovered_bytes"]:
         parts.append(f"{bytes_text(of['discovered_bytes'])} discovered")
     return ", ".join(parts)

@@ -14,6 +14,7 @@ from cli.tree import Commands, writable_file
 from core import texts
 from core.errors import UsageError
 from core.options import MOST_SECONDS
+from core.texts import many
 
 if TYPE_CHECKING:
     from controller.arrays.importing import Imported
@@ -88,7 +89,7 @@ def collect_counters(
     except KeyboardInterrupt:
         pass  # the usual end
     if not context.document({"path": str(to), "name": called, "samples": moments}):
-        context.say(f"{to}: {moments:,} samples of {called}")
+        context.say(f"{to}: {many(moments, 'sample')} of {called}")
 
 
 @commands.add("import", "edbench counters import last array.csv --map array.toml --offset 1.5")
@@ -139,7 +140,7 @@ def import_counters(
             seconds = forget_array(handles, str(name))
             if not context.document({"name": name, "removed_seconds": seconds}):
                 context.say(
-                    f"{name}: {seconds:,} seconds removed" if seconds else f"no counters were imported as {name}"
+                    f"{name}: {many(seconds, 'second')} removed" if seconds else f"no counters were imported as {name}"
                 )
             return
         done = import_array(handles, meaning(file, mapping, name), file, offset, context.env)
@@ -161,12 +162,12 @@ def _show(context: CommandContext, done: Imported) -> None:
     from controller.arrays.importing import shown
 
     context.say(
-        f"{done.name}: {done.values:,} values of {done.columns} column{'s' if done.columns != 1 else ''}, {shown(done.first)} to {shown(done.last)} UTC"
+        f"{done.name}: {many(done.values, 'value')} of {many(done.columns, 'column')}, {shown(done.first)} to {shown(done.last)} UTC"
     )
     context.say(f"clock: {done.offset_s:+g} s added to the filer's times" if done.offset_s else "clock: not adjusted")
     if done.outside:
-        context.say(f"{done.outside:,} samples outside the job's time were omitted")
+        context.say(f"omitted, outside the job's time: {many(done.outside, 'sample')}")
     for bad in done.bad[:BAD_SHOWN]:
         context.say(f"omitted: {bad}")
     if len(done.bad) > BAD_SHOWN:
-        context.say(f"omitted: {len(done.bad) - BAD_SHOWN:,} more rows")
+        context.say(f"omitted: {many(len(done.bad) - BAD_SHOWN, 'more row')}")

@@ -22,6 +22,7 @@ from core.options import DEFAULT_LANGUAGES, DEFAULT_ZONE, ocr_choice
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings
+from core.texts import many
 from worker.inspect.summary import FormatCount, Summary, counted
 from worker.inspect.tree import inspect_paths
 from worker.parsers import load_plugins
@@ -121,12 +122,12 @@ def _import_tables() -> None:
 def _show_items(console: Console, lines: list[Any], items: int) -> None:
     rows = []
     for line in lines:
-        text = f"{len(line['text']):,} characters" if line["text"] else _spaced(line["text_state"])
+        text = many(len(line["text"]), "character") if line["text"] else _spaced(line["text_state"])
         path = " / ".join(line["container_path"])
         rows.append((path, line["kind"], line["media_type"], line["bytes"], text, ", ".join(line["exceptions"])))
     console.print(table(("container path", "kind", "media type", "bytes", "text", "exceptions"), rows, right=(3,)))
     if items > len(lines):
-        console.print(f"only the first {len(lines)} of {items:,} items are shown; -o jsonl prints all of them")
+        console.print(f"only the first {len(lines)} of {many(items, 'item')} are shown; -o jsonl prints all of them")
     console.print()
 
 
@@ -138,7 +139,7 @@ def show(console: Console, summary: Summary) -> None:
         f"; {summary.remainders:,} cut short, so the number of their children is unknown" if summary.remainders else ""
     )
     console.print(
-        f"{summary.loose_files:,} loose files, {summary.items:,} items, {summary.with_exceptions:,} of them with "
+        f"{many(summary.loose_files, 'loose file')}, {many(summary.items, 'item')}, {summary.with_exceptions:,} of them with "
         f"exceptions; children: {summary.expected:,} expected = {summary.emitted:,} emitted + {summary.failed:,} failed"
         f"{unknown}",
         soft_wrap=True,

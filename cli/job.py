@@ -14,8 +14,10 @@ from cli.context import CommandContext, shared
 from cli.installation import installation
 from cli.output import bytes_text, flush, print_lines, table
 from cli.tree import Commands
+from core import texts
 from core.csv_cells import csv_cells
 from core.errors import RunFailed
+from core.texts import many
 from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
@@ -236,11 +238,11 @@ def show_counts(console: Console, counts: JobCounts) -> None:
             numbers = [n for n, name in enumerate(columns) if n and name != "level"]
             console.print(table(columns, rows, right=numbers))
     if (given := job.options.of_type) is not None and given.out:
-        console.print(f"\n{progress.items:,} items produced, written to {given.out}")
+        console.print(f"\n{many(progress.items, 'item')} produced, written to {given.out}")
         return
     children = counts.children
     console.print(
-        f"\n{counts.items:,} items, {counts.loose_files:,} of them loose files; {counts.containers:,} containers:"
+        f"\n{many(counts.items, 'item')}, {counts.loose_files:,} of them loose files; {many(counts.containers, 'container')}:"
         f" {children.expected:,} children expected = {children.emitted:,} emitted + {children.failed:,} failed"
     )
     for violation in counts.violations:
@@ -293,8 +295,10 @@ def resume(
     With EDBENCH_DATABASES set, the workers belong to a system that runs by itself: the job is set running and the
     command ends."""
     from controller.jobs.create import resume_all
-    from controller.jobs.jobs import wait_for_orphan
+    from controller.jobs.jobs import refuse_other_storage, wait_for_orphan
+    from core.operations import NullRecorder
     from core.settings import filer_source
+    from core.storage.layer import Storage
     from sql.jobs import summary
 
     context = shared(ctx)
@@ -317,6 +321,7 @@ def resume(
     with installation(settings, slots=workers * slots) as installed:
         jobs = installed.find(str(jobs.id))
         for handle in jobs.each:
+            refuse_other_storage(handle, Storage(NullRecorder()), installed.settings.storage)
             wait_for_orphan(handle, context.clock)
         resume_all(jobs, attach=True)
 
@@ -351,7 +356,7 @@ def requeue(
         jobs = installed.find_discovered(job)
         root = installed.settings.storage
         files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
-    context.say(f"{files} loose files are processed again")
+    context.say(f"processed again: {many(files, 'loose file')}")
     resume(ctx, str(jobs.id), workers, slots, storage)
 
 
@@ -397,14 +402,22 @@ def _print_state(context: CommandContext, job: uuid.UUID, state: str) -> None:
 
 
 @commands.add("delete", "edbench job delete 3f2a")
-def delete(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = None) -> None:
+def delete(
+    ctx: typer.Context,
+    job: opt.JobArgument,
+    yes: Annotated[bool, typer.Option("--yes", help=texts.YES)] = False,
+    storage: opt.StorageRoot = None,
+) -> None:
     """Delete a job: its rows and its files on the filer.
 
-    The job must not be running. The source stays.
+    The job must not be running. The source stays, and so do extractions, processing jobs and exports that took items of a
+    discovery; the command asks before it deletes such a discovery.
 
     Files that other programs put into the output directory of an extraction, processing or export stay and are
     listed."""
+    from cli.leftovers import confirm
     from controller.jobs.create import delete_all, refuse_member
+    from controller.jobs.jobs import takers
     from core.operations import NullRecorder
     from core.storage.layer import Storage
 
@@ -413,6 +426,10 @@ def delete(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
     with installation(settings) as installed:
         jobs = installed.find(job)
         refuse_member(installed.databases, jobs)
+        if not yes and (users := takers(jobs)):
+            confirm(
+                f"Delete discovery {jobs.id}, whose items {many(len(users), 'job')} took ({', '.join(users)})? [y/N] "
+            )
         for line in delete_all(jobs, Storage(NullRecorder()), settings.storage):
             context.say(line)
         _print_state(context, jobs.id, "deleted")

@@ -23,7 +23,7 @@ commands = Commands()
 def clean(
     ctx: typer.Context,
     remove: Annotated[bool, typer.Option("--remove", help=texts.REMOVE)] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help=texts.YES)] = False,
     storage: opt.StorageRoot = None,
 ) -> None:
     """List the directories of jobs that no database knows, and remove them.
@@ -42,7 +42,7 @@ def clean(
         going = {row.job for row in found if remove and rests(row, now)}
         if going and not yes:
             names = ", ".join(database.name for database in installed.databases)
-            _confirm(
+            confirm(
                 f"Remove {len(going)} directories below {root} that are in none of the databases {names}? Jobs of "
                 "another installation on this storage root would lose their files. [y/N] "
             )
@@ -64,10 +64,10 @@ def clean(
         )
 
 
-def _confirm(question: str) -> None:
+def confirm(question: str) -> None:
     """Raise UsageError for any answer but yes, and if no user can answer."""
     if not sys.stdin.isatty():
-        raise UsageError("standard input is not a terminal; confirm with --yes")
+        raise UsageError(f"{question.removesuffix(' [y/N] ')} Standard input is not a terminal: confirm with --yes")
     print(question, end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise UsageError("nothing was removed")

@@ -12,7 +12,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from controller.jobs.progress import Snapshot, duration, items_text, left_text, one_line, percent
+from controller.jobs.progress import Snapshot, duration, items_text, left_text, one_line, percent, rates_text
+from core.texts import many
 
 PLAIN_SECONDS, LIVE_SECONDS = 5.0, 0.5
 
@@ -50,16 +51,14 @@ def panel(snapshot: Snapshot) -> Table:
     share = snapshot.share
     bar = ProgressBar(total=100, completed=0 if share is None else int(share * 100), width=40, pulse=share is None)
     grid.add_row(str(snapshot.phase), bar, "" if share is None else percent(share))
-    grid.add_row("items", items_text(snapshot), f"{snapshot.tasks_done:,} of {snapshot.tasks_known:,} tasks")
+    grid.add_row("items", items_text(snapshot), f"{snapshot.tasks_done:,} of {many(snapshot.tasks_known, 'task')}")
     what = "written" if snapshot.producing else "discovered"
     grid.add_row(
         "GB/hour",
-        f"{what} {snapshot.discovered_gb_per_hour_now:.1f} now, {snapshot.discovered_gb_per_hour:.1f} since start",
-        ""
-        if snapshot.producing
-        else f"raw {snapshot.raw_gb_per_hour_now:.1f} now, {snapshot.raw_gb_per_hour:.1f} since start",
+        f"{what} {rates_text(snapshot.discovered_gb_per_hour_now, snapshot.discovered_gb_per_hour)}",
+        "" if snapshot.producing else f"raw {rates_text(snapshot.raw_gb_per_hour_now, snapshot.raw_gb_per_hour)}",
     )
-    grid.add_row("calls/s", f"{snapshot.calls_per_second:,.0f}", f"{snapshot.exceptions:,} exceptions")
+    grid.add_row("calls/s", f"{snapshot.calls_per_second:,.0f}", many(snapshot.exceptions, "exception"))
     grid.add_row("time", f"{duration(snapshot.elapsed_s)} elapsed", left_text(snapshot))
     return grid
 

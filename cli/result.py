@@ -11,6 +11,7 @@ from cli.context import CommandContext, shared
 from cli.output import flush, print_lines, table
 from cli.tree import Commands
 from core.errors import RunFailed, UsageError, read_problem
+from core.texts import many
 from experiments.result.compare import GROUNDS, parse_grounds
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def check(
     flush()
     if outcome.differences:
         raise RunFailed(
-            f"{package} differs from its raw observations: {len(outcome.differences):,} differences, listed above"
+            f"{package} differs from its raw observations: {many(len(outcome.differences), 'difference')}, listed above"
         )
 
 

@@ -21,6 +21,7 @@ from cli.output import bytes_text, harmless, table
 from cli.tree import Commands
 from core import texts
 from core.errors import UsageError
+from core.texts import many
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 
@@ -98,8 +99,8 @@ def search(
             save_search(handles, save, query)
         if not context.document(hits):
             _show_hits(context, hits)
-        shown = f" of {number:,}" if number > len(hits) else ""
-        context.say(f"{len(hits):,}{shown} items" if hits else "no item matches")
+        first = f"{len(hits):,} of " if number > len(hits) else ""
+        context.say(f"{first}{many(max(number, len(hits)), 'item')}" if hits else "no item matches")
 
 
 def _show_saved(context: CommandContext, installed: Installation, job: str, forget: str | None) -> None:
@@ -413,7 +414,7 @@ def show_hits(context: CommandContext, report: HitReport, *, custodians: bool) -
     rows = list(_hit_rows(report, custodians))
     columns = ("line", "term", *(("custodian",) if custodians else ()), *numbers)
     context.out.print(table(columns, rows, right=(0, *range(len(columns) - len(numbers), len(columns)))))
-    context.say(f"{report.total.items:,} of {report.searched_items:,} items")
+    context.say(f"{report.total.items:,} of {many(report.searched_items, 'item')}")
 
 
 def _hit_rows(report: HitReport, custodians: bool) -> Iterator[tuple[object, ...]]:
@@ -479,7 +480,7 @@ def tag(
         if context.document(made):
             return
         done = "removed from" if remove else "added to"
-        print(f"{made.found:,} items found, tag {made.tag} {done} {made.changed:,} of them")
+        print(f"{many(made.found, 'item')} found, tag {made.tag} {done} {made.changed:,} of them")
         for unaware in made.unaware:
             print(
                 f"job {unaware} uses this tag and selected its items before this change: cancel it and create it again"

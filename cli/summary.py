@@ -24,6 +24,7 @@ from controller.labels.rules import DOMINATED_MARK, advice_on
 from controller.observe.call_time import CallTimeFigures
 from controller.observe.io_kinds import IoFigures, IoKind
 from controller.observe.wire import WireShare, WireShares
+from core.texts import many
 
 
 def show_result(console: Console, figures: Figures) -> None:
@@ -81,7 +82,7 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
         *call_time_rows(of.call_time),
         *io_rows(of.io),
         *([("passwords", f"{of.passwords.count:,}, bank {of.passwords.digest[:8]}")] if of.passwords.count else []),
-        *([("ocr", f"tesseract, {of.ocr.languages}, at most {of.ocr.pages:,} pages an item")] if of.ocr else []),
+        *([("ocr", f"tesseract, {of.ocr.languages}, at most {many(of.ocr.pages, 'page')} an item")] if of.ocr else []),
         *((str(job.database), _job_text(job)) for job in of.each if job is not of),
         *(("trace", trace_text(job.trace)) for job in of.each if job.trace is not None),
         ("labels", "; ".join(of.labels)),
@@ -96,9 +97,9 @@ def _produced_rows(of: Figures, made: ProductionFigures) -> list[tuple[str, str]
         ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
         *production_lines(made),
         ("written", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour"),
-        *((each.kind, f"{each.files:,} files, {bytes_text(each.bytes)}") for each in made.files),
+        *((each.kind, f"{many(each.files, 'file')}, {bytes_text(each.bytes)}") for each in made.files),
         ("output", made.out),
-        ("run with", f"{of.workers} x {of.slots} slots, fsync {of.fsync}"),
+        ("run with", f"{of.workers} x {many(of.slots, 'slot')}, fsync {of.fsync}"),
     ]
 
 
@@ -115,10 +116,10 @@ def _found_rows(of: Figures) -> list[tuple[str, str]]:
         (
             "children",
             f"{children.expected:,} expected = {children.emitted:,} emitted + {children.failed:,} failed"
-            f" in {of.containers:,} containers: {'adds up' if sound else 'DOES NOT ADD UP'}",
+            f" in {many(of.containers, 'container')}: {'adds up' if sound else 'DOES NOT ADD UP'}",
         ),
         ("index", f"{bytes_text(of.index_bytes)}{_written(of)}, {of.index_engine}"),
-        ("run with", f"{of.workers} x {of.slots} slots, {passes}, fsync {of.fsync}"),
+        ("run with", f"{of.workers} x {many(of.slots, 'slot')}, {passes}, fsync {of.fsync}"),
         *([("distribution", str(of.distribution))] if of.distribution and of.distribution.chosen else []),
     ]
 
@@ -143,7 +144,7 @@ def _longest(of: Figures) -> str:
 def trace_text(trace: TraceFigures) -> str:
     """A job's trace in one line."""
     lost = f", {trace.lost:,} more are lost" if trace.lost else ""
-    return f"{trace.path} ({bytes_text(trace.bytes)}, {trace.calls:,} calls{lost})"
+    return f"{trace.path} ({bytes_text(trace.bytes)}, {many(trace.calls, 'call')}{lost})"
 
 
 def _job_text(job: JobFigures) -> str:
@@ -206,11 +207,13 @@ def show_wire(console: Console, wire: WireShares) -> None:
     console.print(table(("read in", "by calls", "over the wire", "wire ÷ call", ""), rows, right=(1, 2, 3)))
     hosts = len({source.partition(":")[0] for source in wire.sources})
     console.print(
-        f"wire: NFS mounts of {hosts} host{'s' if hosts != 1 else ''}, with reads of all programs; well below 1, a "
+        f"wire: NFS mounts of {many(hosts, 'host')}, with reads of all programs; well below 1, a "
         "client's cache answered"
     )
     if wire.other_jobs:
-        console.print(f"wire: {wire.other_jobs} other jobs ran meanwhile; these figures may include their reads")
+        console.print(
+            f"wire: {many(wire.other_jobs, 'other job')} ran meanwhile; these figures may include their reads"
+        )
 
 
 def _cells(share: WireShare) -> tuple[str, str, str, str]:

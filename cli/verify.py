@@ -14,6 +14,7 @@ from cli.output import flush, table
 from cli.tree import Commands
 from core.errors import RunFailed
 from core.records import GroupKind
+from core.texts import many
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,7 +74,7 @@ def verify(
     if outcome.differences:
         what = "its output or its load files" if produced else "its manifest"
         listed = "" if produced else ", listed above"
-        raise RunFailed(f"job {target.id} differs from {what}: {outcome.differences:,} differences{listed}")
+        raise RunFailed(f"job {target.id} differs from {what}: {many(outcome.differences, 'difference')}{listed}")
 
 
 def show_group(console: Console, group: GroupVerified) -> None:
@@ -84,7 +85,7 @@ def show_group(console: Console, group: GroupVerified) -> None:
     if group.kind is GroupKind.SHARDED and any(one.manifest for one in group.jobs):
         _show_differences(console, group.counts, group.examples)
         console.print(
-            f"together: {group.items:,} items, {group.missing - sum(one.missing for one in group.jobs):,} in no job,"
+            f"together: {many(group.items, 'item')}, {group.missing - sum(one.missing for one in group.jobs):,} in no job,"
             f" {group.doubled:,} in several"
         )
 
@@ -110,8 +111,8 @@ def show(console: Console, done: Verification) -> None:
     _show_differences(console, done.counts, done.examples)
     against = f"against {done.manifest_items:,} in {done.manifest}" if done.manifest else "(without a manifest)"
     console.print(
-        f"{done.items:,} items {against}: {done.missing:,} missing, {done.extra:,} extra, {done.wrong:,} wrong;"
-        f" {done.documents:,} index documents{_left(done.ghosts)}, {done.terms:,} planted terms, {done.files:,} files on the filer"
+        f"{many(done.items, 'item')} {against}: {done.missing:,} missing, {done.extra:,} extra, {done.wrong:,} wrong;"
+        f" {many(done.documents, 'index document')}{_left(done.ghosts)}, {many(done.terms, 'planted term')}, {many(done.files, 'file')} on the filer"
     )
     if done.records:
-        console.print(f"{done.records:,} records of a load file were expected as loose files")
+        console.print(f"expected as loose files: {many(done.records, 'record')} of a load file")

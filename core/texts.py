@@ -1,6 +1,12 @@
-"""Help of options that several commands have, with other types or other defaults: each text once."""
+"""Texts that several modules have: help of options with other types or other defaults, each once; a number and its noun."""
 
 from __future__ import annotations
+
+
+def many(number: int, noun: str, plural: str | None = None) -> str:
+    """1 worker, 2 workers."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
 
 DATABASES = "Use this many database servers, each with a job on the same data set."
 FILER_CACHE = "Assume this cache in the filer, such as 32GB; 0B: none.  [default: EDBENCH_FILER_CACHE]"
@@ -22,3 +28,4 @@ SLOTS = "Give each worker this many slots."
 TIME_ZONE = "Assume this time zone for dates without one, such as Europe/Berlin."
 TO = "Write to this file."
 WORKERS = "Use this many workers."
+YES = "Do not ask before removing."

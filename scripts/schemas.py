@@ -267,7 +267,11 @@ class AllTests(Document):
 
 def _schema(of: Any, description: str) -> dict[str, Any]:
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema", "description": description}
-    return TypeAdapter(of).json_schema(mode="serialization") | dialect
+    schema = TypeAdapter(of).json_schema(mode="serialization")
+    for record in (schema, *schema.get("$defs", {}).values()):
+        if "properties" in record:
+            record.setdefault("additionalProperties", False)  # rows of statements state none
+    return schema | dialect
 
 
 DOCUMENTS: dict[str, Callable[[], dict[str, Any]]] = {

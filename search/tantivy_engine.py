@@ -15,13 +15,14 @@ import struct
 import uuid
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import tantivy
 from tantivy import Occur, Query
 
-from core.errors import StorageFault, UsageError
+from core.errors import EdbenchError, StorageFault, UsageError
 from search.engine import (
     META,
     QUERY_FIELDS,
@@ -170,7 +171,7 @@ class TantivyReader:
 
     def __init__(self, directory: Path, view: Path) -> None:
         view.mkdir(parents=True, exist_ok=True)
-        self._view = view
+        self._directory, self._view = directory, view
         try:
             shutil.copyfile(directory / META, view / META)
             for name in os.listdir(directory):
@@ -181,12 +182,28 @@ class TantivyReader:
         except (OSError, ValueError) as e:
             raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
 
+    @contextmanager
+    def _on_filer(self) -> Iterator[None]:
+        """Raise StorageFault for an error or a panic of the engine if it read bytes that were not written."""
+        try:
+            yield
+        except EdbenchError:
+            raise
+        except BaseException as error:  # a panic is no Exception
+            panic = type(error).__name__ == "PanicException"
+            if (panic or isinstance(error, Exception)) and (damaged := self.damaged()):
+                raise StorageFault(
+                    f"the index shard {self._directory} is damaged ({', '.join(damaged)}); run the job again"
+                ) from error
+            raise
+
     def _query(self, query: str | Node) -> tantivy.Query:
         return tantivy_query(parse(query) if isinstance(query, str) else query, self._index)
 
     def _hits(self, query: tantivy.Query, limit: int, *, count: bool = False) -> tantivy.SearchResult:
         try:
-            return self._searcher.search(query, limit, count=count)
+            with self._on_filer():
+                return self._searcher.search(query, limit, count=count)
         except ValueError as e:  # patterns in a row match too many words
             raise UsageError(
                 f"the query matches too many words ({' '.join(str(e).split())}); give longer beginnings of words"
@@ -208,14 +225,16 @@ class TantivyReader:
         return int(getattr(found, "count", 0) or 0), heapq.nsmallest(wanted, best, key=in_order)
 
     def _items(self, addresses: list[tantivy.DocAddress]) -> list[uuid.UUID]:
-        high, low = (cast(list[int], self._searcher.fast_field_values(name, addresses)) for name in _KNOWN_BY[:2])
-        return [uuid.UUID(int=(a + SIGN << 64) | b + SIGN) for a, b in zip(high, low, strict=True)]
+        with self._on_filer():
+            high, low = (cast(list[int], self._searcher.fast_field_values(name, addresses)) for name in _KNOWN_BY[:2])
+            return [uuid.UUID(int=(a + SIGN << 64) | b + SIGN) for a, b in zip(high, low, strict=True)]
 
     def hits(self, query: Node, best: Sequence[Best], *, snippets: bool = True) -> list[Hit]:
         maker = None
-        if snippets and best:
-            maker = tantivy.SnippetGenerator.create(self._searcher, self._query(query), self._index.schema, "body")
-        return [self._hit(score, address, maker) for score, _, address in best]
+        with self._on_filer():
+            if snippets and best:
+                maker = tantivy.SnippetGenerator.create(self._searcher, self._query(query), self._index.schema, "body")
+            return [self._hit(score, address, maker) for score, _, address in best]
 
     def _hit(self, score: Any, address: tantivy.DocAddress, maker: tantivy.SnippetGenerator | None) -> Hit:
         document = self._searcher.doc(address)
@@ -234,7 +253,8 @@ class TantivyReader:
 
         hits = self._hits(tantivy.Query.const_score_query(self._query(query), 1.0), max(1, self.documents)).hits
         addresses = [address for _, address in hits]
-        return found_in_columns(*(self._searcher.fast_field_values(name, addresses) for name in _KNOWN_BY))
+        with self._on_filer():
+            return found_in_columns(*(self._searcher.fast_field_values(name, addresses) for name in _KNOWN_BY))
 
     @property
     def documents(self) -> int:
@@ -242,29 +262,32 @@ class TantivyReader:
 
     def body(self, item: uuid.UUID, owner: str) -> str | None:
         query = tantivy.Query.term_query(self._index.schema, "item", item.hex)
-        for _, address in self._searcher.search(query, _BATCH, count=False).hits:
-            document = self._searcher.doc(address)
-            if document["owner"][0] == owner:
-                return together(str(document.get_first("body") or ""))
+        with self._on_filer():
+            for _, address in self._searcher.search(query, _BATCH, count=False).hits:
+                document = self._searcher.doc(address)
+                if document["owner"][0] == owner:
+                    return together(str(document.get_first("body") or ""))
         return None
 
     def bodies(self, wanted: Mapping[uuid.UUID, str]) -> Iterator[tuple[uuid.UUID, str]]:
         # To fetch a single document takes as long as several in a row.
         if len(wanted) * _MANY > self.documents:
-            for addresses in self._addresses():
-                for item, address in zip(self._items(addresses), addresses, strict=True):
-                    if (owner := wanted.get(item)) is not None:
-                        document = self._searcher.doc(address)
-                        if owner == document["owner"][0]:
-                            yield item, together(str(document.get_first("body") or ""))
+            with self._on_filer():
+                for addresses in self._addresses():
+                    for item, address in zip(self._items(addresses), addresses, strict=True):
+                        if (owner := wanted.get(item)) is not None:
+                            document = self._searcher.doc(address)
+                            if owner == document["owner"][0]:
+                                yield item, together(str(document.get_first("body") or ""))
             return
         for item, owner in wanted.items():
             if (body := self.body(item, owner)) is not None:
                 yield item, body
 
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
-        for document in self._documents():
-            yield uuid.UUID(document["item"][0]), str(document["owner"][0])
+        with self._on_filer():
+            for document in self._documents():
+                yield uuid.UUID(document["item"][0]), str(document["owner"][0])
 
     def damaged(self) -> list[str]:
         files = sorted(name for name in os.listdir(self._view) if name.endswith(_SEGMENT_SUFFIXES))

@@ -51,7 +51,7 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
         what = (
             "exceptions that another attempt could resolve"
             if code is None
-            else f"exceptions {code} that another attempt could resolve"
+            else f"exceptions with code {code} that another attempt could resolve"
         )
         raise UsageError(f"job {job} has no {what}")
     _correct(conn, job, gone, two_pass=not options.single_pass)

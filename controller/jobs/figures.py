@@ -20,6 +20,7 @@ from core.bounds import Outcome
 from core.document import Document, Milli, NotNone
 from core.job_types import JobType
 from core.records import BankNote, FsyncPolicy, GroupKind, JobState, Layout, OcrChoice, Phase
+from core.texts import many
 
 if TYPE_CHECKING:
     from monitoring.aggregate import CallTotals
@@ -140,12 +141,12 @@ class ProductionFigures(Document):
 def production_lines(made: ProductionFigures) -> list[tuple[str, str]]:
     """Return the numbers of items that the production chose and did not take, with the reason, then the warnings; each
     line with a label."""
-    withheld = f"{made.withheld:,} items: tag {', '.join(made.withhold)}, with families"
+    withheld = f"{many(made.withheld, 'item')}: tag {', '.join(made.withhold)}, with families"
     known = (
-        ("chosen", True, f"{made.chosen:,} items, {made.items:,} of them produced"),
+        ("chosen", True, f"{many(made.chosen, 'item')}, {made.items:,} of them produced"),
         ("withheld", made.withhold, withheld),
-        ("copies", made.copies, f"{made.copies:,} items, omitted as duplicates"),
-        ("system files", made.system_files, f"{made.system_files:,} items, omitted"),
+        ("copies", made.copies, f"{many(made.copies, 'item')}, omitted as duplicates"),
+        ("system files", made.system_files, f"{many(made.system_files, 'item')}, omitted"),
         ("containers", made.containers, f"{made.containers:,}: their content is produced only if it was chosen itself"),
     )
     return [(name, line) for name, there, line in known if there] + production_warnings(made)
@@ -157,7 +158,7 @@ def production_warnings(made: ProductionFigures) -> list[tuple[str, str]]:
         (
             "left out",
             made.left_out,
-            f"{made.left_out:,} duplicates without pages, whose original is withheld; `edbench produce images` makes pages "
+            f"{many(made.left_out, 'duplicate')} without pages, whose original is withheld; `edbench produce images` makes pages "
             "of them",
         ),
         (

@@ -26,7 +26,7 @@ from core.job_types import types_of
 from core.names import display_name
 from core.passwords import PasswordBank
 from core.places import job_location
-from core.records import JobState
+from core.records import JobState, JobType
 from core.settings import Settings
 from core.storage.layer import Storage
 from sql import deletion, states
@@ -164,6 +164,16 @@ def settle_job(handle: JobHandle, clock: Clock, seconds: float = SETTLE_SECONDS)
 def job_directory(storage_root: Path, job: uuid.UUID) -> bytes:
     """Return the directory of everything that the job writes on the filer."""
     return os.path.join(os.fsencode(storage_root), job_location(job))
+
+
+def takers(jobs: Jobs) -> list[str]:
+    """Return the ids of the jobs that took items of these discoveries, whether they are over or not; raises DatabaseFault."""
+    found: list[str] = []
+    for handle in jobs.each:
+        if handle.job.options.type is JobType.DISCOVERY:
+            with handle.database.transaction() as conn:
+                found += map(str, sorted(kin_of(conn, handle.id)))
+    return found
 
 
 def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:

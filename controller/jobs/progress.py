@@ -7,11 +7,13 @@ from collections import deque
 from dataclasses import dataclass
 
 from core.records import JobOptions, JobState, Phase
+from core.texts import many
 from sql.jobs import JobProgress, PhaseProgress
 
 GB = 1_000_000_000
 _EVIDENCE_SECONDS = 3.0  # of a phase before its end is estimated …
 _EVIDENCE_SHARE = 0.02  # … and so much of its work
+_LEAST_RATE = 0.05  # GB/hour; less would be shown as 0.0
 
 
 def gb_per_hour(nbytes: int, seconds: float) -> float:
@@ -185,13 +187,14 @@ def _phase_left(part: PhaseProgress | None, phase: Phase) -> float | None:
 
 def one_line(snapshot: Snapshot) -> str:
     """Format the snapshot as one plain line, for logs and pipes."""
+    rates = rates_text(snapshot.discovered_gb_per_hour_now, snapshot.discovered_gb_per_hour, " GB/h")
+    raw = f" (raw {snapshot.raw_gb_per_hour:.1f})" if snapshot.raw_gb_per_hour >= _LEAST_RATE else ""
     parts = [
         f"{snapshot.phase} {'' if snapshot.share is None else percent(snapshot.share)}".strip(),
         items_text(snapshot),
-        f"{snapshot.discovered_gb_per_hour_now:.1f} GB/h now, {snapshot.discovered_gb_per_hour:.1f} since start"
-        + (" written" if snapshot.producing else f" (raw {snapshot.raw_gb_per_hour:.1f})"),
+        f"written {rates}" if snapshot.producing else rates + raw,
         f"{snapshot.calls_per_second:,.0f} calls/s",
-        f"{snapshot.exceptions:,} exceptions",
+        many(snapshot.exceptions, "exception"),
         f"{duration(snapshot.elapsed_s)} elapsed",
         left_text(snapshot),
     ]
@@ -201,11 +204,19 @@ def one_line(snapshot: Snapshot) -> str:
     return " · ".join(parts)
 
 
+def rates_text(now: float, since: float, unit: str = "") -> str:
+    """Format rates: `3.0 now, 4.0 since start`. Bytes are counted when a task ends, so the present rate is unknown at the
+    start of a phase and while all slots read large files."""
+    if since < _LEAST_RATE:
+        return f"{unit} not known yet".strip()
+    return f"{now:.1f}{unit} now, {since:.1f} since start" if now >= _LEAST_RATE else f"{since:.1f}{unit} since start"
+
+
 def items_text(snapshot: Snapshot) -> str:
     """Format the number of items: `1,200 of 3,400 items`, or `1,200 items so far` while more may be found."""
     if snapshot.items_known is None:
-        return f"{snapshot.items_done:,} items so far"
-    return f"{snapshot.items_done:,} of {snapshot.items_known:,} items"
+        return f"{many(snapshot.items_done, 'item')} so far"
+    return f"{snapshot.items_done:,} of {many(snapshot.items_known, 'item')}"
 
 
 def left_text(snapshot: Snapshot) -> str:

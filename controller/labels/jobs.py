@@ -31,6 +31,7 @@ from controller.labels.rules import (
 from controller.timeline.job_status import JobStatus, read_status
 from controller.timeline.readings import JobAt
 from core.records import GroupKind, JobState
+from core.texts import many
 from monitoring.machine import capacities
 from sql import jobs as ledger_jobs
 from sql.connection import Connection
@@ -200,7 +201,7 @@ def _computed(handle: JobHandle, *, calls_complete: bool) -> list[str]:
     if handle.job.options.ocr.asked:
         labels.append("the time of phase ocr is in elapsed and GB/hour")
     if again:
-        labels.append(f"{again} loose files were processed again for their exceptions: not comparable")
+        labels.append(f"{many(again, 'loose file')} processed again for exceptions: not comparable")
     return labels
 
 
@@ -301,7 +302,7 @@ def _workers_changed(conn: Connection, job: uuid.UUID) -> Sequence[str]:
     row = FIGURES.workers_changed(conn, job=job, seconds=LIVE_SECONDS)
     if row.planned and row.worked > row.planned:
         return [
-            f"{WORKERS_CHANGED}: {row.worked} workers ran its tasks, not the {row.planned} that it started with: {_AGAIN}"
+            f"{WORKERS_CHANGED}: {many(row.worked, 'worker')} ran its tasks, not the {row.planned} that it started with: {_AGAIN}"
         ]
     if row.lost:
         return [f"{WORKERS_CHANGED}: {row.lost} left before its end: {_AGAIN}"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import AliasChoices, Field
 
@@ -151,12 +151,31 @@ def _longest(of_jobs: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:
 
 
 def _grown(conn: Connection, handle: JobHandle, kinds: list[str]) -> dict[Source, Moved]:
-    """Return the bytes read and written between a job's first claim and its end, by kind and source. Sources with fewer
-    than two readings, or with older readings that lack these counters, are omitted."""
+    """Return the bytes read and written within a job's elapsed time, by kind and source."""
+    out: dict[Source, Moved] = {}
+    for start, end in _courses(conn, handle):
+        for source, (read, written) in _grown_between(conn, kinds, start, end).items():
+            before = out.get(source, (0, 0))
+            out[source] = (before[0] + read, before[1] + written)
+    return out
+
+
+def _courses(conn: Connection, handle: JobHandle) -> Iterator[tuple[float, float]]:
+    """Yield from when until when the job ran: from its first claim to its end without what elapsed leaves out, such as
+    the time until it was requeued."""
     times = TIMELINE.timeline_job(conn, job=handle.id)
-    if times.started is None:
-        return {}
-    start, end = times.started, times.finished or times.stopped or times.now
+    if (start := times.started) is None:
+        return
+    for pause in TIMELINE.timeline_pauses(conn, job=handle.id):
+        if pause.reason is None and pause.finished is not None:
+            yield start, pause.started
+            start = pause.finished
+    yield start, times.finished or times.stopped or times.now
+
+
+def _grown_between(conn: Connection, kinds: list[str], start: float, end: float) -> dict[Source, Moved]:
+    """Return the growth of each source. Sources with fewer than two readings, or with older readings that lack these
+    counters, are omitted."""
     low, high = math.floor(start) - _MARGIN_SECONDS, math.ceil(end) + _MARGIN_SECONDS
     where = {"step": step_for(low, high, _POINTS), "first": low + 10, "last": high - 10}
     by_source: dict[tuple[str, str], list[tuple[int, Values]]] = {}

@@ -19,6 +19,7 @@ from controller.search.meaning import meaning, of_custodian, refuse_unknown_cust
 from controller.search.opened import Opened
 from core.document import Document
 from core.errors import UsageError, read_problem
+from core.texts import many
 from readers.charset import by_structure
 from readers.charset_labels import by_mark
 from search.language import parse
@@ -99,7 +100,7 @@ def listed(lines: Iterable[str], where: str) -> tuple[Term, ...]:
         terms.append(Term(line, text))
     if wrong:
         more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
-        raise UsageError(f"{where}: {len(wrong):,} terms have syntax errors: {'; '.join(wrong[:_SHOWN])}{more}")
+        raise UsageError(f"{where}: {many(len(wrong), 'term')} cannot be parsed: {'; '.join(wrong[:_SHOWN])}{more}")
     if not terms:
         raise UsageError(f"{where} has no terms; write one a line")
     return tuple(terms)

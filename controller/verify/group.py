@@ -17,6 +17,7 @@ from controller.databases import JobHandle, Jobs
 from controller.jobs.source import find_manifest
 from controller.verify.job import Part, Progress, Verification, choose_manifest, verify_job
 from core.document import Document
+from core.errors import UsageError
 from core.job_types import types_of
 from core.names import display_name
 from core.operations import NullRecorder
@@ -185,6 +186,10 @@ def verification(
     `internal`: without a manifest; None: if there is none. Raises UsageError."""
     filer = Storage(NullRecorder())
     if jobs.each and (options := jobs.each[0].job.options).type.produces:
+        if given is not None:
+            raise UsageError(
+                f"--manifest: job {jobs.id} is of type {options.type}, which has load files and no manifest"
+            )
         verify = types_of(options.of_type).verify
         return partial(verify, jobs.each[0], filer, examples=examples, progress=progress)
     if internal is None:

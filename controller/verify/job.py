@@ -25,6 +25,7 @@ from core.names import display_name
 from core.places import item_id, items_location
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
+from core.texts import many
 from dataset_gen.truth import manifest as m
 from dataset_gen.truth.manifest import read_manifest
 from readers.records import Kind
@@ -183,8 +184,8 @@ def _against_import(conn: Connection, handle: JobHandle) -> int:
         wanted = imported.custodians.get(custodian, 0)
         records += wanted
         if found != wanted:
-            what, expected = ("missing" if found < wanted else "extra"), f"{wanted:,} records of the load file"
-            texts = {"expected": expected, "found": f"{found:,} loose files"}
+            what, expected = ("missing" if found < wanted else "extra"), f"{many(wanted, 'record')} of the load file"
+            texts = {"expected": expected, "found": many(found, "loose file")}
             VERIFY.add_difference(conn, what=what, kind=Kind.LOOSE_FILE, path=[custodian], **texts)
     return records
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from core.histogram import LIMIT_NS
+from core.texts import many as many
 
 GB = 1e9
 
@@ -13,11 +14,6 @@ GB = 1e9
 def count(value: float) -> str:
     """12345.6 → 12,346."""
     return f"{value:,.0f}"
-
-
-def many(number: int, noun: str, plural: str | None = None) -> str:
-    """1 worker, 2 workers."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def figure(value: float, digits: int = 3) -> str:

@@ -138,7 +138,9 @@ def compare(
     first, about = results[0], about_of(results[0].workload)
     for number, other in enumerate(results[1:], 2):
         if other.workload != first.workload:
-            raise UsageError(f"result {number} is of workload {other.workload}, the first of {first.workload}")
+            raise UsageError(
+                f"result {number} is of workload {other.workload}, the first of {first.workload}; give results of one workload"
+            )
     keys = _keys(about, results)
     differences = tuple(f"result {number}: {why}" for number, why in enumerate(doubts, 1) if why is not None)
     differences += tuple(

@@ -83,7 +83,8 @@ WHERE j.id = %(job)s AND j.first_claim_at IS NOT NULL;
 -- name: workers_changed
 -- How many workers a job was planned with, how many different names did its tasks, and which processes of these names
 -- were gone before it ended, and how: left in good order, or last seen a while before the end; NULL where none was. One that
--- died and one that took its name when the job was resumed are two. Workers that leave a job that stands still left nothing.
+-- died and one that took its name when the job was resumed are two. Workers that leave a job that stands still, or is over
+-- until it is requeued, left nothing.
 WITH span AS (
     SELECT id, workers_planned, first_claim_at AS began, coalesce(finished_at, stopped_at, clock_timestamp()) AS ended
     FROM job WHERE id = %(job)s
@@ -96,7 +97,9 @@ SELECT s.workers_planned AS planned, (SELECT count(*) FROM worked) AS worked,
          ELSE format('%%s (not seen for %%s s)', w.name, round(extract(epoch FROM s.ended - w.seen_at), 1)) END, ', ' ORDER BY w.name)
      FROM worker w JOIN worked k ON k.name = w.name
      WHERE w.started_at <= s.ended AND w.seen_at >= s.began
-       AND (w.stopped_at < s.ended OR w.seen_at < s.ended - make_interval(secs => %(seconds)s))) AS lost
+       AND (w.stopped_at < s.ended OR w.seen_at < s.ended - make_interval(secs => %(seconds)s))
+       AND NOT EXISTS (SELECT FROM job_pause p WHERE p.job = s.id
+         AND coalesce(w.stopped_at, w.seen_at) BETWEEN p.started_at AND p.finished_at)) AS lost
 FROM span s;
 
 -- name: job_span

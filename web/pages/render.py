@@ -21,6 +21,7 @@ from controller.labels.rules import advice_on
 from core.extensions import extensions
 from core.names import display_name
 from core.records import JobState
+from core.texts import many
 from experiments.report import words
 from web.api.models.items import ItemDetails
 from web.auth import cookie_name, door_of
@@ -130,7 +131,7 @@ def narrowed(query: str, field: str, name: str) -> str:
 
 
 FILTERS: dict[str, Callable[..., object]] = {
-    each.__name__: each for each in (plain, spaced, count, figure, size, duration, share, moment, narrowed)
+    each.__name__: each for each in (plain, spaced, count, many, figure, size, duration, share, moment, narrowed)
 }
 
 
@@ -211,8 +212,12 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(known | values), status)
 
 
+_TITLES = {409: "Not possible now", 422: "Not valid"}  # HTTP's own words are for programs
+
+
 def error_page(request: Request, status: int, line: str) -> Response:
     """The page for an error; if waiting helps (503), the browser reloads it every few seconds."""
     passing = status == HTTPStatus.SERVICE_UNAVAILABLE
-    title = "One moment" if passing else HTTPStatus(status).phrase
-    return page(request, "error.html", status=status, title=title, line=line, passing=passing)
+    title = "One moment" if passing else _TITLES.get(status, HTTPStatus(status).phrase)
+    around = request.path_params["job"] if "item" in request.path_params else None
+    return page(request, "error.html", status=status, title=title, line=plain(line), passing=passing, around=around)

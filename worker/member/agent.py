@@ -54,6 +54,7 @@ from core.orders import OrderTaker
 from core.program import Stop
 from core.residency import drop_pages, regular_files
 from core.settings import Settings
+from core.texts import many
 from monitoring.broker import connect
 from monitoring.control_groups import ControlGroups
 from monitoring.machine import host, host_seconds, place, usable_processors
@@ -240,7 +241,7 @@ class Agent:
         with self._lock:
             self._refuse_leased()
             if order.workers > self._hello.workers:
-                raise UsageError(f"this member has at most {self._hello.workers} workers")
+                raise UsageError(f"this member has at most {many(self._hello.workers, 'worker')}")
             if order.databases > len(self._settings.databases):
                 raise UsageError(f"EDBENCH_DATABASES lists {len(self._settings.databases)} databases on this host")
             there = writable(order.place, self._roots)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from core.errors import StorageFault, UsageError
+from core.texts import many
 from production.opticon import Page, read_opt
 from production.reading import EdrmDocument, dat_encoding, inside, read_csv, read_dat, read_edrm, read_lines, regular
 
@@ -237,9 +238,9 @@ def numbered_wrong(row: Mapping[str, str], images: Sequence[Filed], listed: str)
     if [file.page for file in images] != [str(number + 1) for number in range(len(images))]:
         yield f"{begin}: {listed} has pages {', '.join(file.page or '?' for file in images[:10])} for it"
     if span(begin, end) != max(1, len(images)):
-        yield f"{begin}: {begin} to {end} are {span(begin, end):,} numbers, but it has {len(images):,} pages"
+        yield f"{begin}: {begin} to {end} are {span(begin, end):,} numbers, but it has {many(len(images), 'page')}"
     if images and counted != str(len(images)):
-        yield f"{begin}: has {len(images):,} pages, but its page count is {counted or 'missing'}"
+        yield f"{begin}: has {many(len(images), 'page')}, but its page count is {counted or 'missing'}"
 
 
 def opt_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], opt: str, listed: str) -> Iterator[str]:
@@ -249,7 +250,7 @@ def opt_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], opt
     if not first.begins:
         yield f"{first.id}: {opt} does not mark it as the first page of a document"
     if len(document) != len(images):
-        yield f"{first.id}: {opt} has {len(document):,} pages for it, {listed} has {len(images):,}"
+        yield f"{first.id}: {opt} has {many(len(document), 'page')} for it, {listed} has {len(images):,}"
     if first.count and first.count != str(len(images)):
         yield f"{first.id}: {opt} counts {first.count} pages, it has {len(images):,}"
     for place, (page, image) in enumerate(zip(document, images, strict=False), 1):
@@ -351,7 +352,7 @@ def check(root: Path, report: Callable[[str], None], *, contents: bool = True, r
             at.record(row, None if ahead is None else ahead["begin"])
         at.end()
         if records is not None and at.done.records != records:
-            at.fault(f"{first.name}: {at.done.records:,} records, but {records:,} are expected")
+            at.fault(f"{first.name}: {many(at.done.records, 'record')}, but {records:,} are expected")
     except OSError as error:
         raise StorageFault(f"{root}: {error.strerror or error}") from error
     return at.done

@@ -17,6 +17,7 @@ from core.errors import UsageError
 from core.job_types import JobType
 from core.records import Job, JobOptions
 from core.settings import Settings
+from core.texts import many
 from production.options import ProductionChoice
 from production.statements import PRODUCTION, Called
 from readers.records import NO_FIELDS
@@ -157,8 +158,8 @@ def refuse_returned(conn: Connection, picked: Picked) -> None:
 
 def called(found: Sequence[Called]) -> str:
     """Return how many items there are, and the names of the first."""
-    many, names = found[0].items, "; ".join(" / ".join(one.container_path) for one in found)
-    return f"{many:,} {'item' if many == 1 else 'items'} ({names}{'; …' if many > len(found) else ''})"
+    number, names = found[0].items, "; ".join(" / ".join(one.container_path) for one in found)
+    return f"{many(number, 'item')} ({names}{'; …' if number > len(found) else ''})"
 
 
 def hold(conn: Connection, sources: Sequence[JobHandle], images: JobHandle | None) -> list[JobHandle]:

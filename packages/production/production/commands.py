@@ -19,6 +19,7 @@ from core.document import Order
 from core.errors import RunFailed, UsageError
 from core.filer.model import filer_help
 from core.job_types import JobType
+from core.texts import many
 from production.options import DAT_ENCODING, DPI, IMAGE_FORMAT
 
 if TYPE_CHECKING:
@@ -216,12 +217,12 @@ def check(
     done = check_production(production, _line_by_line(context, faults), records=records)
     context.document({**dataclasses.asdict(done), "messages": faults})
     context.people.print(
-        f"{done.records:,} records, {done.files:,} files, {' '.join(done.load_files)}: {done.faults:,} faults",
+        f"{many(done.records, 'record')}, {many(done.files, 'file')}, {' '.join(done.load_files)}: {many(done.faults, 'fault')}",
         markup=False,
     )
     flush()
     if done.faults:
-        raise RunFailed(f"{production} differs from its load files: {done.faults:,} faults, listed above")
+        raise RunFailed(f"{production} differs from its load files: {many(done.faults, 'fault')}, listed above")
 
 
 @commands.add("import", "edbench produce import theirs/loadfile.dat --out source")
@@ -252,13 +253,13 @@ def import_(
     done = take_natives(load_file, out, _line_by_line(context, faults), topmost=topmost, root=root)
     context.document({**dataclasses.asdict(done), "messages": faults})
     context.people.print(
-        f"{done.records:,} records: {done.items:,} imported ({done.natives:,} natives, {done.texts:,} texts,"
-        f" {done.bare:,} with neither), {done.attached:,} attachments omitted, {done.faults:,} not imported;"
+        f"{many(done.records, 'record')}: {done.items:,} imported ({many(done.natives, 'native')}, {many(done.texts, 'text')},"
+        f" {done.bare:,} with neither), {many(done.attached, 'attachment')} omitted, {done.faults:,} not imported;"
         f" {done.wrong:,} differ from the load file",
         markup=False, soft_wrap=True,
     )  # fmt: skip
     flush()
     if done.faults or done.wrong:
         raise RunFailed(
-            f"{load_file}: {done.faults:,} records were not imported, {done.wrong:,} differ from the load file"
+            f"{load_file}: {many(done.faults, 'record')} not imported, {done.wrong:,} differ from the load file"
         )

@@ -21,6 +21,7 @@ from core.job_types import JobType
 from core.records import JobOptions, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
+from core.texts import many
 from production.choosing import (
     GoesBy,
     LeftOut,
@@ -234,13 +235,15 @@ def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
 def _nothing(out: LeftOut, containers: int) -> str:
     """Explain why no item is left."""
     if containers and not out.items:
-        return f"only {containers:,} containers are chosen; choose their content, for example with a tag or with path:"
+        return (
+            f"only {many(containers, 'container')} chosen; choose their content, for example with a tag or with path:"
+        )
     if out.withheld and out.withheld == out.items + containers:
         return f"no item is left: all {out.withheld:,} chosen items are withheld; see the tags of --withhold"
     if out.items:
         return (
             f"no item is left of {out.items + containers:,} chosen items: {out.withheld:,} are withheld, "
-            f"{out.system_files:,} system files, {out.copies:,} copies of others, {containers:,} containers"
+            f"{many(out.system_files, 'system file')}, {out.copies:,} copies of others, {many(containers, 'container')}"
         )
     return "no item is chosen: check the query with `edbench review search`, and the names of its tags"
 

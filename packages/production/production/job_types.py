@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from core.job_types import JobType, JobTypes, Phase
 from core.records import FINALISE_REST, FINALISE_TABLES, JobOptions
+from core.texts import many
 from production.options import ProductionChoice
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class _Production(JobTypes):
             rows = [(each.what, each.path, each.expected, each.found) for each in done.examples]
             console.print(table(("difference", "file", "expected", "found"), rows))
         console.print(
-            f"{done.type} job {done.job_id}: {done.items:,} items, {done.files:,} files in {done.out}: {done.missing:,} missing,"
+            f"{done.type} job {done.job_id}: {many(done.items, 'item')}, {many(done.files, 'file')} in {done.out}: {done.missing:,} missing,"
             f" {done.extra:,} extra, {done.wrong:,} wrong",
             markup=False,
         )
@@ -123,7 +124,9 @@ class _Production(JobTypes):
             console.print(line, markup=False)
         for line in done.load_file_examples:
             console.print(line, markup=False, soft_wrap=True)
-        console.print(f"{' '.join(done.load_files) or 'load files'}: {done.load_file_faults:,} faults", markup=False)
+        console.print(
+            f"{' '.join(done.load_files) or 'load files'}: {many(done.load_file_faults, 'fault')}", markup=False
+        )
 
 
 def _render(work: Any) -> Any:
@@ -144,13 +147,13 @@ def _page_lines(done: ProductionVerification) -> Iterator[str]:
     if exact := [each for each in done.pages if each.exact]:
         items, pages = sum(each.items for each in exact), sum(each.pages for each in exact)
         yield (
-            f"{items:,} PDF and TIFF items have {pages:,} pages; {done.pages_wrong:,} items have another number "
-            "than the discovery found"
+            f"{many(items, 'PDF or TIFF item')} with {many(pages, 'page')}; of {done.pages_wrong:,} the number differs from what "
+            "the discovery found"
         )
     for each in done.pages:
         if each.differing and not each.exact:
             yield (
-                f"{each.media_type}: {each.pages:,} pages were made of {each.items:,} items; the discovery found "
+                f"{each.media_type}: {many(each.pages, 'page')} made of {many(each.items, 'item')}; the discovery found "
                 f"{each.found_pages:,} ({each.differing:,} items differ)"
             )
 

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from lxml import etree
 
 from core.errors import UsageError, read_problem
+from core.texts import many
 
 _LONGEST = 16_000_000  # characters of one record
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -63,7 +64,9 @@ def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
         for number, line in enumerate(_records(path, file, quote), 1):
             values = _fields(line, quote, delimiter)
             if len(values) != len(titles):
-                raise UsageError(f"{path}, record {number:,}: {len(values)} values for {len(titles)} fields")
+                raise UsageError(
+                    f"{path}, record {number:,}: {many(len(values), 'value')} for {many(len(titles), 'field')}"
+                )
             yield dict(zip(titles, (value.replace("\xae", "\n") for value in values), strict=True))
 
 

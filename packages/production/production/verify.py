@@ -19,6 +19,7 @@ from core.job_types import JobType
 from core.names import display_name
 from core.storage.layer import EntryKind, Storage
 from core.storage.whole import strays
+from core.texts import many
 from production.check import Checked, check
 from production.layout import KINDS, Place, folder
 from production.options import ProductionChoice
@@ -108,7 +109,7 @@ def verify_production(
         files, size = files + 1, size + row.bytes
         _compare(storage, out, row, found)
         if files % _AT_ONCE == 0:
-            progress(f"{files:,} files read")
+            progress(f"{many(files, 'file')} read")
     _extra(handle, storage, out, found)
     progress("comparing the load files")
     compared, shown = _load_files(Path(choice.out), choice.items, examples)

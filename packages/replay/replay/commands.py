@@ -18,6 +18,7 @@ from cli.output import await_answer
 from cli.tree import Commands
 from core import texts
 from core.errors import UsageError
+from core.texts import many
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,7 +123,9 @@ def import_(
 
 def _report(context: CommandContext, done: Imported) -> None:
     """Report on standard error what the trace contains of the log."""
-    context.say(f"{done.log_calls:,} system calls read; {done.header.calls:,} calls on {done.nodes:,} paths kept")
+    context.say(
+        f"{many(done.log_calls, 'system call')} read; {many(done.header.calls, 'call')} on {many(done.nodes, 'path')} kept"
+    )
     for what, found in (
         ("a trace has no operation for them", done.not_carried),
         ("on pipes, sockets, devices and excluded paths", done.elsewhere),
@@ -133,7 +136,7 @@ def _report(context: CommandContext, done: Imported) -> None:
         if found:
             context.say(f"omitted, {what}: {f'{found:,}' if isinstance(found, int) else _listed(found)}")
     if done.malformed:
-        context.say(f"omitted, syntax errors: {done.malformed:,} lines, the first is {done.first_malformed}")
+        context.say(f"omitted, syntax errors: {many(done.malformed, 'line')}, the first is {done.first_malformed}")
     if done.steps_back:
         context.say(f"the clock was set back: {done.steps_back:,} calls get the start time of the previous call")
 
@@ -182,7 +185,7 @@ def _written(context: CommandContext, target: Path) -> None:
     if not context.document(of):
         print_lines(
             context.out,
-            f"{target}: {of.streams:,} streams, {of.calls:,} calls in {of.seconds:.3f} s, {bytes_text(of.bytes)}",
+            f"{target}: {many(of.streams, 'stream')}, {many(of.calls, 'call')} in {of.seconds:.3f} s, {bytes_text(of.bytes)}",
         )
     flush()
 

@@ -20,6 +20,7 @@ from typing import TextIO
 
 from core.errors import UsageError
 from core.operations import Op
+from core.texts import many
 from replay.jsonl import ExportFormat, export_jsonl
 from replay.table import Layout
 from replay.trace_summary import LastNames, grow
@@ -228,7 +229,7 @@ class _Export:
         """Return the losses of this trace as sentences."""
         found = [f"calls that an iolog cannot express: {_listed(self._dropped)}"] if self._dropped else []
         if self._names_too_long:
-            found.append(f"{self._names_too_long:,} files whose path is longer than {LONGEST_NAME} bytes")
+            found.append(f"{many(self._names_too_long, 'file')} whose path is longer than {LONGEST_NAME} bytes")
         if self._files * self._lines > _MANY_LOOKUPS:
             found.append(
                 f"time: fio looks up each of {self._lines:,} lines up among up to {self._files:,} names one by one, and may "

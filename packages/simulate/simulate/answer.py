@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import UsageError, read_problem
+from core.texts import many
 from simulate import report
 from simulate.demands import KINDS, Calibration, Demands, of_result, shipped
 from simulate.documents import GainDocument, RowDocument, SimulationDocument
@@ -61,7 +62,7 @@ def simulate(wish: Wish, say: Say) -> Answer:
     demands = calibration.demands if wish.result is None else _calibrated(calibration, wish.result, plan)
     rows, shown = {}, {}
     for name, case in cases.items():
-        say(f"simulating {case.workers} workers on {case.databases} databases")
+        say(f"simulating {many(case.workers, 'worker')} on {many(case.databases, 'database')}")
         rows[name], trace = run_case(site, case, plan, demands, chunk=wish.chunk)
         shown[name] = _row(site, case, rows[name], trace)
     found = evaluate(rows) if site.report == "r1" and list(cases) == list(R1_ROWS) and wish.scale == 1.0 else None
@@ -81,7 +82,9 @@ def _cases(wish: Wish) -> dict[str, Case]:
     if wish.site.report == "r1" and not wish.workers and not wish.databases:
         return R1_ROWS
     points = [(w, d) for d in wish.databases or (1,) for w in wish.workers or (wish.site.workers,)]
-    return {f"{w} workers, {d} databases": Case(workers=w, databases=d, shard=wish.shard) for w, d in points}
+    return {
+        f"{many(w, 'worker')}, {many(d, 'database')}": Case(workers=w, databases=d, shard=wish.shard) for w, d in points
+    }
 
 
 def _calibrated(calibration: Calibration, path: Path, plan: Plan) -> Demands:
@@ -140,7 +143,7 @@ def lines(answer: Answer) -> list[str]:
     """The lines below the tables."""
     document = answer.document
     out = [
-        f"calibrated by {document.calibration}; {document.items:,} items of profile {document.profile} at scale {document.scale:g}"
+        f"calibrated by {document.calibration}; {many(document.items, 'item')} of profile {document.profile} at scale {document.scale:g}"
     ]
     if answer.facts is not None:
         out += [f"not held: {line}" for line in report.missed(answer.facts, answer.rows)]

@@ -289,6 +289,7 @@ class _One:
     name: str
     report: str
     why_not: str | None = None
+    on_paths: bool  # it tests the given paths
     run: Callable[[Path], None]  # writes its package to a directory
 
 
@@ -308,6 +309,8 @@ def _run_all(context: CommandContext, settings: Settings, targets: Targets, test
     for one in tests:
         if one.why_not is not None:
             context.say(f"{one.name} is not measured: {one.why_not}")
+    if all(reasons := [one.why_not for one in tests if one.on_paths]):
+        raise UsageError(f"no test can run: {reasons[0]}")
     paths, now = tuple(str(path) for path in targets.paths), context.clock.now()
     key = {"edbench": version("edbench"), "profile": ALL, "paths": paths, "given": sorted(test.given), "small": test.small,
            "repeats": test.repeats, "filer": settings.filer,
@@ -367,7 +370,15 @@ def _profiles(context: CommandContext, settings: Settings, targets: Targets, tes
             refuse_room(profile, fill=test.fill)
         except (StorageFault, UsageError) as error:
             why_not = str(error)
-        out.append(_One(name=name, report=kind.report, why_not=why_not, run=_runner(context, settings, profile, test)))
+        out.append(
+            _One(
+                name=name,
+                report=kind.report,
+                why_not=why_not,
+                on_paths=kind.takes_paths,
+                run=_runner(context, settings, profile, test),
+            )
+        )
     return out
 
 
@@ -420,7 +431,7 @@ def _discovery(context: CommandContext, settings: Settings, targets: Targets, te
             refuse_bytes(DISCOVERY, targets.paths[0], needed, files, fill=test.fill)
         except UsageError as error:
             why_not = str(error)
-    return _One(name=DISCOVERY, report="R1", why_not=why_not, run=run)
+    return _One(name=DISCOVERY, report="R1", why_not=why_not, on_paths=True, run=run)
 
 
 def _show(context: CommandContext, summary: Summary, directory: Path) -> None:

@@ -144,7 +144,7 @@ def test_one_item_of_a_search(run: Run, capsys: pytest.CaptureFixture[str]) -> N
     text = run(capsys, "item", begins, "--text-only")
     assert reported["item"]["characters"] in (len(text), len(text) - 1)
     assert "the" in text.lower()
-    assert "1 items found, tag mine added to 1 of them" in run(capsys, "tag", "mine", "--item", begins)
+    assert "1 item found, tag mine added to 1 of them" in run(capsys, "tag", "mine", "--item", begins)
     assert [each["item"] for each in json.loads(run(capsys, "search", "tag:mine", "-o", "json"))] == [hit["item"]]
     assert "removed from 1 of them" in run(capsys, "tag", "mine", "--item", hit["item"], "--remove")
     assert "several item ids begin" in run(capsys, "item", begins[0], status=USAGE)

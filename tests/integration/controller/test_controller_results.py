@@ -130,6 +130,26 @@ def test_every_kind_of_io_is_reported(finished: Any, handle: JobHandle) -> None:
     assert [kind["written_bytes"] for kind in copied if kind["kind"] == "copies of the source"] == [100]
 
 
+def test_io_before_a_requeue_is_not_the_jobs(copy: Any) -> None:
+    """Other jobs filled the database between the job's end and its requeue."""
+
+    def moved() -> list[int | None]:
+        kinds = io_of([copy.handle], {}, raw_bytes=0, copies=1).to_json()["kinds"]
+        return [one[field] for one in kinds if one["kind"] == "databases" for field in ("read_bytes", "written_bytes")]
+
+    before = moved()
+    copy.run("UPDATE job SET first_claim_at = first_claim_at - interval '1 h'")
+    copy.run(
+        "INSERT INTO job_pause (job, state, started_at, finished_at)"
+        " SELECT id, state, first_claim_at + interval '10 s', first_claim_at + interval '1 h' FROM job"
+    )
+    copy.run(
+        """INSERT INTO observation SELECT second - 3600, kind, source, job, values || '{"read_bytes": 0, "write_bytes": 0}'"""
+        " FROM observation WHERE kind = 'database'"
+    )
+    assert moved() == before
+
+
 def test_every_item_is_listed_once_with_all_fields(finished: Any, handle: JobHandle) -> None:
     items = list(stream_items(handle))
     truth = m.read_manifest(finished.corpus / m.FILE_NAME)

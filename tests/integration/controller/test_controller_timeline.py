@@ -289,6 +289,21 @@ def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) 
     assert f"{name} (not seen for 12.0 s) left before its end" in shown
 
 
+def test_workers_that_left_between_a_job_and_its_requeue(conn: Connection, handle: JobHandle) -> None:
+    """Other jobs ran then, on workers of the same names."""
+    conn.execute("UPDATE job SET first_claim_at = finished_at - interval '1 h' WHERE id = %(job)s", {"job": handle.id})
+    over = """
+    INSERT INTO job_pause (job, state, started_at, finished_at)
+    SELECT id, state, finished_at - interval '50 min', finished_at - interval '10 min' FROM job WHERE id = %(job)s
+    """
+    conn.execute(over, {"job": handle.id})
+    left = "UPDATE worker SET stopped_at = j.finished_at - %(before)s::interval FROM job j WHERE j.id = %(job)s"
+    conn.execute(left, {"job": handle.id, "before": "30 min"})
+    assert disturbances(conn, handle.id) == []
+    conn.execute(left, {"job": handle.id, "before": "5 min"})
+    assert [line.split(":")[0] for line in disturbances(conn, handle.id)] == [WORKERS_CHANGED]
+
+
 def test_workers_that_left_a_job_that_stands_still(conn: Connection, handle: JobHandle) -> None:
     stood = """
     WITH job AS (

@@ -232,7 +232,7 @@ def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Cr
         for changed, refusal in (
             ({"place": Place(root="storage", path="../scratch")}, "is not below the storage root"),
             ({"place": Place(root="evidence", path=".")}, "the evidence directory is read-only"),
-            ({"workers": 2}, "at most 1 workers"),
+            ({"workers": 2}, "at most 1 worker"),
             ({"databases": 3}, "lists 2 databases on this host"),
             ({"filer": "/etc/passwd"}, "is not an emulated filer"),
             ({"filer": Place(root="storage", path="../x")}, "is not below the storage root"),

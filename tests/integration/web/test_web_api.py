@@ -370,6 +370,11 @@ def test_the_document_and_its_page_cover_every_route(site: Any) -> None:
     page = site.client.get(f"{API}/docs").text
     for path in spec["paths"]:
         assert path in page
+    bodies = [op["requestBody"] for item in spec["paths"].values() for op in item.values() if "requestBody" in op]
+    taken = set(re.findall(r"schemas/(\w+)", json.dumps(bodies)))
+    assert {"NewJob", "TagOrder", "SearchOrder"} <= taken
+    for name in taken:
+        assert spec["components"]["schemas"][name]["additionalProperties"] is False, "unknown fields are refused"
     assert "http://" not in page.replace("http://127.0.0.1", "")
 
 
@@ -529,7 +534,10 @@ def test_a_query_that_cannot_be_read_is_reported_at_the_field(site: Any, base: s
 
 def test_what_is_not_there_is_a_page_too(site: Any, base: str) -> None:
     for path in ("/nothing", "/jobs/ffffffff", f"{base}/items/{'0' * 32}", "/results/none"):
-        assert "<h1>Not Found</h1>" in site.page(path, 404)
+        text = site.page(path, 404)
+        assert "<h1>Not Found</h1>" in text
+        assert re.search(r"There is no (page|job|item)|This result does not exist", text)
+        assert ("Items of this job" in text) == ("/items/" in path)
     wrong = site.page(f"{base}/items?kind=nonsense&text=nonsense", 422)
     assert "Kind: Input should be &#39;loose_file&#39;" in wrong
     assert "; text: Input should be" in wrong

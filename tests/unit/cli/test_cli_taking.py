@@ -43,6 +43,8 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("trace", "replay"): ("trace", "--path=path"),
     ("serve",): (),
 }
+for _words in NEEDED.keys() - dict(every_command()).keys():
+    del NEEDED[_words]  # its package is not installed
 
 
 @functools.cache

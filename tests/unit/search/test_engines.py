@@ -229,6 +229,17 @@ def test_a_file_that_differs_from_its_checksum_is_named(tmp_path: Path) -> None:
         (published / name).write_bytes(whole)
 
 
+@pytest.mark.parametrize("suffix", [".term", ".store", ".fast"])
+def test_a_search_on_damaged_bytes_is_a_fault_that_names_the_file(tmp_path: Path, suffix: str) -> None:
+    """Whatever the engine makes of them: an error of its own, another exception or a panic."""
+    shard_of("tantivy", tmp_path, DOCUMENTS)
+    (file,) = (tmp_path / "index").glob(f"*{suffix}")
+    whole = file.read_bytes()
+    file.write_bytes(bytes(byte ^ 0xFF for byte in whole[:16]) + whole[16:])
+    with pytest.raises(StorageFault, match=f"{file.name}|cannot be opened"):
+        open_reader("tantivy", tmp_path / "index", tmp_path / "view").search("wording", 10)
+
+
 def test_scratch_that_fails_is_a_storage_fault(engine: str, tmp_path: Path) -> None:
     """A local disk that cannot be written suspends the job; it is no bug to be counted."""
     writer = new_writer(engine, tmp_path / "index")

@@ -150,7 +150,7 @@ def pages() -> dict[str, dict[str, Any]]:
         "search.html": {"q": HOSTILE, "families": True, "answer": answer, "wrong": HOSTILE, "searches": [saved],
                         "tags": [tag], "hits": answer.hits, "begin": 0, "carried": "", "previous_url": None, "next_url": None},
         "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1, "texts": [state]},
-        "error.html": {"title": HOSTILE, "line": HOSTILE, "passing": False},
+        "error.html": {"title": HOSTILE, "line": HOSTILE, "passing": False, "around": HOSTILE},
         "login.html": {"next": HOSTILE, "failed": "code", "command": HOSTILE},
     }  # fmt: skip
 

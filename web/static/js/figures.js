@@ -1,7 +1,7 @@
 // The run page without its charts: bottleneck, labels, key figures, operations, phases, exceptions.
 
 import { make } from "./api.js";
-import { clock, duration, micros, scaled, short, whole } from "./format.js";
+import { clock, duration, many, micros, scaled, short, whole } from "./format.js";
 import { pauseName } from "./pauses.js";
 
 const MOST_LETTERS = 44; // of a label; the rest is in its tooltip
@@ -118,8 +118,8 @@ export function showFigures(timeline, job, state) {
   };
   put("discovered", short(job.gb_per_hour_discovered), besides(now("discovered_now"), scaled(job.discovered_bytes, "B")));
   put("raw", short(job.gb_per_hour_raw), besides(now("raw_now"), scaled(job.raw_bytes, "B")));
-  put("items", short(elapsed > 0 ? job.items / elapsed : null), `${whole(job.items)} items`);
-  put("calls", short(elapsed > 0 ? data.totals.calls / elapsed : null), besides(nowOf(timeline, state), `${whole(data.totals.calls)} calls`));
+  put("items", short(elapsed > 0 ? job.items / elapsed : null), many(job.items, "item"));
+  put("calls", short(elapsed > 0 ? data.totals.calls / elapsed : null), besides(nowOf(timeline, state), many(data.totals.calls, "call")));
   put("elapsed", duration(elapsed), job.elapsed_note);
 }
 
@@ -171,7 +171,7 @@ export function showExceptions(byCode) {
   const { leads } = document.querySelector("#exception-codes").dataset;
   const codes = Object.entries(byCode).sort(([a, m], [b, n]) => n - m || a.localeCompare(b));
   const total = codes.reduce((sum, [, count]) => sum + count, 0);
-  put("exceptions", whole(total), codes.length ? `${codes.length} codes` : "");
+  put("exceptions", whole(total), codes.length ? many(codes.length, "code") : "");
   const rows = codes.map(([code, count]) => {
     const link = make("a", { href: leads + encodeURIComponent(code) }, code);
     return make("tr", {}, make("td", {}, link), make("td", { className: "number" }, whole(count)));

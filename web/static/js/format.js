@@ -7,6 +7,11 @@ export function whole(value) {
   return value == null ? "–" : GROUPED.format(Math.round(value));
 }
 
+/** 1 item, 12,345 items */
+export function many(number, noun) {
+  return `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
 /** Three significant digits: 0.12, 3.46, 34.6, 346, 3,460 */
 export function short(value) {
   if (value == null || !Number.isFinite(value)) return "–";

@@ -1,14 +1,14 @@
 // Suggestions for the filters, loaded when a field is first entered because counting a large job takes a moment.
 
 import { call, make } from "./api.js";
-import { whole } from "./format.js";
+import { many } from "./format.js";
 
 const MOST = 500;
 const job = document.querySelector("[data-job]").dataset.job;
 const form = document.querySelector("#filters");
 
 function fill(list, rows) {
-  const options = rows.slice(0, MOST).map(({ name, items }) => make("option", { value: name, label: `${whole(items)} items` }));
+  const options = rows.slice(0, MOST).map(({ name, items }) => make("option", { value: name, label: many(items, "item") }));
   list.replaceChildren(...options);
 }
 

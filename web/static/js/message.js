@@ -1,10 +1,12 @@
 // A message that outlives a reload: the reloaded page shows the new state, and the message what was done.
 
+import { many } from "./format.js";
+
 const KEY = "message";
 
 /** What a tag request found and changed, and the jobs that still use the earlier state of the tag. */
 export function tagged(answer, remove) {
-  const done = `${answer.found.toLocaleString("en")} items found, ${answer.changed.toLocaleString("en")} of them ${remove ? "no longer have" : "now have"} the tag ${answer.tag}.`;
+  const done = `${many(answer.found, "item")} found, ${answer.changed.toLocaleString("en")} of them ${remove ? "no longer have" : "now have"} the tag ${answer.tag}.`;
   return { path: location.pathname, done, unaware: answer.unaware ?? [] };
 }
 

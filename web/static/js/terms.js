@@ -2,7 +2,7 @@
 
 import { make } from "./api.js";
 import { send, values } from "./forms.js";
-import { whole } from "./format.js";
+import { many, whole } from "./format.js";
 
 const NUMBERS = ["items", "items_with_family", "families", "unique_items", "unique_families"];
 const COLUMNS = ["line", "term", "custodian", "items", "with family", "families", "only this: items", "families"];
@@ -52,7 +52,7 @@ function draw(report, custodian) {
   const head = COLUMNS.map((name, at) => make("th", { className: at > 2 ? "number" : "" }, name));
   const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows(report, custodian)));
   document.querySelector("#report").replaceChildren(table);
-  document.querySelector("#total").textContent = `${whole(report.total.items)} of ${whole(report.searched_items)} items`;
+  document.querySelector("#total").textContent = `${whole(report.total.items)} of ${many(report.searched_items, "item")}`;
 }
 
 function cell(value) {

@@ -1,7 +1,7 @@
 // Wire-read ÷ call-read by phase, after a run over NFS: the share of its reads that the filer answered.
 
 import { call, make } from "./api.js";
-import { scaled, short } from "./format.js";
+import { many, scaled, short } from "./format.js";
 
 /** The table; null without an NFS mount. */
 export async function wireTable(job) {
@@ -10,7 +10,7 @@ export async function wireTable(job) {
   const rows = [...Object.entries(wire.phases), ["whole run", wire.total]].map(([name, share]) => row(name, share));
   const head = ["read in", "by calls", "over the wire", "wire ÷ call", ""].map((text, i) => make("th", { className: i && i < 4 ? "number" : "" }, text));
   const table = make("table", { className: "close" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
-  const others = wire.other_jobs ? ` ${wire.other_jobs} other jobs ran at the same time; their reads may be included.` : "";
+  const others = wire.other_jobs ? ` ${many(wire.other_jobs, "other job")} ran at the same time; their reads may be included.` : "";
   const note = `All reads over these mounts are counted. Far below 1, a client's cache answered.${others}`;
   return make("section", { id: "wire" }, make("h2", {}, "Read by calls and over the wire"), make("div", { className: "table" }, table), make("p", { className: "small faint" }, note));
 }

@@ -77,7 +77,9 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
             for one in json.loads(bench.ask("job", "list", "-o", "json").stdout)
             if one["type"] != "discovery"
         ]
-        bench.ask("job", "delete", found)
+        refused = bench.ask("job", "delete", found, check=2).stderr
+        assert "confirm with --yes" in refused
+        bench.ask("job", "delete", found, "--yes")
         for taker in takers:
             noted = _last_action(bench, taker)
             assert (noted["action"], noted["details"]["as_job"]) == ("discovery deleted", found)
@@ -225,7 +227,7 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         assert "metadata.jsonl loadfile.opt: 0 faults" in bench.ask("produce", "check", str(home / "calm")).stdout
         verified = bench.ask("verify", job).stdout
         assert "0 missing, 0 extra, 0 wrong" in verified
-        assert "; 0 items have another number than the discovery found" in verified
+        assert "; of 0 the number differs from what the discovery found" in verified
         assert "loadfile.opt: 0 faults" in verified
         refused = bench.ask(
             "produce", "export", "last", "--images", job, "--out", str(home / "x"), "--prefix", "A", check=2

@@ -256,7 +256,7 @@ def test_a_production_comes_back_with_everything_that_its_load_file_states(bench
         rows = _redacted(home / "out/loadfile.dat")
         taken = bench.ask("produce", "import", str(home / "out/loadfile.dat"), "--out", str(home / "theirs")).stdout
         assert (
-            "6 records: 6 imported (4 natives, 1 texts, 1 with neither), 0 attachments omitted, 0 not imported" in taken
+            "6 records: 6 imported (4 natives, 1 text, 1 with neither), 0 attachments omitted, 0 not imported" in taken
         )
         bench.end(bench.discover(corpus=home / "theirs"))
         verified = bench.ask("verify", "last", "--internal").stdout

@@ -297,7 +297,7 @@ def test_copies_whose_original_is_withheld_since_pages_were_made_are_reported(di
 def test_a_container_that_is_chosen_is_reported(discovered: Discovered) -> None:
     found = discovered({"m.eml": mail("one", {"pack.zip": make_zip({"e.txt": b"figs here"})}), "own.txt": "own"})
     found.tag("hot", "m.eml", "pack.zip")
-    with pytest.raises(UsageError, match="only 1 containers are chosen; choose their content"):
+    with pytest.raises(UsageError, match="only 1 container chosen; choose their content"):
         found.create(tag="hot", families=False)
     found.tag("hot", "own.txt")
     job = found.create(tag="hot", families=False)
@@ -337,10 +337,10 @@ def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
             assert figures is not None
             lines = dict(production_lines(figures))
             assert lines["chosen"] == f"{reported.chosen} items, 2 of them produced"
-            assert lines["system files"].startswith("1 items")
+            assert lines["system files"].startswith("1 item,")
             created = actions_of([job])[0].details
             assert (created["chosen"], created["copies"], created["system_files"]) == (reported.chosen, *parts[2:0:-1])
-    with pytest.raises(UsageError, match="no item is left of 2 chosen items: 1 are withheld, 1 system files, 0 copies"):
+    with pytest.raises(UsageError, match="no item is left of 2 chosen items: 1 are withheld, 1 system file, 0 copies"):
         found.create(query="name:sys OR name:sys2", not_nist=True, withhold=("privileged",))
 
 

@@ -271,7 +271,7 @@ def test_an_end_that_all_load_files_lack_is_reported(task_bench: TaskBench, extr
             "UPDATE production_file SET bytes = %(b)s, sha256 = %(h)s WHERE job = %(j)s AND path = %(p)s RETURNING 1",
             j=task_bench.job, p=name, b=len(data), h=hashlib.sha256(data).digest(),
         )  # fmt: skip
-    assert faults() == (1, ["metadata.csv: 1 records, but 2 are expected"])
+    assert faults() == (1, ["metadata.csv: 1 record, but 2 are expected"])
 
 
 def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch) -> None:

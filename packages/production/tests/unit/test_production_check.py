@@ -154,7 +154,7 @@ _FOURTEENTH = "A14,VOL001,VOL001\\IMAGES\\0001\\A14.tif,,,,\r\n"
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (_TENTH, "", "A9: loadfile.opt has 1 pages for it, hashes.csv has 2"),
+        (_TENTH, "", "A9: loadfile.opt has 1 page for it, hashes.csv has 2"),
         (_TENTH, _TENTH * 2, "A9: loadfile.opt has 3 pages for it, hashes.csv has 2"),
         (_THIRTEENTH + _FOURTEENTH, _FOURTEENTH + _THIRTEENTH, "but page 2 of A12"),
         ("0001\\A10.tif", "0001\\A11.tif", "gives VOL001/IMAGES/0001/A11.tif, but page 2 of A9"),
@@ -254,7 +254,7 @@ def test_an_end_that_all_load_files_lack(tmp_path: Path, write: Callable[[Path, 
         ("A1,VOL001,a.tif,Y,,,1\r\n".encode("utf-16"), "is UTF-16 or not text"),
         (b"A1,VOL001,a.tif,X,,,1\r\n", "has 'X' instead of Y or nothing"),
         (b",VOL001,a.tif,Y,,,1\r\n", "no page id"),
-        (b"\xff" * 2_000_000, "line 1, has 1 values"),
+        (b"\xff" * 2_000_000, "line 1, has 1 value"),
     ],
     ids=["short", "comma", "utf-16", "break", "id", "bytes"],
 )

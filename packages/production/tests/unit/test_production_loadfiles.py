@@ -80,7 +80,7 @@ def test_other_delimiters_and_raw_line_ends_are_read(tmp_path: Path) -> None:
         (b"", "not a load file"),
         (b"\0\0\0\0", "or not text"),
         (b"^A^|^a^\r\n", "twice"),
-        (b"^A^|^B^\r\n^1^\r\n", "1 values for 2 fields"),
+        (b"^A^|^B^\r\n^1^\r\n", "1 value for 2 fields"),
     ],
     ids=["quote", "record", "head", "utf-16", "empty", "nuls", "twice", "short"],
 )

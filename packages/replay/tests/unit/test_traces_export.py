@@ -112,7 +112,7 @@ def test_what_fio_cannot_hold_is_left_out(tmp_path: Path) -> None:
     nodes = [directory(), directory(0, name_bytes=200), file(1, 10, name_bytes=LONGEST_NAME - 200)]
     streams = [[call(Op.OPEN, 0, 2), call(Op.READ, 1, 2, nbytes=5)], [call(Op.STAT, 0, 1)]]
     losses = exported(sample_trace(nodes, streams), tmp_path / "fio")
-    assert any("1 files whose path is longer" in line for line in losses)
+    assert any("1 file whose path is longer" in line for line in losses)
     assert not list((tmp_path / "fio").glob("stream*.iolog"))
     assert "[stream" not in (tmp_path / "fio" / "replay.fio").read_text()
 

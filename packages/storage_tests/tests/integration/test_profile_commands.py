@@ -18,7 +18,7 @@ from result_packages import package
 import storage_tests.profile as catalogue
 import storage_tests.profile as refusal
 from cli.main import FAILED, OK, USAGE, main
-from core.errors import StorageFault
+from core.errors import StorageFault, UsageError
 from experiments import summary
 from experiments.package.check import check
 from experiments.result.codec import read_result
@@ -172,6 +172,21 @@ def test_a_path_that_cannot_be_looked_at_is_reported_of_each_profile(
     shown = capsys.readouterr().out
     assert "stream: not measured: there: Input/output error" in shown
     assert "discovery: not measured" not in shown
+
+
+def test_a_path_that_every_test_refuses_ends_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before the test without a path runs, which shows nothing of that storage."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise UsageError("no room")
+
+    monkeypatch.setattr(refusal, "refuse_bytes", fails)
+    assert main(["bench", "storage", "all", "--path", str(tmp_path), "--small"], environment(tmp_path)) == USAGE
+    shown = capsys.readouterr()
+    assert "no test can run: no room" in shown.err
+    assert "self-check" not in shown.out
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,15 @@ def test_rates_since_start_and_now_differ() -> None:
     assert later.discovered_gb_per_hour_now == pytest.approx(720.0)
 
 
+def test_a_rate_that_is_not_known_is_not_zero() -> None:
+    """Bytes are counted when a task ends: at the start of a phase, and while one large file is read, none has."""
+    pace, expand = Pace(JobOptions()), part(Phase.EXPAND, weight_done=1, weight_open=1)
+    for at in (0.0, 10.0):
+        line = one_line(pace.snapshot(look(Phase.EXPAND, expand, raw_bytes=1_000_000_000), 0.0, at))
+        assert " now" not in line
+        assert "GB/h since start" in line
+
+
 @given(st.integers(0, 10**12), st.integers(0, 10**12), st.sampled_from(list(Phase)), st.sampled_from(list(JobState)))
 def test_100_percent_is_for_the_end(done: int, left: int, phase: Phase, state: JobState) -> None:
     """The line of a job that is not over never says 100 %, not even between two phases with no task open."""

@@ -41,7 +41,7 @@ def test_a_list_is_read_in_the_charset_that_it_is_in(charset: str, tmp_path: Pat
 def test_a_stray_byte_of_zero_makes_no_list_utf_16(tmp_path: Path) -> None:
     file = tmp_path / "terms.txt"
     file.write_bytes(b"merger\nbud\0get\nthird quarter\n")
-    with pytest.raises(UsageError, match=r"1 terms have syntax errors: line 2: .*NUL"):
+    with pytest.raises(UsageError, match=r"1 term cannot be parsed: line 2: .*NUL"):
         read_terms(file)
     for charset in ("utf-16-le", "utf-16-be"):
         file.write_bytes("бюджет\nсделка\n".encode(charset))
@@ -71,9 +71,9 @@ def test_a_line_ends_where_an_editor_shows_it(end: str, tmp_path: Path) -> None:
     ("data", "message"),
     [
         (b"", "has no terms"),
-        (b"\n \n\xef\xbb\xbf", "1 terms have syntax errors"),
-        (b'fine\n"open\na AND\n', r"2 terms have syntax errors: line 2: .* line 3: "),
-        (b"(\n" * 100, "100 terms have syntax errors: .*; and 95 more"),
+        (b"\n \n\xef\xbb\xbf", "1 term cannot be parsed"),
+        (b'fine\n"open\na AND\n', r"2 terms cannot be parsed: line 2: .* line 3: "),
+        (b"(\n" * 100, "100 terms cannot be parsed: .*; and 95 more"),
         (b"\x81\x8d", "not in cp1252"),
         (b"a\n" * 10_001, "more than 10,000 terms"),
         (b"a" * (MOST_BYTES + 1), "more than 10,000,000 bytes"),
