@@ -522,9 +522,7 @@ worker = Table(
     Column("waiting", JSONB, nullable=False, server_default="[]"),  # long operations of its slots
     Column("frames_through", Double, nullable=False, server_default="0"),  # its clock: frames up to here are stored
     Column("frames_sequence", BigInteger, nullable=False, server_default="0"),  # number of its latest stored frame …
-    Column(
-        "frames_second", BigInteger, nullable=False, server_default="0"
-    ),  # … and its second, ahead of a clock set back
+    Column("frames_second", BigInteger, nullable=False, server_default="0"),  # … and its second
     Column("frames_lost", BigInteger, nullable=False, server_default="0"),  # numbers that were skipped
 )
 

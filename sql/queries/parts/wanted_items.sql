@@ -1,6 +1,6 @@
 -- Items (i) of custodians (u) that pass every filter that is not null: `exception` is a code, or `any`; `conditions` is a
 -- JSON list of key, op, value and kind, as controller.browse.item_filter makes it. Of a list any element may be what is asked for;
--- a date is compared as far as it is given; text is compared without regard to case.
+-- a date is compared as far as both are given; text is compared without regard to case.
 AND (%(custodian)s::text IS NULL OR u.display = %(custodian)s::text)
 AND (%(type)s::text IS NULL OR i.media_type = %(type)s::text)
 AND (%(kind)s::text IS NULL OR i.kind = %(kind)s::text)
@@ -24,7 +24,7 @@ AND (%(conditions)s::jsonb IS NULL OR EXISTS (
                 WHEN 'array' THEN m.metadata -> c.key ELSE jsonb_build_array(m.metadata -> c.key) END) AS v (found)
             CROSS JOIN LATERAL (SELECT
                 CASE c.kind WHEN 'date' THEN left(v.found, length(c.value)) ELSE lower(v.found) END COLLATE "C" AS a,
-                CASE c.kind WHEN 'date' THEN c.value ELSE lower(c.value) END COLLATE "C" AS b) AS as_text
+                CASE c.kind WHEN 'date' THEN left(c.value, greatest(4, length(v.found))) ELSE lower(c.value) END COLLATE "C" AS b) AS as_text
             CROSS JOIN LATERAL (SELECT CASE c.kind
                 WHEN 'number' THEN sign(v.found::numeric - c.value::numeric)::int
                 ELSE (a > b)::int - (a < b)::int END AS side) AS compared

@@ -82,6 +82,21 @@ def test_what_the_ledger_knows_is_asked_beside_the_index(copy: Any) -> None:
     assert own == the & asked(copy, f"u.display = '{name}'")
 
 
+def test_a_day_without_a_time_is_on_its_side_of_a_time(copy: Any) -> None:
+    """A cut-off at midnight must not take what is dated on that day for earlier; in hours of that day it may have been."""
+    item = copy.run("SELECT item FROM item_text ORDER BY item LIMIT 1")[0][0]
+    copy.run("UPDATE item_text SET metadata = %(day)s WHERE item = %(item)s", item=item, day='{"date": "1977-07-02"}')
+    for query, there in (
+        ("date:<1977-07-02T00:00", False),
+        ("date:>=1977-07-02T00:00", True),
+        ("date:<=1977-07-01T23:59", False),
+        ("date:[1977-07-02T08:00 TO 1977-07-02T17:00]", True),
+        ("date:>=1977-07-03T00:00", False),
+        ("date:1977-07", True),
+    ):
+        assert (item in found(copy, query)) is there, query
+
+
 def test_a_custodian_that_there_is_not_is_refused(copy: Any) -> None:
     """A misspelt one would have zeros for each term, as if nothing of theirs were found; the names that there are stand in the line."""
     opened, names = partial(opened_index, settings=copy.settings), custodians_of([copy.handle])

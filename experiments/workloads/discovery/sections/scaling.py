@@ -152,7 +152,8 @@ def _speed_ups(points: list[Point]) -> _Line:
         (
             point.at.workers,
             point.figures[RATE].median / least,
-            *((None, None) if ratio is None else (ratio.low, ratio.high)),
+            getattr(ratio, "low", None),
+            getattr(ratio, "high", None),
         )
         for point, ratio in zip(points, ratios, strict=True)
     ]
