@@ -1,7 +1,7 @@
-"""Reports without pictures, drawn once."""
+"""Reports without pictures."""
 
 from __future__ import annotations
 
-from drawn import drawn_once
+from drawn import no_pictures
 
-__all__ = ["drawn_once"]
+__all__ = ["no_pictures"]

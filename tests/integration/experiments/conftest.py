@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from drawn import drawn_once
+from drawn import drawn_once, no_pictures
 
-__all__ = ["drawn_once"]
+__all__ = ["drawn_once", "no_pictures"]

@@ -1,4 +1,4 @@
-"""Reports of results without pictures, each page made once: drawing takes most of the time of a report and of its check."""
+"""Reports of results made once, or without pictures: drawing takes most of the time of a report and of its check."""
 
 from __future__ import annotations
 
@@ -15,9 +15,17 @@ from experiments.result.schema import Result
 
 
 @pytest.fixture(scope="module", autouse=True)
+def no_pictures() -> Iterator[None]:
+    """A report's PNGs take as long as the rest of it: they are empty, except in tests of the report itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "write_png", lambda _figure, path: path.write_bytes(b""))
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
 def drawn_once() -> Iterator[None]:
-    """PNGs are empty, except in tests of the report itself. The page of another result, or with another sheet, is drawn again.
-    That it is drawn again with the same bytes is the promise of `tests/unit/benchmarks/test_benchmarks_results.py`."""
+    """The page of another result, or with another sheet, is drawn again. That the same result gives the same bytes again is
+    a promise of the tests of published packages and of the storage tests."""
     built: dict[str, list[Section]] = {}
     drawn: dict[str, str] = {}
     build, draw = page.build_sections, page.page_html
@@ -35,7 +43,6 @@ def drawn_once() -> Iterator[None]:
         return drawn[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "write_png", lambda _figure, path: path.write_bytes(b""))
         patch.setattr(page, "build_sections", build_sections)
         patch.setattr(page, "page_html", page_html)
         yield

@@ -8,6 +8,7 @@ import pytest
 
 _SECONDS = {"acceptance": 12.0, "integration": 1.0}  # that a test takes, roughly; of any other:
 _LITTLE = 0.1
+_WAITING = 0.9  # of the run, in which files that wait begin: short ones fill its end
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         )
         whole, before = sum(took[file] for file in kind), 0.0
         for file in kind:
-            due.append((before / whole, file))
+            due.append((before / whole * (_WAITING if waiting else 1.0), file))
             before += took[file]
     due.sort(key=lambda entry: entry[0])
     items[:] = [item for _, file in due for item in files[file]]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn import drawn_once
 from result_packages import Forgery, edit_json, of_observed, of_result
 
 from core.clock import SystemClock
@@ -27,6 +28,7 @@ from storage_tests.devices import Usage
 from storage_tests.insert_drift import InsertGroup, InsertLoad, InsertRun
 from storage_tests.tally import Counted
 
+__all__ = ["drawn_once"]
 LABEL = "EMULATED FILER mine, scale 1/1"
 
 
