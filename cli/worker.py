@@ -16,7 +16,7 @@ from cli.tree import Commands
 from core import texts
 from core.errors import UsageError, read_problem
 from core.program import shown_url
-from core.settings import given_broker
+from core.settings import LOGIN_FILE, given_broker, read_settings
 
 commands = Commands()
 
@@ -60,7 +60,11 @@ def worker(
             )
         env["EDBENCH_BROKER"] = given_broker(broker, env)
     if storage is not None:
-        env["EDBENCH_STORAGE"] = str(storage.absolute())
+        env["EDBENCH_STORAGE"] = str(storage)
+    settings = read_settings(env)  # its paths are of this directory, not of that of the modules
+    env |= {"EDBENCH_STORAGE": str(settings.storage), "EDBENCH_SCRATCH": str(settings.scratch)}
+    if LOGIN_FILE in env:
+        env[LOGIN_FILE] = os.path.abspath(env[LOGIN_FILE])
     words = ["-m", "worker"]
     for option, value in (("--name", name), ("--slots", slots), ("--workers", workers if workers > 1 else None)):
         words += [] if value is None else [option, str(value)]

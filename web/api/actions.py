@@ -13,7 +13,7 @@ from controller.databases import JobHandle, Jobs, first_databases
 from controller.filer import refuse_no_common_arbiter
 from controller.jobs.create import clean_copies, create_discovery, delete_all, refuse_member, resume_all
 from controller.jobs.groups import those_there
-from controller.jobs.jobs import ask_all, cancel_job, pause_job, requeue_exceptions, settle_job
+from controller.jobs.jobs import ask_all, cancel_job, pause_job, refuse_other_storage, requeue_exceptions, settle_job
 from controller.jobs.run import crew_of
 from controller.jobs.source import prepare_source, refuse_own_output
 from core.clock import Clock
@@ -147,6 +147,8 @@ def _planned(context: WebContext, jobs: Jobs) -> Iterator[tuple[int, int]]:
     """Reserve, for the block, the workers and slots that the job was created with. Raises FieldErrors if they cannot be
     started now."""
     handles = those_there(jobs)
+    for handle in handles:
+        refuse_other_storage(handle, Storage(NullRecorder()), context.settings.storage)
     with handles[0].database.transaction() as conn:
         planned = summary(conn, handles[0].id)
     workers = planned.workers_planned or DEFAULT_WORKERS

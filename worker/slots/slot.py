@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from core.celery_app import own_first, queues_of, takes_turns
-from core.errors import DatabaseFault
+from core.errors import DatabaseFault, EdbenchError
 from core.filer.emulation import emulated_filer
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -206,6 +206,8 @@ def fork_into(body: Callable[[int], int], close: Callable[[], None]) -> int:
         signal.set_wakeup_fd(-1)
         close()
         status = body(parent)
+    except EdbenchError as error:
+        log.critical("process %d ended: %s", os.getpid(), error)
     except BaseException:
         log.critical("process %d ended with an unexpected error", os.getpid(), exc_info=True)
     finally:

@@ -456,3 +456,21 @@ def test_the_end_is_short_and_in_good_order() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (3, "said\nlast\n")
+
+
+def test_a_worker_gets_the_paths_of_the_directory_where_it_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It runs in that of the modules."""
+    given: dict[str, str] = {}
+    here = Path.cwd()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "chdir", lambda _: None)
+    monkeypatch.setattr(os, "execve", lambda _path, _words, env: given.update(env))
+    (tmp_path / "login").write_text("worker:secret")
+    main(["worker"], {"EDBENCH_SCRATCH": "scratch", "EDBENCH_LOGIN_FILE": "login"})
+    monkeypatch.undo()
+    assert Path.cwd() == here
+    assert given["EDBENCH_STORAGE"] == str(tmp_path / "edbench-storage")
+    assert given["EDBENCH_SCRATCH"] == str(tmp_path / "scratch")
+    assert given["EDBENCH_LOGIN_FILE"] == str(tmp_path / "login")
