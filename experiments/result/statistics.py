@@ -76,7 +76,7 @@ def difference(one: Judged | None) -> str:
     """Describe a comparison: `+12.3 % [+9.8 % – +14.9 %]`, `no difference [-2.0 % – +3.1 %]`, or that no statement is
     possible. Where none was found, the interval shows how large one may be."""
     if one is None:
-        return f"fewer than {LEAST_REPEATS} repeats: no statement"
+        return f"fewer than {LEAST_REPEATS} repeats, or a zero: no statement"
     if not one.open:
         return "too few repeats for so many comparisons: no statement"
     found = f"{one.ratio.ratio - 1:+.1%}" if one.differs else "no difference"

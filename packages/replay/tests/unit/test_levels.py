@@ -128,7 +128,7 @@ def test_overall_response_times_are_compared_like_every_figure() -> None:
     """Levels stand side by side by their part of each peak; under five repeats there is no statement, and none of curves
     that end elsewhere."""
     few = compare([result(), result(factor=2.0)], force=False).overall
-    assert [one.against_first if one else None for one in few] == ["", "fewer than 5 repeats: no statement"]
+    assert [one.against_first if one else None for one in few] == ["", "fewer than 5 repeats, or a zero: no statement"]
     found = compare([result(7), result(7, factor=2.0)], force=False)
     assert {"clients": 4, "percent": 10} in [row.at for row in found.rows]
     one, other = found.overall

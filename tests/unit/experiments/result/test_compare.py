@@ -64,7 +64,7 @@ def test_repeats_that_mix_or_are_too_few_make_no_difference() -> None:
     assert cell.against_first[RATE] == "no difference [-26.7 % – +16.7 %]"  # five of each exclude no less
     few = [_result(10.0, 10.1, 10.2, 10.3), _result(20.0, 20.1, 20.2, 20.3)]
     cell = compare(few, force=False).rows[0].cells[1]
-    assert cell.against_first[RATE] == "fewer than 5 repeats: no statement"
+    assert cell.against_first[RATE] == "fewer than 5 repeats, or a zero: no statement"
 
 
 def test_more_comparisons_want_more_evidence() -> None:

@@ -76,7 +76,7 @@ def test_few_repeats_or_figures_that_are_nothing_allow_no_statement() -> None:
     few = [1.0] * (LEAST_REPEATS - 1)
     assert ratio_of(few, [1.0] * 9) is None
     assert ratio_of([0.0, *few], [1.0] * 9) is None
-    assert difference(None) == "fewer than 5 repeats: no statement"
+    assert difference(None) == "fewer than 5 repeats, or a zero: no statement"
 
 
 def test_holm_is_as_published() -> None:
