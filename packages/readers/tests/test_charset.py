@@ -349,6 +349,7 @@ PARTS = (
     (LATIN, "ascii", False),
     (UMLAUTS, "utf-8", False),
     (RUSSIAN_CHARSET_MIXED, "utf-8", True),
+    (RUSSIAN_CHARSET_MIXED, "cp1251", False),
     (CHINESE_CHARSET_MIXED, "utf-8", False),
     (LATIN, "utf-16-le", False),
     (LATIN, "utf-16-le", True),
@@ -382,6 +383,14 @@ def test_two_charsets_in_a_text(one: tuple[str, str, bool], two: tuple[str, str,
         data = b"".join(_encoded(*part) for part in parts)
         assert _read(data).replace("\ufeff", "") == "".join(text for text, _, _ in parts)
         assert identify(MemorySource(b"x.log", data)) == "text/plain"
+
+
+@pytest.mark.parametrize(("line", "mark"), [("first asciiword\r\n", False), ('{"a":"jsonword"}\n', True)])
+def test_a_line_of_an_odd_length_before_utf_16(line: str, mark: bool) -> None:
+    """Its line feed may be taken for a letter of the next part; punctuation does not make it Chinese where a mark follows."""
+    text = _lines(UMLAUTS, 2, "\r\n")
+    for codec in ("utf-16-le", "utf-16-be"):
+        assert _read(line.encode() + _encoded(text, codec, mark)) == line + text
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
