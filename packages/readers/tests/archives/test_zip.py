@@ -275,6 +275,19 @@ def test_a_member_beyond_the_end_is_corrupt() -> None:
     assert found.failed == [(1, ExceptionCode.CORRUPT, False)]
 
 
+def test_bytes_between_members_in_ranges_and_in_another_order() -> None:
+    """A range reports those up to the next one; a directory in another order than the members is no sign of any."""
+    data = archive({name: 90 * name.encode() for name in "abc"}, zipfile.ZIP_STORED)
+    directory, last = data.index(b"PK\x01\x02"), data.rindex(b"PK\x01\x02")
+    turned = data[:directory] + data[last:-22] + data[directory:last] + data[-22:]
+    assert (found_in(turned).error, len(found_in(turned).members)) == (None, 3)
+    wide = bytearray(b"hidden" * 900 + data)
+    assert [getattr(found_in(bytes(wide), part=part).error, "code", None) for part in HANDLER.parts(MemorySource(b"", bytes(wide)), 90)] == [
+        ExceptionCode.CORRUPT, None, None
+    ]  # fmt: skip
+    assert {found_in(turned, part=part).error for part in HANDLER.parts(MemorySource(b"", turned), 90)} == {None}
+
+
 @settings(max_examples=40)
 @given(
     st.dictionaries(st.text("abcdé/ .", min_size=1, max_size=12), st.binary(max_size=400), max_size=6),
