@@ -387,7 +387,6 @@ def test_two_charsets_in_a_text(one: tuple[str, str, bool], two: tuple[str, str,
 
 @pytest.mark.parametrize(("line", "mark"), [("first asciiword\r\n", False), ('{"a":"jsonword"}\n', True)])
 def test_a_line_of_an_odd_length_before_utf_16(line: str, mark: bool) -> None:
-    """Its line feed may be taken for a letter of the next part; punctuation does not make it Chinese where a mark follows."""
     text = _lines(UMLAUTS, 2, "\r\n")
     for codec in ("utf-16-le", "utf-16-be"):
         assert _read(line.encode() + _encoded(text, codec, mark)) == line + text

@@ -174,10 +174,11 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
 
 
 def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Element]) -> Iterator[Element]:
-    """Yield complete elements, inner ones first; each is emptied after use, and siblings before it are released unless
-    they belong to a later element. `served` are the alternatives of which a choice was taken."""
+    """Yield complete elements, inner ones first; each is emptied after use, but for the links and fields of a paragraph,
+    and siblings before it are released unless they belong to a later element. `served` are the alternatives of which a
+    choice was taken."""
     above: Element | None = None
-    copied = within = False
+    copied = within = in_line = False
     choice: Element | None = None
     try:
         for _, node in parser.read_events():
@@ -188,6 +189,7 @@ def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Elem
                 copied = any(copy.getparent() in served for copy in element.iterancestors("{*}Fallback"))
                 choice = next(filter(_is_known, element.iterancestors("{*}Choice")), None)
                 within = next(element.iterancestors(*names), None) is not None
+                in_line = within and next(element.iterancestors("{*}p"), None) is not None
             if element.tag.endswith(_FORMULA[3:]):
                 if within:
                     continue
@@ -196,7 +198,8 @@ def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Elem
                 served.add(cast("Element", choice.getparent()))
             if not copied:
                 yield element
-            element.clear()
+            if not in_line or local(element) == "p":
+                element.clear()
             if within:
                 continue
             while parent is not None and element.getprevious() is not None:
