@@ -276,7 +276,6 @@ def test_a_member_beyond_the_end_is_corrupt() -> None:
 
 
 def test_bytes_between_members_in_ranges_and_in_another_order() -> None:
-    """A range reports those up to the next one; a directory in another order than the members is no sign of any."""
     data = archive({name: 90 * name.encode() for name in "abc"}, zipfile.ZIP_STORED)
     directory, last = data.index(b"PK\x01\x02"), data.rindex(b"PK\x01\x02")
     turned = data[:directory] + data[last:-22] + data[directory:last] + data[-22:]

@@ -477,9 +477,9 @@ def test_letters_of_a_glyph_stay_in_order(data: bytes, text: str) -> None:
 
 def test_more_pages_than_the_page_tree_counts() -> None:
     objects = (stream(b"BT /F 9 Tf 9 9 Td (one) Tj ET"), HELVETICA, page(CONTENT))
+    tree = b"<</Type/Pages/Kids[3 0 R 6 0 R]/Count %d>>"
     for count, wrong in ((1, True), (2, False), (3, False)):
-        tree = b"<</Type/Pages/Kids[3 0 R 6 0 R]/Count %d>>" % count
-        found = read(pdf(CATALOGUE % b"", tree, page(CONTENT), *objects))
+        found = read(pdf(CATALOGUE % b"", tree % count, page(CONTENT), *objects))
         assert (found.error is not None and "page tree" in found.error.detail) is wrong
 
 

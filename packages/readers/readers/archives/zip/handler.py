@@ -260,12 +260,10 @@ def _members(
     else:
         gaps.before(directory.position)
     size = source.size if part is None or stop >= directory.entries else directory.end
-    yield from _outside(file, gaps, directory, size, stop, opened=part is None)
+    yield from _outside(file, gaps, directory, size, stop, full=part is None)
 
 
-def _outside(
-    file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: int, *, opened: bool
-) -> Iterator[Child]:
+def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: int, *, full: bool) -> Iterator[Child]:
     """Account for the bytes that belong to no member and not to the directory: before the first member, between members
     that are in the order of the directory, and after the end."""
     most = directory.position  # offsets may lead anywhere
@@ -275,7 +273,7 @@ def _outside(
         if name is not AFTER and _expected(file, start, end):
             continue
         try:
-            yield from rest(file, start, end, number, "zip archive", name=name, opened=opened)
+            yield from rest(file, start, end, number, "zip archive", name=name, opened=full)
         except DocumentError as error:
             errors.append(error)
     if gaps.more:
