@@ -23,7 +23,9 @@ _NOT_CONTINUING = bytes((*range(0x80), *range(0xC0, 0x100)))  # in UTF-8
 _HALVES = re.compile(r"[\ud800-\udfff]")
 # A sequence of two bytes is a character in a few other charsets too; a longer one is several rare characters in a row.
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xf4][\x80-\xbf]{2,3}")
-_COUNTS, _NO_CHANCE = (0, 0, 1, 4, 4), 8  # weight of a sequence by its length; the sum that is no chance
+_COUNTS = (0, 0, 1, 4, 4)  # weight of a sequence by its length
+# Among many lines in another charset some are UTF-8 by chance: the weight that no line has, nor 4 KB; letters that none has.
+_IN_A_LINE, _AT_AN_END, _NOT_LATIN = 12, 32, re.compile(rb"[\xc6-\xff]")
 _LIKELY = 89  # right of 100: so sure, it was right in 382 of 395 texts that were declared falsely and read badly, and wrong in none
 # that were declared truly but for capitals
 _SIGNS = 0.1  # share of a text's characters that are not ASCII
@@ -99,14 +101,22 @@ def _other_lines(data: bytes, utf8: bool) -> str:
         if not line.isascii():
             (good if _is_utf8(line) else bad).append(line)
     others = b"\n".join(bad)
-    if (
-        not bad
-        or _is_damaged_utf8(others)
-        or not (utf8 or (4 * len(good) > len(bad) and _never_by_chance(b"\n".join(good))))
-    ):
+    if not bad or _is_damaged_utf8(others) or not (utf8 or _never_by_chance(b"\n".join(good))):
         return ""
-    found = guess(others)
-    return "" if found.codec in DOUBLE and not found.sure else found.codec or "cp1252"
+    codec = guess(others).codec or "cp1252"
+    if not utf8 and 4 * len(good) <= len(bad) and (codec in DOUBLE or _NOT_LATIN.search(b"".join(good))):
+        return codec if any(_never_by_chance(line, _IN_A_LINE) for line in good) else ""
+    return codec
+
+
+def _turned(data: bytes, codec: str) -> str:
+    """Return whether a further piece of a text in this codec has parts in UTF-16, or ends in lines of UTF-8."""
+    if codec.startswith(("utf", "iso2022", "hz")):
+        return ""
+    if _NUL in data and first_wide(data) is not None:
+        return LITTLE
+    end = data[-SAMPLE:].partition(b"\n")[2]
+    return "utf-8" if _never_by_chance(end, _AT_AN_END) or (codec not in DOUBLE and _other_lines(end, False)) else ""
 
 
 def _lines(data: bytes, other: str) -> str:
@@ -345,13 +355,13 @@ def _undeclared(data: bytes, hint: str) -> Detected:
     )
 
 
-def _never_by_chance(data: bytes) -> bool:
+def _never_by_chance(data: bytes, enough: int = 8) -> bool:
     """Return whether bytes are UTF-8, with too many characters to be so by chance: two characters of three bytes, or
     eight of two. (Short Chinese, two characters or so, may be valid UTF-8 too.)"""
     if not _is_utf8(data):
         return False
     counts = accumulate(_COUNTS[len(one[0])] for one in _SEQUENCE.finditer(data))
-    return any(count >= _NO_CHANCE for count in counts)
+    return any(count >= enough for count in counts)
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -398,6 +408,11 @@ class Decoder:
         decoder = codecs.getincrementaldecoder(codec)(errors_of(codec))
         yield _whole(decoder.decode(first), codec)
         while data := stream.read(CHUNK):
+            if turned := _turned(data, codec):
+                self.detected, self._codec, self._hint = self.detected._replace(guessed=True), "", codec
+                data = decoder.getstate()[0] + data
+                yield from self._parts(stream, data) if turned == LITTLE else self._by_lines(stream, data, codec)
+                return
             text = _whole(decoder.decode(data), codec)
             if codec.startswith("utf-32") and "\ufffd" in text:  # another charset follows
                 self.detected = self.detected._replace(guessed=True)

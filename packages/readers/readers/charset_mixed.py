@@ -23,7 +23,7 @@ _FOUR = re.compile(rb"(?:[\t\n\r\x20-\xff]\0){4}|(?:\0[\t\n\r\x20-\xff]){4}")
 _RUN = re.compile(rb"[^\0]{4,}")
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r\f\x1b\x1a") + b"\x7f"
 _PADDING = b"\0\t\n\r \x1a"
-_SHORT, _ASCII, _MOST_HELD = 16, 0.7, 1 << 18
+_SHORT, _ASCII, _ODD_SHARE, _MOST_HELD = 16, 0.7, 0.3, 1 << 18
 _COMMON = b"abcdefghijklmnopqrstuvwxyz0123456789 "
 _COMMON_SHARE = 0.6
 _LONE_RETURN = re.compile(rb"\r(?!\n|\Z)")
@@ -165,7 +165,7 @@ def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
         mark = _MARK.search(data, begin, run.end())
         stop = stop if mark is None else mark.start()
         line = begin == 0 or data[begin - 2 : begin] in (b"\n\0", b"\0\n")
-        if stop > begin and _is_narrow(data[begin:stop], line, run.end() == len(data)):
+        if stop > begin and _is_narrow(data[begin:stop], codec, line, run.end() == len(data), mark is not None):
             return begin, data[:begin], ""
     if mark_at is not None and mark_at == min(ends):
         return mark_at + 2, data[:mark_at], other
@@ -211,22 +211,27 @@ def _turned(data: bytes, codec: str, final: bool) -> int | None:
     return begin + 2 * latin if latin >= _FEWEST_TURNED else begin
 
 
-def _is_narrow(data: bytes, line: bool, last: bool) -> bool:
+def _is_narrow(data: bytes, codec: str, line: bool, last: bool, marked: bool) -> bool:
     """Return whether bytes without zeros are text that is not UTF-16. `line`: they are at the start of a line; `last`:
-    they are at the end of the text."""
+    they are at the end of the text; `marked`: a mark follows."""
     if len(data) < _SHORT and not (line and b"\n" in data):
         return False
-    if not (b"\n" in data or last) or len(data.translate(None, _CONTROLS)) != len(data):
+    ended = b"\n" in data or last or data.endswith(b"\r")  # its line feed was taken for a letter of the next part
+    if not ended or len(data.translate(None, _CONTROLS)) != len(data):
         return False
     if len(set(data[::2])) == 1 or len(set(data[1::2])) == 1:  # one row of characters, as of Devanagari
         return False
     # Half of the bytes of Chinese in UTF-16 are ASCII too, and those of U+4E0A end a line: words in ASCII have other letters.
     ascii_bytes = sum(byte < 0x80 for byte in data)
     common = len(data) - len(data.translate(None, _COMMON))
-    if 2 * ascii_bytes >= len(data) and (common < _COMMON_SHARE * ascii_bytes or _LONE_RETURN.search(data)):
+    latin = marked or (common >= _COMMON_SHARE * ascii_bytes and not _LONE_RETURN.search(data))
+    if 2 * ascii_bytes >= len(data) and not latin:
         return False
     try:
         codecs.utf_8_decode(data, "strict", len(data) < _MOST_HELD)
     except UnicodeDecodeError:
-        return ascii_bytes >= _ASCII * len(data) and b" " in data[:_SHORT]
+        if ascii_bytes >= _ASCII * len(data) and b" " in data[:_SHORT]:
+            return True
+        text = data.decode(codec, "replace")  # letters of other charsets are halves and private characters of UTF-16
+        return _ODD_SHARE * len(text) <= sum(c == "\ufffd" or "\ue000" <= c <= "\uf8ff" for c in text)
     return True

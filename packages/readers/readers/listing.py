@@ -87,12 +87,9 @@ def _summary(one: Listed) -> tuple[str, ...]:
     declared = one.declared
     ticked = " ".join(f"`.{extension}`" for extension in declared.extensions)
     marks = ("yes" if text else "" for text in (declared.text, declared.children))
-    return (f"[{declared.title}](#{_anchor(declared.title)})", ticked, *marks, declared.announces)
-
-
-def _anchor(title: str) -> str:
-    """Return the anchor that GitHub gives a heading."""
-    return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c in "-_")
+    title = declared.title
+    anchor = "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c in "-_")  # as GitHub makes it
+    return (f"[{title}](#{anchor})", ticked, *marks, declared.announces)
 
 
 def _section(one: Listed) -> Iterator[str]:

@@ -349,6 +349,7 @@ PARTS = (
     (LATIN, "ascii", False),
     (UMLAUTS, "utf-8", False),
     (RUSSIAN_CHARSET_MIXED, "utf-8", True),
+    (RUSSIAN_CHARSET_MIXED, "cp1251", False),
     (CHINESE_CHARSET_MIXED, "utf-8", False),
     (LATIN, "utf-16-le", False),
     (LATIN, "utf-16-le", True),
@@ -375,13 +376,20 @@ def _encoded(text: str, codec: str, mark: bool) -> bytes:
 @pytest.mark.parametrize(("one", "two"), [pair for pair in itertools.product(PARTS, PARTS) if pair[0][1] != pair[1][1]])
 def test_two_charsets_in_a_text(one: tuple[str, str, bool], two: tuple[str, str, bool], end: str) -> None:
     """Whichever comes first, with a mark or without, few lines and many: every word of both comes out."""
-    for first, second in ((20, 20), (3, 400), (400, 3)):
+    for first, second in ((20, 20), (3, 400), (400, 3), (CHUNK // 20, 400))[: 3 + ("cp1251" in (one[1], two[1]))]:
         parts = [
             (_lines(form, count, end), codec, mark) for (form, codec, mark), count in ((one, first), (two, second))
         ]
         data = b"".join(_encoded(*part) for part in parts)
         assert _read(data).replace("\ufeff", "") == "".join(text for text, _, _ in parts)
         assert identify(MemorySource(b"x.log", data)) == "text/plain"
+
+
+@pytest.mark.parametrize(("line", "mark"), [("first asciiword\r\n", False), ('{"a":"jsonword"}\n', True)])
+def test_a_line_of_an_odd_length_before_utf_16(line: str, mark: bool) -> None:
+    text = _lines(UMLAUTS, 2, "\r\n")
+    for codec in ("utf-16-le", "utf-16-be"):
+        assert _read(line.encode() + _encoded(text, codec, mark)) == line + text
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])

@@ -28,7 +28,7 @@ _COMMON = _STRONG | frozenset(b"from to cc bcc subject date status importance pr
 _HEADER = re.compile(rb"([!-9;-~]{1,76})[ \t]*:")
 # A field with its continuation lines
 _WHOLE_FIELD = re.compile(rb"([!-9;-~]{1,76}+)[ \t]*+:[^\n]*+\n(?:[ \t][^\n]*+\n|(?!))*+")
-_WHOLE_HEADER = re.compile(rb"(?:%b){1,39}(?=\r?\n)" % _WHOLE_FIELD.pattern.replace(b"(", b"(?:", 1))
+_WHOLE_HEADER = re.compile(rb"(?:%b){1,39}(?=\r*+\n)" % _WHOLE_FIELD.pattern.replace(b"(", b"(?:", 1))
 _NOT_MAIL_NAMES = frozenset((b"txt", b"csv", b"tsv", b"html", b"htm", b"log", b"md", b"json", b"xml"))
 
 # Parts of reports about mail (RFC 3462, 3464, 3798, 5965): fields that look like a message's, and are the text.
@@ -200,7 +200,7 @@ def office_xml(head: bytes, extension: bytes = b"") -> str | None:
     if known[1] != _FLAT_ODF:
         return known[1]
     kind = _FLAT_KIND.search(root[0]) or _FLAT_EXTENSION.match(extension)
-    return _FLAT_ODF % (_FLAT_KINDS[kind[1]] if kind else "text")
+    return _FLAT_ODF % (_FLAT_KINDS[kind[1][:1]] if kind else "text")
 
 
 def _markup(head: bytes, extension: bytes) -> str:
@@ -237,12 +237,7 @@ _FLAT_KIND = re.compile(
     rb"mimetype\s*=\s*[\"']application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation|graphics)"
 )
 _FLAT_EXTENSION = re.compile(rb"fod([tspg])\Z")
-_FLAT_KINDS = {
-    **{kind.encode(): kind for kind in ("text", "spreadsheet", "presentation", "graphics")},
-    b"s": "spreadsheet",
-    b"p": "presentation",
-    b"g": "graphics",
-}
+_FLAT_KINDS = {kind[:1].encode(): kind for kind in ("text", "spreadsheet", "presentation", "graphics")}
 _HEADER_LINES = 40
 _MOST_ODD = _HEADER_LINES // 3  # of these lines; with more odd ones, fewer than twice as many are fields
 
@@ -256,7 +251,7 @@ def _header_names(head: bytes, most_odd: int = _HEADER_LINES) -> tuple[list[byte
     names: list[bytes] = []
     odd = 0
     for line in head.split(b"\n"):
-        if line in (b"", b"\r"):
+        if not line.strip(b"\r"):
             break
         if line[0] in b" \t":
             if not names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from readers.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
 from readers.charset import CHARSET_KEYS
@@ -16,6 +16,7 @@ from readers.mail import headers
 from readers.mail.parts import MAX_PARTS, MailPart, Message
 from readers.mail.text import body_texts, damage_of, folded, read_in
 from readers.records import Kind, Limits, TextState
+from readers.text.html import carried, html_decode, may_hold
 from readers.text.unread import unread_in
 
 MEDIA_TYPE = "message/rfc822"
@@ -61,8 +62,8 @@ class EmlHandler(LeafHandler):
         text="the plain body, then those lines of the HTML body that have other words, or the whole HTML body if it "
         "has much more text; all body parts of a message with several",
         metadata=(*MAIL_KEYS, *headers.RARER_KEYS, "signed"),
-        children="attachments in order, decoded: attached messages unchanged, inline pictures, and uuencode and yEnc "
-        "files within the text",
+        children="attachments in order, decoded: attached messages unchanged, inline pictures, and files in the text as "
+        "uuencode, yEnc and `data:` URIs",
         leaves_out=(
             "lines of the HTML body whose words are in the plain body (they remain in the message)",
             "the contents of encrypted messages (S/MIME, PGP)",
@@ -75,10 +76,11 @@ class EmlHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Yield every leaf part that is not body text, decoded, attached messages included, in order. Raises
+        """Yield files in its web pages, then every other part, decoded, attached messages included, in order. Raises
         DocumentError `truncated` at the end if the outermost multipart has no closing boundary, `corrupt` if there is
         no header. A part whose encoding is damaged comes with what can be read and the error `corrupt`."""
         message = _MESSAGES(source.whole(limits.parse_bytes))
+        yield from in_pages(message, Kind.ATTACHMENT)
         for position, leaf in enumerate(message.child_parts()):
             whole = leaf is message.root and leaf.media_type == _PARTIAL
             # A message that is one part of several has that exception itself.
@@ -189,6 +191,15 @@ def _memo(fields: headers.Fields) -> str:
     """Return the header-like lines of a text that no mail system has processed, without those that are metadata."""
     kept = ((name, text) for name, text in islice(fields.items(), _MOST_LINES) if not name.startswith(_NO_LINES))
     return "".join(f"{name.capitalize()}: {text}\n" for name, text in kept if name not in _OF_A_MEMO)
+
+
+def in_pages(message: Message, kind: Kind) -> Iterator[Child]:
+    """Yield the files in `data:` URIs of the web pages that are its text, with ordinals after those of its parts."""
+    pages = (leaf for leaf in message.leaves() if leaf.is_body and leaf.media_type == "text/html")
+    markups = (html_decode(page.content(), page.charset)[0] for page in pages if may_hold(page.content()))
+    for ordinal, child in enumerate(chain.from_iterable(map(carried, markups)), MAX_PARTS):
+        child.ordinal, child.kind = ordinal, kind
+        yield child
 
 
 def child_of(leaf: MailPart, position: int, kind: Kind, *, media_type: str | None, name: str | None = None) -> Child:

@@ -15,7 +15,7 @@ from readers.mail.base64 import from_base64
 # Transfer encodings of the parts that such files become.
 UUENCODE, YENC, BINHEX = b"x-uuencode", b"x-yenc", b"x-binhex"
 _QUOTE = rb"(?P<quote>(?:[>|][ \t]?){0,10})"  # quotation marks, if the file is quoted in an answer
-_UU_BEGIN = re.compile(rb"^%bbegin(?P<base64>-base64)? [0-7]{3,6} (?P<name>[^\r\n]{1,255})\r?\n" % _QUOTE, re.MULTILINE)
+_UU_BEGIN = re.compile(rb"^%bbegin(?P<base64>-base64)? [0-7]{3,6}(?: (?P<name>.{0,255}?))?\r?\n" % _QUOTE, re.MULTILINE)
 _Y_BEGIN = re.compile(rb"^=ybegin [^\r\n]{0,500}? ?name=(?P<name>[^\r\n]{1,255})\r?\n", re.MULTILINE)
 _Y_END = re.compile(rb"^=yend [^\r\n]*\r?(?:\n|\Z)", re.MULTILINE)
 _Y_FIGURE = re.compile(rb" (size|part|total|crc32|pcrc32)=([0-9A-Fa-f]{1,18})")
@@ -82,7 +82,7 @@ def _next_uuencoded(data: bytes, at: int, end: int) -> Inline | None:
         following = _UU_BEGIN.search(data, begin.end(), end)
         stop = following.start() if following else end
         if (last := _end_of_uu(data, begin, stop)) is not None:
-            return Inline(begin.start(), last, begin["name"].strip(), UUENCODE)
+            return Inline(begin.start(), last, (begin["name"] or b"").strip(), UUENCODE)
         begin = following
     return None
 

@@ -8,7 +8,7 @@ from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS
 from readers.clean import Collector, note_charset, values
 from readers.declared import Declared
-from readers.mail.eml import child_of, cut, text_cut
+from readers.mail.eml import child_of, cut, in_pages, text_cut
 from readers.mail.headers import noted_date
 from readers.mail.parts import Message
 from readers.mail.text import body_texts, damage_of, read_in
@@ -26,7 +26,7 @@ class MhtmlHandler(LeafHandler):
         extensions=("mht", "mhtml"),
         text="text of the web page and its frames",
         metadata=("title", "address", "created", *CHARSET_KEYS),
-        children="pictures, styles and scripts in order, named by the end of their address",
+        children="files in `data:` URIs; pictures, styles and scripts in order, named by the end of their address",
         leaves_out=(
             "text that scripts would write",
             "parts beyond the first 100,000: the exception is `children_limit`",
@@ -34,9 +34,10 @@ class MhtmlHandler(LeafHandler):
     ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Yield pictures, styles and scripts in order, named by the last part of their address. Raises DocumentError
-        `truncated` at the end if the closing boundary is missing."""
+        """Yield files in `data:` URIs, then pictures, styles and scripts, named by the last part of their address.
+        Raises DocumentError `truncated` at the end if the closing boundary is missing."""
         message = Message(source.whole(limits.parse_bytes))
+        yield from in_pages(message, Kind.EMBEDDED_OBJECT)
         for position, leaf in enumerate(message.child_parts()):
             name = leaf.file_name or name_of(leaf.fields.text(b"content-location"))
             yield child_of(leaf, position, Kind.EMBEDDED_OBJECT, media_type=leaf.media_type, name=name)

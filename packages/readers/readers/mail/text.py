@@ -168,17 +168,14 @@ def much_more(text: str, length: int) -> bool:
 
 def _more(rich: MailPart, known: str, words: KnownWords) -> str:
     """Return what an HTML alternative adds to the plain one: nothing, lines, or all if it is much longer."""
-    if all(_adds_nothing(part, words) for part in parts_of(rich) if part.is_body and not part.children):
+    bodies = [part for part in parts_of(rich) if part.is_body and not part.children]
+    pages = [html_decode(part.content(), part.charset)[0] for part in bodies if part.media_type == "text/html"]
+    if len(pages) == len(bodies) and all(map(words.page_has_nothing_else, pages)):  # without parsing them
         return ""
     text = "\n".join(body_texts(rich))
     if much_more(text, len(known.strip())):
         return text
     return words.other_lines(text)
-
-
-def _adds_nothing(part: MailPart, words: KnownWords) -> bool:
-    """Return whether the part certainly adds nothing, without parsing it."""
-    return part.media_type == "text/html" and words.page_has_nothing_else(html_decode(part.content(), part.charset)[0])
 
 
 def _text_of(part: MailPart) -> str:

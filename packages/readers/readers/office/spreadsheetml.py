@@ -8,21 +8,11 @@ from readers import clean
 from readers.base import Handler, LeafHandler, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError
+from readers.office.ooxml.kinds import KEYS_OF_2003
 from readers.office.ooxml.sheet import printed
 from readers.office.ooxml.xml import Element, attribute, elements, local
 from readers.records import Limits
 
-_KEYS = {
-    "Title": "title",
-    "Author": "author",
-    "Subject": "doc_subject",
-    "Description": "description",
-    "Keywords": "keywords",
-    "LastAuthor": "last_author",
-    "Created": "created",
-    "LastSaved": "modified",
-    "Company": "company",
-}
 _ASKED = ("InputTitle", "InputMessage", "ErrorTitle", "ErrorMessage")  # prompts of cells
 _PIVOT = ("PivotField", "PivotItem")
 _CACHED = "row"  # of a pivot table's cache, in the form of ADO
@@ -44,7 +34,7 @@ class SpreadsheetMlHandler(LeafHandler):
         extensions=("xml", "xls"),
         text="cells by rows as stored, with comments and link targets; names of sheets, headers, footers, input "
         "prompts and choices of cells, cached items of pivot tables",
-        metadata=tuple(_KEYS.values()),
+        metadata=tuple(KEYS_OF_2003.values()),
         leaves_out=("formulas (their results are extracted)", "numbers and dates as displayed"),
     ).alone()
 
@@ -57,7 +47,7 @@ class SpreadsheetMlHandler(LeafHandler):
             with source.open() as file:
                 for element in elements(iter(lambda: file.read(_PIECE), b""), *_TAGS):
                     if local(element) == "DocumentProperties":
-                        pairs += [(_KEYS[local(one)], one.text) for one in element if local(one) in _KEYS]
+                        pairs += [(KEYS_OF_2003[local(one)], one.text) for one in element if local(one) in KEYS_OF_2003]
                     elif (line := "\t".join(filter(None, _line(element)))) and not collector.add(line + "\n"):
                         break
         except DocumentError as error:

@@ -46,7 +46,8 @@ def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) 
     recipients, attachments = _objects(storage)
     people = [_properties(compound, entry, _OTHER) for entry in recipients]
     decode_strings(own, people)
-    announced = int.from_bytes(_fixed(compound, storage)[_ATTACHMENTS : _ATTACHMENTS + 4], "little")
+    fixed = compound.read(storage.stream(_FIXED))  # properties of a fixed length (2.4)
+    announced = int.from_bytes(fixed[_ATTACHMENTS : _ATTACHMENTS + 4], "little")
     return MapiMessage(own, people, lambda: _attachments(compound, attachments, own.codec), announced)
 
 
@@ -67,11 +68,6 @@ def _names(compound: CompoundFile) -> dict[int, int]:
         streams = () if top is None else [compound.read(top.stream(name)) for name in _NAME_STREAMS]
         known = _KNOWN[compound] = our_ids(*streams) if streams else {}
     return known
-
-
-def _fixed(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
-    """Return the stream of properties of a fixed length (2.4)."""
-    return compound.read(storage.stream(_FIXED))
 
 
 def _objects(storage: DirectoryEntry) -> tuple[list[DirectoryEntry], list[DirectoryEntry]]:

@@ -247,7 +247,7 @@ _RUBY, _FRAMES = (re.compile("<" + _either_case(name)) for name in ("ruby", "ifr
 _READING = re.compile(
     rf"<(?:({_either_case('rt')})|{_either_case('rp')})\b[^<>]*+>([^<]*+(?:<(?!/?[rR][tTpPuUbB])[^<]*+|(?!))*+)"
 )
-_SRCDOC = re.compile(_either_case("srcdoc"))
+_SRCDOC = re.compile(_either_case("srcdoc") + r"(?=\s*=)")
 _XHTML = "xmlns"  # also in templates of pages
 # Self-closed elements that an HTML parser takes for open: everything after them would be their hidden text.
 _CLOSED = re.compile(r"<(title|script|style|textarea|iframe|noframes|noscript|xmp)((?:\s[^<>]*)?)/>", re.IGNORECASE)

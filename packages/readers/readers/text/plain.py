@@ -39,11 +39,6 @@ _LONGEST = 12  # characters of a number
 _MOST = 0x10FFFF
 
 
-def is_json(text: str) -> bool:
-    """Return whether text begins like JSON."""
-    return _JSON.match(text) is not None
-
-
 def decoded_strings(text: str) -> Iterator[str]:
     """Yield the decoded strings of JSON in which an escape replaces a letter or white space, each once. Strings need
     not be closed, nor the rest be JSON. Only lines with a backslash are examined."""
@@ -159,7 +154,7 @@ class TextHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """Return the text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
         out = decoded_text(source, limits, form=without_codes)
-        if out.state is not TextState.TRUNCATED_BY_LIMIT and is_json(out.text) and "\\" in out.text:
+        if out.state is not TextState.TRUNCATED_BY_LIMIT and _JSON.match(out.text) and "\\" in out.text:
             collector = clean.Collector(limits.text_characters)
             collector.add(out.text)
             all(collector.add(f"\n{string}") for string in decoded_strings(out.text))

@@ -275,6 +275,16 @@ def test_a_member_beyond_the_end_is_corrupt() -> None:
     assert found.failed == [(1, ExceptionCode.CORRUPT, False)]
 
 
+def test_bytes_between_members_in_ranges_and_in_another_order() -> None:
+    data = archive({name: 90 * name.encode() for name in "abc"}, zipfile.ZIP_STORED)
+    directory, last = data.index(b"PK\x01\x02"), data.rindex(b"PK\x01\x02")
+    turned = data[:directory] + data[last:-22] + data[directory:last] + data[-22:]
+    assert (found_in(turned).error, len(found_in(turned).members)) == (None, 3)
+    for whole, first in ((turned, None), (b"hidden" * 900 + data, ExceptionCode.CORRUPT)):
+        errors = [found_in(whole, part=part).error for part in HANDLER.parts(MemorySource(b"", whole), 90)]
+        assert [error and error.code for error in errors] == [first, None, None]
+
+
 @settings(max_examples=40)
 @given(
     st.dictionaries(st.text("abcdé/ .", min_size=1, max_size=12), st.binary(max_size=400), max_size=6),

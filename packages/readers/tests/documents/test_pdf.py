@@ -459,6 +459,7 @@ def test_what_stands_for_pictures_in_the_structure() -> None:
         (_pdf("ABCD", A="م", B="س", C="لا", D="ا"), "الاسم"),
         (_pdf("ABC", A="م", B="لا", C="س"), "سلام"),
         (_pdf("ABCD", A="م", B="س", C="\ufefb", D="ا"), "الاسم"),  # PDFium takes it apart itself
+        (_pdf("ABC", A="س", B="\ufef9", C="ا"), "الإس"),  # the same, into a letter with its hamza
         (_pdf("ABC", A="الله", B=" ", C="بسم"), "بسم الله"),
         (_pdf("AB", A="م", B="لَ"), "لَم"),
         # Letters that are a ligature of Unicode in either order: the map has them, or the ligature's character.
@@ -472,6 +473,14 @@ def test_what_stands_for_pictures_in_the_structure() -> None:
 )
 def test_letters_of_a_glyph_stay_in_order(data: bytes, text: str) -> None:
     assert read(data).text.strip() == text
+
+
+def test_more_pages_than_the_page_tree_counts() -> None:
+    objects = (stream(b"BT /F 9 Tf 9 9 Td (one) Tj ET"), HELVETICA, page(CONTENT))
+    tree = b"<</Type/Pages/Kids[3 0 R 6 0 R]/Count %d>>"
+    for count, wrong in ((1, True), (2, False), (3, False)):
+        found = read(pdf(CATALOGUE % b"", tree % count, page(CONTENT), *objects))
+        assert (found.error is not None and "page tree" in found.error.detail) is wrong
 
 
 def test_what_is_outside_of_the_document() -> None:

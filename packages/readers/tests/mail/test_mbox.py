@@ -160,7 +160,10 @@ def test_content_length_states_where_a_message_ends() -> None:
         assert len(read(FROM + b"\n" + one % wrong + body + b"\n" + two)) == 3
 
 
-OPEN = b"Subject: 1\nContent-Type: multipart/mixed; boundary=bb\n\n--bb\n\nintro\n--bb\nContent-Type: text/x-patch\n\n"
+OPEN = (
+    b"Received: by a\n" * 1_500
+    + b"Subject: 1\nContent-Type: multipart/mixed; boundary=bb\n\n--bb\n\nintro\n--bb\nContent-Type: text/x-patch\n\n"
+)
 PATCH = b"From 1234567890abcdef1234567890abcdef12345678 Mon Sep 17 00:00:00 2001\nFrom: J <j@x>\nSubject: fix\n\n--- a.c\n\n"
 
 

@@ -168,7 +168,9 @@ def test_the_data_model_is_a_child() -> None:
     assert [(child.name, child.data) for child in children] == [(b"item.data", b"packed")]
 
 
-def test_settings_building_blocks_and_forms_of_a_document() -> None:
+@pytest.mark.parametrize("most", [10, 2_000_000], ids=("stream", "tree"))
+def test_settings_building_blocks_and_forms_of_a_document(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xml, "_TREE_BYTES", most)
     body = (
         '<w:p><w:hyperlink w:tooltip="popsup"><w:r><w:t>link</w:t></w:r></w:hyperlink><w:r><w:fldChar><w:ffData><w:helpText w:val="help"/>'
         '<w:textInput><w:default w:val="given"/></w:textInput></w:ffData></w:fldChar></w:r>'

@@ -45,6 +45,7 @@ read = partial(text_of, kind=ODF)
         ("<text:p>a<office:annotation><dc:creator>Ann</dc:creator><dc:date>2020</dc:date><text:p>remark</text:p></office:annotation>b</text:p>", "remark\nab\nAnn\n"),
         ("<text:tracked-changes><text:changed-region><text:deletion><office:change-info><dc:creator>x</dc:creator></office:change-info><text:p>gone</text:p></text:deletion></text:changed-region></text:tracked-changes><text:p>here</text:p>", "gone\nhere\n"),
         ("<table:table table:name='T'><table:table-row><table:table-cell><text:p>a</text:p><text:p>b</text:p></table:table-cell><table:table-cell/><table:table-cell><text:p>c</text:p></table:table-cell></table:table-row></table:table>", "a\nb\tc\n"),
+        ("<text:p>con<l:content-control xmlns:l='urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0' l:alias='who'><text:span>tract</text:span></l:content-control>s</text:p>", "contracts\nwho\n"),
         ("<presentation:footer-decl presentation:name='f'>below</presentation:footer-decl><text:p>a</text:p>", "below\na\n"),
         ("<table:table><table:title>Pay</table:title><table:desc>of all</table:desc></table:table>", "Pay\nof all\n"),
         ("<text:p>a<m:math xmlns:m='http://www.w3.org/1998/Math/MathML'><m:mtext>net</m:mtext> <m:mo>=</m:mo><m:mi>x</m:mi></m:math></text:p>", "net =x\na\n"),

@@ -569,3 +569,32 @@ m.properties[0x10090102] = compress(
     rb"{\rtf1\ansi\ansicpg1251\deff0{\fonttbl{\f0\fcharset204 A;}}\f0 \'cf\'f0\'e8\'e2\'e5\'f2}"
 )
 outlook("own ([MS-OXRTFCP])", "an RTF body in code page 1251", "m.msg", msg.write_item(m), ["Привет"])
+outlook(
+    "own (RFC 2557)",
+    "a web archive whose lines end in two carriage returns; a file in a data: URI of its page",
+    "m.mhtml",
+    b"From: <Saved by Blink>\nContent-Type: multipart/related; boundary=bb\n\n--bb\nContent-Type: text/html\n\n"
+    b"<p>mhtword<img src='data:text/plain;base64,ZHV3b3Jk'>\n--bb--\n".replace(b"\n", b"\r\r\n"),
+    ["mhtword", "duword", "child:text-0.plain"],
+)
+eml(
+    "own (RFC 2397)",
+    "a file in a data: URI of the body, after decoding",
+    "Content-Type: text/html\nContent-Transfer-Encoding: base64\n\n"
+    + b64("<img src=data:text/plain;base64,ZHV3b3Jk>hello"),
+    ["hello", "duword", "child:text-0.plain"],
+)
+eml(
+    "own (POSIX 1003.1)",
+    "uuencode without a name, of a mode with its type in a web page (reported)",
+    "Content-Type: multipart/mixed; boundary=bb\n\n--bb\n\nbegin 644\n#86)C\n`\nend\n--bb\nContent-Type: text/html\n\n<pre>begin 100644 f.txt\n--bb--\n",
+    ["abc", "reported"],
+)
+outlook(
+    "own (X.690, 8.7.3)",
+    "a signed message in parts within parts",
+    "m.p7m",
+    bytes.fromhex("308006092a864886f70d010702a08030800201013100308006092a864886f70d010701a080248024800417")
+    + b"Subject: signedword\r\n\r\n\0\0\0\0\0\0\0\x001\0\0\0\0\0\0\0",
+    ["signedword"],
+)

@@ -179,7 +179,7 @@ def test_html_words_and_blocks() -> None:
     for tag in ("ruby", "RUBY", "Ruby"):  # readings of characters
         assert html_text(f"<p>in<{tag}>base<RT>read</RT></{tag}>line") == "inbaseline\nread"
     for name in ("srcdoc", "SrcDoc"):
-        assert html_text(f"<p>a<IFrame {name}='<p>in&lt;IFRAME {name}=x>it'></IFrame>") == "a\nin\nit"
+        assert html_text(f"<p>a<IFrame {name}='<p>in{name}&lt;IFRAME {name}=x>it'></IFrame>") == f"a\nin{name}\nit"
     assert html_text("<Template ShadowRootMode=open><p>shown</Template><template>no</template>") == "shown"
     assert (out.metadata["title"], out.metadata["author"]) == ("T & t", "An Author")
 

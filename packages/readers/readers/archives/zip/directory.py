@@ -240,16 +240,16 @@ def zip64_sizes(extra: bytes, size: int, compressed: int) -> tuple[int, int]:
     return size, compressed
 
 
-def overlapping(file: BinaryIO, directory: Directory) -> frozenset[int]:
-    """Return the indexes of members whose data begins inside an earlier member's, as in zip bombs. Takes constant
-    memory for archives whose members are in directory order, as nearly all are."""
+def overlapping(file: BinaryIO, directory: Directory) -> frozenset[int] | None:
+    """Return the indexes of members whose data begins inside an earlier member's, as in zip bombs. None, in constant
+    memory, for archives whose members are in directory order, as in nearly all."""
     reached = 0
     for entry in iter_quietly(file, directory):
         if entry.offset < reached:
             break
         reached = least_end(entry)
     else:
-        return frozenset()
+        return None
     spans = sorted((e.offset, least_end(e), e.index) for e in iter_quietly(file, directory))
     overlaps: set[int] = set()
     reached = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Any, BinaryIO
 
 from msgspec import Struct, field
@@ -46,24 +46,22 @@ class View(Struct, frozen=True):
 
     entries: Iterator[ZipEntry]
     overlaps: Collection[int]
+    ordered: bool  # the members are in the order of the directory
     occurrence: Callable[[ZipEntry], int]  # ask for the entries in their order
 
 
 def whole(file: BinaryIO, directory: Directory) -> View:
     """Return the view of the whole archive."""
-    names = Siblings()
-    return View(iter_entries(file, directory), overlapping(file, directory), lambda entry: names.occurrence(entry.name))
+    names, overlaps = Siblings(), overlapping(file, directory)
+    entries = iter_entries(file, directory)
+    return View(entries, overlaps or (), overlaps is None, lambda entry: names.occurrence(entry.name))
 
 
 def of_range(file: BinaryIO, directory: Directory, part: Part) -> View:
-    """Return the view of one range, without reading the rest of the directory."""
+    """Return the view from the start of one range on, without reading the directory before it."""
     repeats: dict[int, int] = dict(part.known["repeats"])
-    entries = iter_entries(file, directory, part.start, part.known["at"])
-    return View(
-        takewhile(lambda entry: entry.index < part.stop, entries),
-        frozenset(part.known["overlaps"]),
-        lambda entry: repeats.get(entry.index, 1),
-    )
+    entries, overlaps = iter_entries(file, directory, part.start, part.known["at"]), frozenset(part.known["overlaps"])
+    return View(entries, overlaps, part.known["ordered"], lambda entry: repeats.get(entry.index, 1))
 
 
 class _Range(Struct):
@@ -80,8 +78,8 @@ class _Range(Struct):
         self.overlaps += following.overlaps
         self.repeats += following.repeats
 
-    def part(self, stop: int) -> Part:
-        known: dict[str, Any] = {"at": self.at, "overlaps": self.overlaps, "repeats": self.repeats}
+    def part(self, stop: int, *, ordered: bool) -> Part:
+        known = {"at": self.at, "overlaps": self.overlaps, "repeats": self.repeats, "ordered": ordered}
         return Part(start=self.start, stop=stop, announced=self.members, known=known)
 
 
@@ -94,12 +92,12 @@ def ranges(file: BinaryIO, size: int, target_bytes: int) -> list[Part]:
     except DocumentError:
         return []
     most = max(2, RANGES_A_TARGET * size // max(1, target_bytes))
-    cuts, stop, known = _cut(file, directory, overlaps, target_bytes, most)
+    cuts, stop, known = _cut(file, directory, overlaps or (), target_bytes, most)
     cuts = _joined(cuts, most)
     if len(cuts) < 2 or known > _MOST_KNOWN:
         return []
     ends = [*(one.start for one in cuts[1:]), stop]
-    return [one.part(end) for one, end in zip(cuts, ends, strict=True)]
+    return [one.part(end, ordered=overlaps is None) for one, end in zip(cuts, ends, strict=True)]
 
 
 def _cut(
@@ -232,9 +230,13 @@ def _members(
 ) -> Iterator[Child]:
     names: Likely | None = None  # charset of names without a declared one, when the first is met
     budget, view = TryBudget(limits), whole(file, directory) if part is None else of_range(file, directory, part)
-    gaps, stop = Gaps(), 0
+    gaps, stop = Gaps(ordered=view.ordered), 0
     for entry in view.entries:
+        if part is not None and entry.index == part.start > 0:
+            gaps.behind(entry.offset, 0)
         gaps.before(entry.offset)
+        if part is not None and entry.index >= part.stop:
+            break
         gaps.behind(least_end(entry), _EXTRA)
         stop = entry.index + 1
         if entry.directory:
@@ -255,14 +257,13 @@ def _members(
                 names = likely_charset(islice(unsaid, MOST))
             _name(child, names)
         yield child
-    gaps.before(directory.position)
-    if part is None:
-        yield from _outside(file, gaps, directory, source.size, stop)
-    elif stop >= directory.entries:
-        yield from rest(file, directory.end, source.size, stop, "zip archive", opened=False)
+    else:
+        gaps.before(directory.position)
+    size = source.size if part is None or stop >= directory.entries else directory.end
+    yield from _outside(file, gaps, directory, size, stop, full=part is None)
 
 
-def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: int) -> Iterator[Child]:
+def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: int, *, full: bool) -> Iterator[Child]:
     """Account for the bytes that belong to no member and not to the directory: before the first member, between members
     that are in the order of the directory, and after the end."""
     most = directory.position  # offsets may lead anywhere
@@ -272,7 +273,7 @@ def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: 
         if name is not AFTER and _expected(file, start, end):
             continue
         try:
-            yield from rest(file, start, end, number, "zip archive", name=name)
+            yield from rest(file, start, end, number, "zip archive", name=name, opened=full)
         except DocumentError as error:
             errors.append(error)
     if gaps.more:
@@ -294,11 +295,11 @@ def _expected(file: BinaryIO, start: int, end: int) -> bool:
 class Gaps:
     """Ranges between members. None are found unless members are in the order of the directory."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ordered: bool) -> None:
         self.found: list[tuple[int, int]] = []
         self.more = 0  # bytes in further ones
         self._reached = self._slack = 0
-        self._ordered = True
+        self._ordered = ordered
         self._reader: MemberReader | None = None
 
     def behind(self, end: int, slack: int) -> None:

@@ -75,6 +75,20 @@ def _inflated(data: bytes, at: int, most: int) -> tuple[int | None, int]:
     return size, min(at, len(data)) - len(inflater.unused_data)
 
 
+_KIDS, _COUNT = re.compile(rb"/Kids\s*\[([\d\sR]*)\]"), re.compile(rb"/Count\s+(\d{1,9})\b")
+_NEAR = 24  # bytes around the children of a node in which it counts them
+
+
+def _uncounted(data: bytes) -> bool:
+    """Return whether a node of the page tree counts fewer pages than it has (7.7.3.2): PDFium shows no others."""
+    for kids in _KIDS.finditer(data):
+        near = data[max(0, kids.start() - _NEAR) : kids.start()].rpartition(b"<<")[2]
+        count = _COUNT.search(near + data[kids.end() : kids.end() + _NEAR].partition(b">>")[0])
+        if count and 0 < int(count[1]) < kids[1].count(b"R"):
+            return True
+    return False
+
+
 # The outline of a PDF (ISO 32000-1, 12.3.3): titles that a viewer shows next to the pages, and that no page need
 # contain.
 
@@ -105,13 +119,10 @@ class Outline:
             seen.add(place)
             waiting.append(raw.FPDFBookmark_GetNextSibling(self._document.raw, entry))
             waiting.append(raw.FPDFBookmark_GetFirstChild(self._document.raw, entry))
-            if (title := _title(entry)) and title not in known:
+            title = read_text(functools.partial(raw.FPDFBookmark_GetTitle, entry)).strip()
+            if title and title not in known:
                 known.add(title)
                 yield title
-
-
-def _title(entry: raw.FPDF_BOOKMARK) -> str:
-    return read_text(functools.partial(raw.FPDFBookmark_GetTitle, entry)).strip()
 
 
 _KEYS = {
@@ -129,7 +140,7 @@ _MANY_ALONE = 100
 _SHOWN = bytes(32 if chr(byte).isspace() else 33 for byte in range(256))
 _ALONE, _BEGINS_WORD = re.compile(b" ! "), re.compile(b" !")
 _DATE = re.compile(
-    r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?'?|(Z)(?:00'?(?:00'?)?)?)?"
+    r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)[':]?(\d\d)?'?|(Z)(?:00'?(?:00'?)?)?)?"
 )
 
 
@@ -273,6 +284,8 @@ def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:
     if seen.mute:
         detail = f"{seen.mute} of {out.pages} pages have text in fonts without a mapping to characters"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+    if _uncounted(data):
+        return DocumentError(ExceptionCode.CORRUPT, "the page tree has more pages than it counts; these are not read")
     if broken(data):
         return DocumentError(ExceptionCode.CORRUPT, "the content of its pages ends where it is damaged")
     return None

@@ -114,7 +114,7 @@ def signature_texts(document: pdfium.PdfDocument, data: bytes) -> Iterator[str]:
     encrypted = raw.FPDF_GetSecurityHandlerRevision(document.raw) >= 0
     for index in range(min(raw.FPDF_GetSignatureCount(document.raw), _MOST_SIGNATURES)):
         signature = raw.FPDF_GetSignatureObject(document.raw, index)
-        if reason := _reason(signature):
+        if reason := read_text(functools.partial(raw.FPDFSignatureObj_GetReason, signature)).strip():
             yield reason
         if not encrypted:
             yield from filter(None, _texts(_dictionary(signature, data)))
@@ -132,10 +132,6 @@ def field_values(document: pdfium.PdfDocument, data: bytes, shown: Callable[[], 
     packed = filter(None, object_streams(data))
     values = dict.fromkeys(value for objects in (data, *packed) for value in _texts(objects, _VALUE))
     yield from (value for value in islice(values, _MOST_VALUES) if not words.issuperset(value.split()))
-
-
-def _reason(signature: raw.FPDF_SIGNATURE) -> str:
-    return read_text(functools.partial(raw.FPDFSignatureObj_GetReason, signature)).strip()
 
 
 def _dictionary(signature: raw.FPDF_SIGNATURE, data: bytes) -> bytes:

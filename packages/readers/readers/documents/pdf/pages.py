@@ -186,8 +186,9 @@ def _taken_apart() -> dict[str, list[str]]:
     """Return the presentation forms of Unicode that decompose into several characters, by these characters."""
     forms: dict[str, list[str]] = {}
     for code in (code for some in _PRESENTATION for code in some):
-        if len(form := unicodedata.normalize("NFKD", chr(code))) > 1:
-            forms.setdefault(form, []).append(chr(code))
+        for form in {unicodedata.normalize("NFKD", chr(code)), unicodedata.normalize("NFKC", chr(code))}:
+            if len(form) > 1:
+                forms.setdefault(form, []).append(chr(code))
     return forms
 
 

@@ -23,7 +23,7 @@ from readers.streams import RangeStream
 # The end of a message in an mbox according to its header, so that a From_ line inside it does not begin another
 # message: mail with patches attached, stores that quote nothing (mboxcl2).
 
-HEADER = 1 << 14  # bytes of a header that are examined
+HEADER = 1 << 16  # bytes of a header that are examined
 _LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*(\d{1,15})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _BOUNDARY = re.compile(rb"oundary[ \t]*=[ \t]*(?:\"([^\"\r\n]{1,200})\"|([^\s;\"]{1,200}))")
 _DECLARED = re.compile(rb"boundary[^\n]{0,20}\Z", re.IGNORECASE)

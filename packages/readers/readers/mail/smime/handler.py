@@ -62,18 +62,13 @@ def inside(data: bytes, outer: Element) -> Iterator[Element]:
         at = _behind(data, at, outer.end, 0) if child.open else child.end
 
 
-def octets(data: bytes, string: Element) -> bytes:
-    """Return the bytes of an octet string, whole or in parts."""
+def octets(data: bytes, string: Element, depth: int = 0) -> bytes:
+    """Return the bytes of an octet string, whole or in parts, which may be in parts too (8.7.3)."""
     if string.tag == OCTETS:
         return data[string.start : string.end]
-    if string.tag != OCTETS_IN_PARTS:
+    if string.tag != OCTETS_IN_PARTS or depth > _MAX_DEPTH:
         raise corrupt()
-    parts = []
-    for part in inside(data, string):
-        if part.tag != OCTETS:
-            raise corrupt()
-        parts.append(data[part.start : part.end])
-    return b"".join(parts)
+    return b"".join([octets(data, part, depth + 1) for part in inside(data, string)])
 
 
 def _behind(data: bytes, at: int, end: int, depth: int) -> int:

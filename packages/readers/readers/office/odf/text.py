@@ -56,6 +56,7 @@ _ELSEWHERE = ("/", "../", "\\\\")
 # variables, choices for cells, items of pivot tables.
 _OFFICE_VALUE = _OFFICE + "string-value"
 _CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"  # of LibreOffice
+_LOEXT = "{urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0}"  # form controls in a line
 _FORMULAS = (_TABLE + "condition", _TABLE + "expression", _CALC + "value")  # only their strings are texts
 _STRINGS = re.compile(r'"((?:[^"]++|""|(?!))*+)"')
 _PILOT = ("table", "field", "member", "group", "group-member")
@@ -84,6 +85,7 @@ TEXT_ATTRIBUTES = {
     _TEXT + "bibliography-mark": tuple(_TEXT + part for part in ("author", "title", "publisher", "url", "note")),
     _TEXT + "variable-set": (_OFFICE_VALUE,),
     _TEXT + "conditional-text": (_TEXT + "string-value-if-true", _TEXT + "string-value-if-false"),
+    _LOEXT + "content-control": (_LOEXT + "alias",),
     _TEXT + "database-display": (_TEXT + "database-name", _TEXT + "table-name"),
 }
 
@@ -156,7 +158,7 @@ _ROW, _SHEET, _PAGE = _TABLE + "table-row", _TABLE + "table", _DRAW + "page"
 _HEADERS = frozenset(_STYLE + place + pages for place in ("header", "footer") for pages in ("", "-left", "-first"))
 _SPREADSHEET, _PRESENTATION = _OFFICE + "spreadsheet", _OFFICE + "presentation"
 _ANNOTATION, _CREATOR = _OFFICE + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
-_IN_LINES = (_TEXT, _FIELDS, _MATH)
+_IN_LINES = (_TEXT, _FIELDS, _MATH, _LOEXT)
 _VALUE_TYPE = _OFFICE + "value-type"
 _VALUES = {kind: f"{_OFFICE}{kind}-value" for kind in ("date", "time", "boolean", "string")}
 _DURATION = re.compile(r"(-?)P(?:(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(\.\d{1,9})?S)?")

@@ -21,7 +21,7 @@ from readers.office import vba as office_vba
 from readers.office.cell_formats import FORMATS_LEFT
 from readers.office.encryption import locks as office_unlock
 from readers.office.ole.compound import CompoundFile
-from readers.office.ooxml.kinds import LEFT
+from readers.office.ooxml.kinds import KEYS_OF_2003, LEFT
 from readers.office.ooxml.package import Package, carried
 from readers.office.ooxml.text import Reader, unescaped
 from readers.office.ooxml.xml import Element, attribute, elements, local, tree
@@ -107,16 +107,7 @@ _KEYS = {
     "created": "created",
     "modified": "modified",
     "Application": "application",
-    "Company": "company",
-    # Of Word 2003
-    "Title": "title",
-    "Author": "author",
-    "Subject": "doc_subject",
-    "Description": "description",
-    "Keywords": "keywords",
-    "LastAuthor": "last_author",
-    "Created": "created",
-    "LastSaved": "modified",
+    **KEYS_OF_2003,
 }
 _TYPES = MEDIA_TYPES["office.ooxml.handler"]
 _EXCEL, _POWERPOINT, _VISIO = (

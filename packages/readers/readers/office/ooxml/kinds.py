@@ -12,6 +12,18 @@ TEXT = ""  # in place of an attribute: the element's character data
 ALL = ("*",)  # in place of attributes: all character data below the element
 Words = Mapping[str, tuple[str, ...]]  # by element, the attributes that contain words
 
+# Document properties in the XML of Office 2003, with their keys.
+KEYS_OF_2003 = {
+    "Title": "title",
+    "Author": "author",
+    "Subject": "doc_subject",
+    "Description": "description",
+    "Keywords": "keywords",
+    "LastAuthor": "last_author",
+    "Created": "created",
+    "LastSaved": "modified",
+    "Company": "company",
+}
 # Read by a reader of their own (text, sheet, xlsb, vml, numbering).
 READ = frozenset(
     (

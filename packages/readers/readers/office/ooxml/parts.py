@@ -70,7 +70,7 @@ def pivot(package: Package, name: str) -> Iterator[str]:
                 yield source
             continue
         shared = [child for child in element if local(child) == "sharedItems"]
-        fields.append([value for items in shared for value in _items(items)])
+        fields.append([" ".join(filter(None, map(item.get, "vc"))) for items in shared for item in items])
         grouped = [attribute(one, "v") for child in element if child not in shared for one in child.iter()]
         texts = (attribute(element, "name"), attribute(element, "caption"), *fields[-1], *grouped)
         yield "\t".join(dict.fromkeys(filter(None, texts)))
@@ -92,7 +92,3 @@ def _rows(package: Package, name: str, fields: list[list[str]]) -> Iterator[str]
             cells.append(value)
         if line := "\t".join(filter(None, cells)):
             yield line
-
-
-def _items(items: Element) -> list[str]:
-    return [" ".join(filter(None, map(item.get, "vc"))) for item in items]

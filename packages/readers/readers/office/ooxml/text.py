@@ -96,11 +96,6 @@ _MOST_VML = 16_000_000  # bytes of one drawing
 _DATA, _NOTE, _PATH = b"<x:ClientData", b'ObjectType="Note"', b"textpath"
 
 
-def vml_drawings(package: Package) -> list[str]:
-    """Return the drawings, in the order of their names."""
-    return sorted(name for name in package.names if name.endswith(".vml"))
-
-
 def vml_texts(package: Package, name: str) -> Iterator[str]:
     """Yield the text of each shape. Excel writes HTML into them that is not well-formed XML, so syntax errors are no
     sign of damage. Raises DocumentError as `Package.pieces` does."""
@@ -333,7 +328,7 @@ class Reader:
         for name in package.having("main") if binary else ():
             self._take(f"words of {name}", xlsb.words(package, name, xlsb.NAMES))
         self._paragraphs(*_DRAWN)
-        for name in vml_drawings(package):
+        for name in sorted(name for name in package.names if name.endswith(".vml")):
             self._take(name, vml_texts(package, name))
         for name in package.having("pivotcachedefinition", "pivotcacherecords"):
             if name.endswith(".bin"):

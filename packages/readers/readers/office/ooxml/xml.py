@@ -101,7 +101,8 @@ def _without_entities(root: Element) -> str:
 def _take_apart(root: Element) -> None:
     """Remove fallback copies; move text boxes after everything else, so that no paragraph is inside another."""
     for alternatives in list(root.iter("{*}AlternateContent")):
-        if any(map(_serves, alternatives.iterchildren("{*}Choice"))):
+        choices = filter(_is_known, alternatives.iterchildren("{*}Choice"))
+        if any(next(_shows(choice), None) is not None for choice in choices):
             for copy in list(alternatives.iterchildren("{*}Fallback")):
                 alternatives.remove(copy)
     for box in list(root.iter("{*}txbxContent")):
@@ -126,13 +127,9 @@ def _put_in_paragraphs(root: Element) -> None:
                     waiting.append(child)
 
 
-def _serves(choice: Element) -> bool:
-    """Return whether a reader takes an alternative (ISO/IEC 29500-3, 7.6): its namespaces are known, as those of
-    Microsoft and of the standard are, and it has words or shows a part."""
-    return _is_known(choice) and next(_shows(choice), None) is not None
-
-
 def _is_known(choice: Element) -> bool:
+    """Return whether a reader knows the namespaces of an alternative (ISO/IEC 29500-3, 7.6), which it takes if that has
+    words or shows a part: those of Microsoft and of the standard."""
     spaces = (choice.nsmap.get(prefix) for prefix in choice.get("Requires", "").split())
     return all(space is not None and space.startswith(_KNOWN_SPACES) for space in spaces)
 
@@ -174,10 +171,10 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
 
 
 def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Element]) -> Iterator[Element]:
-    """Yield complete elements, inner ones first; each is emptied after use, and siblings before it are released unless
-    they belong to a later element. `served` are the alternatives of which a choice was taken."""
+    """Yield complete elements, inner ones first; each is emptied after use (not the links of a paragraph), and siblings
+    before it are released unless a later element needs them. `served`: alternatives of which a choice was taken."""
     above: Element | None = None
-    copied = within = False
+    copied = within = in_line = False
     choice: Element | None = None
     try:
         for _, node in parser.read_events():
@@ -188,6 +185,7 @@ def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Elem
                 copied = any(copy.getparent() in served for copy in element.iterancestors("{*}Fallback"))
                 choice = next(filter(_is_known, element.iterancestors("{*}Choice")), None)
                 within = next(element.iterancestors(*names), None) is not None
+                in_line = within and next(element.iterancestors("{*}p"), None) is not None
             if element.tag.endswith(_FORMULA[3:]):
                 if within:
                     continue
@@ -196,7 +194,8 @@ def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Elem
                 served.add(cast("Element", choice.getparent()))
             if not copied:
                 yield element
-            element.clear()
+            if not in_line or local(element) == "p":
+                element.clear()
             if within:
                 continue
             while parent is not None and element.getprevious() is not None:

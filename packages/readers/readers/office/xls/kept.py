@@ -16,7 +16,7 @@ _SELF, _ADD_INS = 0x0401, 0x3A01  # in place of the length of a path
 _CACHES = "_SX_DB_CUR"
 _CONTROLS = re.compile(r"[\0-\x1f]+")  # separators of the parts of a path (2.5.277)
 _FIELD, _NUMBER, _WHOLE, _TEXT, _TIME = 0xC7, 0xC9, 0xCC, 0xCD, 0xCE
-_NIL, _DOUBLE, _TEXT_CELL = 0, 1, 2  # of a kept cell (2.5.239)
+_DOUBLE, _TEXT_CELL = 1, 2  # of a kept cell (2.5.239)
 
 
 def _source(pieces: list[bytes]) -> Iterator[str]:

@@ -225,7 +225,11 @@ class PstStore:
         if own.number(mapi.ATTACH_METHOD) == mapi.EMBEDDED_MESSAGE:
             return MapiAttachment(own, message=lambda: self._message(inner))
         size = self._file.data_size(inner.data)
-        return MapiAttachment(own, size=size, data=lambda: _unwrapped(self._file.data(inner.data, heap.limit)))
+        return MapiAttachment(  # the file in an OLE object, else the object unchanged
+            own,
+            size=size,
+            data=lambda: ole_objects.unwrapped(raw := self._file.data(inner.data, heap.limit)) or (b"", raw),
+        )
 
     def _size(self, heap: Heap, reference: int) -> int:
         if not reference & 0x1F:
@@ -239,8 +243,3 @@ def _missing(detail: str, file: PstFile) -> MapiAttachment:
         raise file.fail(detail)
 
     return MapiAttachment(Properties(), data=read)
-
-
-def _unwrapped(data: bytes) -> tuple[bytes, bytes]:
-    """Return the content of an OLE object: the file in it, else the object unchanged."""
-    return ole_objects.unwrapped(data) or (b"", data)

@@ -143,12 +143,9 @@ def _fields(header: bytes, at: int, end: int, record: int, form: _Form) -> tuple
         if one[kind] == ord("C") and width == 32:
             more[len(out) - 1] = one[length + 1] << 8
         at += width
-    return tuple(out) if 1 + sum(field.length for field in out) == record else _longer(out, more)
-
-
-def _longer(fields: list[Field], more: dict[int, int]) -> tuple[Field, ...]:
-    """Add the high byte of lengths: Clipper and FoxPro use the byte of decimal places for texts over 255 bytes."""
-    return tuple(field._replace(length=field.length + more.get(i, 0)) for i, field in enumerate(fields))
+    if 1 + sum(field.length for field in out) != record:  # Clipper and FoxPro: decimal places are a high byte
+        out = [field._replace(length=field.length + more.get(i, 0)) for i, field in enumerate(out)]
+    return tuple(out)
 
 
 def is_table(head: bytes) -> bool:
