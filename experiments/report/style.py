@@ -84,7 +84,7 @@ p{margin:.5rem 0}
 .warnings h2{border:0;margin:.3rem 0 0;padding:0;font-size:1rem;color:var(--warn)}
 ul{margin:.3rem 0;padding-left:1.2rem}
 nav{font-size:.875rem;margin:1rem 0}
-nav a{margin-right:.9rem;white-space:nowrap}
+nav a{margin-right:.9rem;display:inline-block}
 a{color:var(--s0)}
 figure{margin:1rem 0 1.4rem}
 figure svg{display:block;max-width:100%;height:auto}
