@@ -3,7 +3,6 @@ what to mend, and once it is mended `resume` ends it with zero differences."""
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import shutil
@@ -16,7 +15,7 @@ from archive_files import zipped
 from bad_files import noise
 from gate_plugin import WORD
 from installation import Bench, until
-from small_disk import small_tmpfs
+from small_disk import fill, small_tmpfs
 
 PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
 
@@ -67,17 +66,6 @@ def _resumed(bench: Bench, *options: str) -> None:
         bench.ask("verify", "last", *options)
 
 
-def _fill(ballast: Path) -> None:
-    """Leave no room beside this file."""
-    with ballast.open("wb", buffering=0) as file:
-        for size in (1 << 20, 1 << 12):
-            try:
-                while file.write(bytes(size)):
-                    pass
-            except OSError as error:
-                assert error.errno == errno.ENOSPC  # noqa: PT017 - it is how this ends
-
-
 def _linked_corpus(bench: Bench) -> Path:
     """The corpus under a directory of this test's own, without its bytes being copied."""
     mine = bench.home / "corpus"
@@ -122,7 +110,7 @@ def test_database_full(bench: Bench) -> None:
         process = bench.discover("--workers", "1", "--slots", "1", "--lease-seconds", "3", corpus=source)
         until(lambda: (bench.home / "gate.reached").exists() or process.poll() is not None, "the gate is reached")
         ballast = bench.scratch / "ballast"
-        _fill(ballast)
+        fill(ballast)
         (bench.home / "gate.open").touch()
         out = bench.end(process, 1)
         ballast.unlink()

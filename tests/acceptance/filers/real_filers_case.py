@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from installation import Bench, until
-from real_mounts import CASELESS, Real, installed, real
+from real_mounts import CASELESS, Real, delete_verified, installed, real
 from unpacking import make_zip
 
 from core.roles import WORKER
@@ -71,15 +71,7 @@ def test_productions_are_whole(storage: Real, there: Bench) -> None:
                 there.edbench(kind, "last", "--out", str(out / kind), "--folder-files", "40")
         if storage.name == "ntfs":  # FUSE gives each name on exFAT a number of its own
             _check_refused(there, out)
-        made = [
-            one["job_id"]
-            for one in json.loads(there.ask("job", "list", "-o", "json").stdout)
-            if one["type"] != "discovery"
-        ]
-        assert len(made) == 2
-        for job in made:
-            assert "0 missing, 0 extra, 0 wrong" in there.ask("verify", job).stdout
-            there.ask("job", "delete", job)
+        delete_verified(there, 2)
     assert [path for path in out.rglob("*") if path.is_file()] == []
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from installation import Bench
-from real_mounts import CASELESS, Real, installed
+from real_mounts import CASELESS, Real, delete_verified, installed
 
 from experiments.result.codec import read_result
 
@@ -57,15 +57,7 @@ def test_productions_are_whole(there: Bench) -> None:
         held.let_go()
         there.end(process)
         assert ": 0 faults" in there.ask("produce", "check", str(out / "export")).stdout
-        made = [
-            one["job_id"]
-            for one in json.loads(there.ask("job", "list", "-o", "json").stdout)
-            if one["type"] != "discovery"
-        ]
-        assert len(made) == 3
-        for job in made:
-            assert "0 missing, 0 extra, 0 wrong" in there.ask("verify", job).stdout
-            there.ask("job", "delete", job)
+        delete_verified(there, 3)
     assert [path for path in out.rglob("*") if path.is_file()] == []
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg2
@@ -47,6 +48,10 @@ except EdbenchError as error:
 """
 
 
+def _of(user: pwd.struct_passwd, env: dict[str, str]) -> dict[str, Any]:
+    return {"env": env, "user": user.pw_uid, "group": user.pw_gid, "extra_groups": [], "cwd": "/"}
+
+
 def python_for(user: pwd.struct_passwd) -> tuple[str, dict[str, str]]:
     """An interpreter with our packages that this user can run; skips when there is none."""
     root = str(Path(core.__file__).parents[1])
@@ -58,11 +63,7 @@ def python_for(user: pwd.struct_passwd) -> tuple[str, dict[str, str]]:
                 [python, "-c", "import psycopg2, psutil, core.services"],
                 check=True,
                 capture_output=True,
-                env=env,
-                user=user.pw_uid,
-                group=user.pw_gid,
-                extra_groups=[],
-                cwd="/",
+                **_of(user, env),
             )
         except (OSError, subprocess.CalledProcessError):
             continue
@@ -78,11 +79,7 @@ def run_as(user: pwd.struct_passwd, scratch: Path) -> str:
         check=True,
         capture_output=True,
         text=True,
-        env=env,
-        user=user.pw_uid,
-        group=user.pw_gid,
-        extra_groups=[],
-        cwd="/",
+        **_of(user, env),
         timeout=COMMAND_SECONDS,
     )
     return done.stdout.strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import errno
+import json
 import os
 import shutil
 import subprocess
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from installation import Bench
+from small_disk import fill
 from testbeds import Mounted, Skipped
 
 RATE = "10gbit"  # no limit that anybody notices
@@ -45,7 +46,7 @@ class Real:
         ballasts = [disk / "ballast" for disk in self.disks[:disks]]
         try:
             for ballast in ballasts:
-                _fill(ballast)
+                fill(ballast)
             yield
         finally:
             for ballast in ballasts:
@@ -162,14 +163,11 @@ def suspended(out: str, *words: str) -> None:
     assert any(word in line for word in words), line
 
 
-def _fill(ballast: Path) -> None:
-    """Leave no room beside this file."""
-    with ballast.open("wb", buffering=0) as file:
-        for size in (1 << 20, 1 << 12):
-            try:
-                while file.write(bytes(size)):
-                    pass
-            except OSError as error:
-                if error.errno != errno.ENOSPC:
-                    raise
-        os.fsync(file.fileno())
+def delete_verified(there: Bench, number: int) -> None:
+    """Verify and delete the jobs that are no discoveries, so many."""
+    jobs = json.loads(there.ask("job", "list", "-o", "json").stdout)
+    made = [one["job_id"] for one in jobs if one["type"] != "discovery"]
+    assert len(made) == number
+    for job in made:
+        assert "0 missing, 0 extra, 0 wrong" in there.ask("verify", job).stdout
+        there.ask("job", "delete", job)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from core.operations import CallRecord, Op
+import dataclasses
+from typing import Any
+
+from core.operations import CallRecord
+
+_NAMES = [field.name for field in dataclasses.fields(CallRecord)]  # in the order in which `Recorder.record` takes them
 
 
 class MemoryRecorder:
@@ -11,26 +16,7 @@ class MemoryRecorder:
     def __init__(self) -> None:
         self.records: list[CallRecord] = []  # in order
 
-    def record(
-        self,
-        op: Op,
-        start_ns: int,
-        duration_ns: int,
-        nbytes: int,
-        path: bytes,
-        error: int,
-        argument: int = 0,
-        other: bytes = b"",
-    ) -> None:
+    def record(self, *call: Any, **named: Any) -> None:
         self.records.append(
-            CallRecord(
-                op=op,
-                start_ns=start_ns,
-                duration_ns=duration_ns,
-                bytes=nbytes,
-                path=path,
-                error=error,
-                argument=argument,
-                other=other,
-            )
+            CallRecord(**{"argument": 0, "other": b"", **dict(zip(_NAMES, call, strict=False)), **named})
         )

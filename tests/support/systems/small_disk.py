@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -25,3 +26,16 @@ def small_tmpfs(directory: Path, megabytes: int) -> Iterator[Callable[[int], Non
         yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}m", str(directory)], check=True)
     finally:
         subprocess.run(["umount", "-l", str(directory)], check=True)
+
+
+def fill(ballast: Path) -> None:
+    """Leave no room beside this file."""
+    with ballast.open("wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12):
+            try:
+                while file.write(bytes(size)):
+                    pass
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+        os.fsync(file.fileno())

@@ -67,27 +67,15 @@ def test_batches_are_whole_families(families: list[list[int]], items: int, size:
 
 
 def test_an_item_hangs_on_what_is_around_it() -> None:
+    """Or on nothing, if that is not chosen."""
     top, inner, leaf, other = (uuid.uuid4() for _ in range(4))
-    family = [
-        Taken(id=top, family=top, parent=None, size=1),
-        Taken(id=inner, family=top, parent=top, size=1),
-        Taken(id=other, family=top, parent=top, size=1),
-        Taken(id=leaf, family=top, parent=inner, size=1),
-    ]
-    found = list(numbered(family, 7, Layout(10)))
+    first = Taken(id=top, family=top, parent=None, size=1)
+    family = [Taken(id=one, family=top, parent=of, size=1) for one, of in ((inner, top), (other, top), (leaf, inner))]
+    found = list(numbered([first, *family], 7, Layout(10)))
     assert [one.taken.id for one in found] == [top, inner, leaf, other]
     assert [one.parent for one in found] == [None, 7, 8, 7]
     assert {(one.first, one.last) for one in found} == {(7, 10)}
-
-
-def test_an_item_without_what_is_around_it_hangs_on_nothing() -> None:
-    top, inner, leaf, other = (uuid.uuid4() for _ in range(4))
-    family = [
-        Taken(id=other, family=top, parent=top, size=1),
-        Taken(id=inner, family=top, parent=top, size=1),
-        Taken(id=leaf, family=top, parent=inner, size=1),
-    ]
-    found = list(numbered(family, 7, Layout(1)))
+    found = list(numbered([family[1], family[0], family[2]], 7, Layout(1)))
     assert [(one.parent, one.first, one.last) for one in found] == [(None, 7, 7), (None, 8, 9), (8, 8, 9)]
     assert {one.place for one in found} == {Place(1, 1)}
 
