@@ -6,12 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-REPOSITORY = Path(__file__).parents[3]
+from recording import run
 
 # Runs with a mount namespace of its own; prints one JSON object: what → what happened.
 CHILD = r"""
@@ -61,15 +59,7 @@ print(json.dumps(out))
 
 def in_namespace(*command: str) -> subprocess.CompletedProcess[str]:
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
-    return subprocess.run(
-        ["unshare", *user, "--mount", *command],
-        cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY}/tests/support/systems"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    return run("unshare", *user, "--mount", *command)
 
 
 @pytest.fixture(scope="module")

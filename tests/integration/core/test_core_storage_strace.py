@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from recording import run
 from strace_counts import SYSCALLS, kernel_counts, need_strace
 
-REPOSITORY = Path(__file__).parents[3]
 # Does everything the storage layer can, twice over: with each fsync policy, with files small, large and missing.
 WORKLOAD = r"""
 import io, json, os, sys
@@ -79,17 +78,9 @@ def test_records_are_what_the_kernel_saw(tmp_path: Path, where: str) -> None:
     local = tmp_path / "local"
     local.write_bytes(b"y" * 2_500_000)
     trace = tmp_path / "trace"
-    done = subprocess.run(
-        [
-            *("strace", "-f", "-y", "-s", "0", "-o", str(trace), "-e", f"trace={SYSCALLS}"),
-            *(sys.executable, "-c", WORKLOAD, str(tmp_path / "fs"), str(local), where),
-        ],
-        cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY}/tests/support/systems"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
+    done = run(
+        *("strace", "-f", "-y", "-s", "0", "-o", str(trace), "-e", f"trace={SYSCALLS}"),
+        *(sys.executable, "-c", WORKLOAD, str(tmp_path / "fs"), str(local), where),
     )
     if "PTRACE" in done.stderr.upper() and os.environ.get("CI") != "true":
         pytest.skip(f"strace may not trace here: {done.stderr.strip()}")
