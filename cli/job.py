@@ -347,14 +347,19 @@ def requeue(
     Every loose file that has an exception, or contains an item that has one, is unpacked and indexed again with everything
     inside it; the job's result records this. The passwords of --passwords are added to those of the job:
     `edbench job requeue last --code encrypted --passwords found.txt` opens what could not be opened before."""
-    from controller.jobs.jobs import requeue_exceptions
+    from controller.jobs.jobs import refuse_other_storage, requeue_exceptions
+    from core.operations import NullRecorder
     from core.passwords import read_bank
+    from core.storage.layer import Storage
 
     context = shared(ctx)
     bank = read_bank(passwords) if passwords else None
     with installation(context.settings(storage=storage)) as installed:
         jobs = installed.find_discovered(job)
         root = installed.settings.storage
+        if installed.embedded or bank is not None:  # a system's own processes have the storage root
+            for handle in jobs.each:
+                refuse_other_storage(handle, Storage(NullRecorder()), root)
         files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
     context.say(f"processed again: {many(files, 'loose file')}")
     resume(ctx, str(jobs.id), workers, slots, storage)

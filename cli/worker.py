@@ -63,8 +63,10 @@ def worker(
         env["EDBENCH_STORAGE"] = str(storage)
     settings = read_settings(env)  # its paths are of this directory, not of that of the modules
     env |= {"EDBENCH_STORAGE": str(settings.storage), "EDBENCH_SCRATCH": str(settings.scratch)}
-    if LOGIN_FILE in env:
-        env[LOGIN_FILE] = os.path.abspath(env[LOGIN_FILE])
+    env["EDBENCH_FILER"] = settings.filer
+    for path in (LOGIN_FILE, "EDBENCH_FILER_ARBITER", "EDBENCH_REMOUNT"):
+        if env.get(path):
+            env[path] = os.path.abspath(env[path])
     words = ["-m", "worker"]
     for option, value in (("--name", name), ("--slots", slots), ("--workers", workers if workers > 1 else None)):
         words += [] if value is None else [option, str(value)]

@@ -164,6 +164,9 @@ class TantivyWriter:
         del self._writer  # ends its threads
 
 
+_EXCESS = "exceeded"  # in what the engine says of patterns in a row that match too many words
+
+
 class TantivyReader:
     """One published shard. `view` is a local directory that gets links to the shard's files, because the engine creates
     lock files next to them and the filer is only read. It also gets a copy of the meta file, so that the reader keeps
@@ -184,14 +187,20 @@ class TantivyReader:
 
     @contextmanager
     def _on_filer(self) -> Iterator[None]:
-        """Raise StorageFault for an error or a panic of the engine if it read bytes that were not written."""
+        """Raise StorageFault for an error or a panic of the engine if it read bytes that were not written. To find out, the
+        whole shard is read, so not for a query's excess."""
         try:
             yield
-        except EdbenchError:
-            raise
         except BaseException as error:  # a panic is no Exception
             panic = type(error).__name__ == "PanicException"
-            if (panic or isinstance(error, Exception)) and (damaged := self.damaged()):
+            own = isinstance(error, EdbenchError) or _EXCESS in str(error)
+            if not panic and (own or not isinstance(error, Exception)):
+                raise
+            try:
+                damaged = self.damaged()
+            except OSError as why:
+                raise StorageFault(f"the index shard {self._directory} cannot be read: {why}") from error
+            if damaged:
                 raise StorageFault(
                     f"the index shard {self._directory} is damaged ({', '.join(damaged)}); run the job again"
                 ) from error

@@ -90,7 +90,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
         nowhere = error.status_code == 404 and error.detail == "Not Found"
-        line = f"there is no page {request.url.path}" if nowhere else str(error.detail)
+        line = f"there is nothing at {request.url.path}" if nowhere else str(error.detail)
         out = answer(request, error.status_code, line)
         out.headers.update(error.headers or {})
         return out

@@ -208,7 +208,7 @@ def rates_text(now: float, since: float, unit: str = "") -> str:
     """Format rates: `3.0 now, 4.0 since start`. Bytes are counted when a task ends, so the present rate is unknown at the
     start of a phase and while all slots read large files."""
     if since < _LEAST_RATE:
-        return f"{unit} not known yet".strip()
+        return f"under 0.1{unit} since start" if since else f"{unit} not known yet".strip()
     return f"{now:.1f}{unit} now, {since:.1f} since start" if now >= _LEAST_RATE else f"{since:.1f}{unit} since start"
 
 

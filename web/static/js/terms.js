@@ -5,7 +5,7 @@ import { send, values } from "./forms.js";
 import { many, whole } from "./format.js";
 
 const NUMBERS = ["items", "items_with_family", "families", "unique_items", "unique_families"];
-const COLUMNS = ["line", "term", "custodian", "items", "with family", "families", "only this: items", "families"];
+const COLUMNS = ["line", "term", "custodian", "items", "with family", "families", "unique: items", "families"];
 const CSV_FIELDS = ["line", "term", "same_as_line", "custodian", ...NUMBERS]; // as the API's terms.csv has them
 const BEGINS_FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/; // core.csv_cells
 let shown = { sent: "", report: null };
