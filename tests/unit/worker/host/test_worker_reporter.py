@@ -74,7 +74,7 @@ def test_calls_that_no_page_could_take_are_missing_like_a_lost_frame(
     slot, frames = LiveRecorder(plan.table.region(0), wait_seconds=0), list[Frame]()
     monkeypatch.setattr(FrameSender, "send", lambda self, frame: frames.append(frame))
     writer = FrameWriter(plan)
-    for _ in range(PAGES + 2):
+    for _ in range(PAGES + 1):
         slot.select(uuid.uuid4(), Phase.EXPAND)
         slot.record(Op.STAT, 0, 1_000, 0, b"/", 0)
     for _ in range(2):
