@@ -108,8 +108,7 @@ def test_pages_never_mix_and_nothing_is_lost(script: list[tuple[str, object]]) -
 
 
 def test_without_a_reader_calls_are_counted_as_lost() -> None:
-    buffer = region()
-    now = [0.0]
+    buffer, now = region(), [0.0]
 
     def sleep(seconds: float) -> None:
         now[0] += seconds

@@ -99,10 +99,9 @@ def test_a_thread_that_fails_ends_its_reporter(
     monkeypatch.setattr(os, "_exit", leave)
     monkeypatch.setattr(Database, "transaction", unforeseen)
     plan = _plan(Settings(), tmp_path)
-    database = Database("db1", "postgresql+psycopg2://nowhere/db1")
-    reporter = DatabaseReporter(plan, database, Pipe()[0], threading.Lock())
+    nowhere = Database("db1", "postgresql+psycopg2://nowhere/db1")
     with pytest.raises(Gone) as ended:
-        reporter.run()
+        DatabaseReporter(plan, nowhere, Pipe()[0], threading.Lock()).run()
     assert ended.value.args != (0,)
     assert "for database db1; another reporter" in caplog.text
     assert "nobody thought of it" in caplog.text
