@@ -119,8 +119,7 @@ def test_without_a_reader_calls_are_counted_as_lost() -> None:
         recorder.record(Op.OPEN, 0, 1, 0, b"/f", 0)
     assert 2.0 <= now[0] <= 2.1
     reader = RegionReader(buffer)
-    assert sum(d.calls for d in reader.collect()) == PAGES
-    assert reader.lost == 1
+    assert (sum(d.calls for d in reader.collect()), reader.lost) == (PAGES, 1)
     recorder.select(uuid.UUID(int=99), Phase.WALK)
     recorder.record(Op.OPEN, 0, 1, 0, b"/f", 0)
     assert [d.job.int for d in reader.collect()] == [99]
