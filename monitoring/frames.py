@@ -76,13 +76,13 @@ class Frame(Struct, frozen=True, kw_only=True):
 class FrameMaker:
     """Turns collected growth into frames with a sequence and seconds of their own."""
 
-    def __init__(self, worker: str, incarnation: uuid.UUID) -> None:
+    def __init__(self, worker: str, incarnation: uuid.UUID, missing: int = 0) -> None:
         self._worker = worker
         self._incarnation = incarnation
         self._sequence = 0
         self._second = 0
         self._held: list[CounterDelta] = []
-        self._missing = 0  # calls that were counted nowhere, so far
+        self._missing = missing  # calls that were counted nowhere, so far
 
     def frame(
         self,

@@ -7,7 +7,8 @@ histogram. A slot that is killed loses at most the call it was just recording, b
 
 A region has several pages, each for one (job, phase), so that counts never mix when a slot changes task: the slot opens
 a page for each key it meets and keeps it; when pages run out it closes the one unused longest, and a closed page is
-reused only after the reader has acknowledged its final state.
+reused only after the reader has acknowledged its final state. One more page, of no key, takes the calls that find none:
+they are lost. The reader sees them at once, as the slot may do nothing more before the job's end.
 
 READ and WRITE have a histogram for each class of size (core.operations); the other ops move no bytes and have one.
 
@@ -28,9 +29,7 @@ from monitoring.frames import CounterDelta
 
 PAGES = 8
 
-# Offsets in 8-byte words. A region: its header, then its pages; a page: its header, then one block for each op.
-_LOST = 0  # calls that found no page
-_REGION_HEADER = 8
+# Offsets in 8-byte words. A region: its pages, and the one for lost calls; a page: its header, then one block for each op.
 _GENERATION = 0  # written last by the slot when it opens the page: what is before it is complete
 _CLOSED = 1  # == generation once the slot will not write here any more
 _ACKED = 2  # == generation once the reader has taken the final state; written by the reader only
@@ -44,7 +43,8 @@ _SIZED = (Op.READ, Op.WRITE)
 _BLOCKS = [_HISTOGRAM + (CELLS if op in _SIZED else BUCKETS) for op in range(_OPS)]  # length of each op's
 _AT = [*accumulate(_BLOCKS, initial=_PAGE_HEADER)]  # where in a page each begins, and last the page's length
 _PAGE = _AT[-1]
-_REGION = _REGION_HEADER + PAGES * _PAGE
+_SPARE = PAGES * _PAGE  # the page for lost calls, never closed and never emptied
+_REGION = _SPARE + _PAGE
 
 REGION_BYTES = _REGION * 8  # of one slot
 
@@ -61,7 +61,7 @@ _MASK = (1 << SUB_BITS) - 1
 
 
 def _page_at(number: int) -> int:
-    return _REGION_HEADER + number * _PAGE
+    return number * _PAGE
 
 
 def _words(buffer: memoryview) -> memoryview:
@@ -87,17 +87,15 @@ class LiveRecorder:
         self._wait_seconds = wait_seconds
         self._monotonic = monotonic
         self._sleep = sleep
-        self._spare = memoryview(bytearray(_PAGE * 8)).cast("Q")  # takes what found no page, to be counted as lost
         self._open: dict[tuple[uuid.UUID, Phase], int] = {}  # least recently used first
         for number in range(PAGES):
             at = _page_at(number)
             generation = self._region[at + _GENERATION]
             if generation and generation != self._region[at + _CLOSED]:
                 self._open[_key(self._region, at)] = number
-        self._use(self._spare, 0)
+        self._use(_SPARE)
 
-    def _use(self, words: memoryview, page_at: int) -> None:
-        self._words = words
+    def _use(self, page_at: int) -> None:
         self._bases = [page_at + at for at in _AT[:-1]]
 
     def record(
@@ -111,7 +109,7 @@ class LiveRecorder:
         argument: int = 0,
         other: bytes = b"",
     ) -> None:
-        words = self._words
+        words = self._region
         base = self._bases[op]
         if duration_ns < _UNDER:
             bucket = base + _HISTOGRAM
@@ -136,17 +134,16 @@ class LiveRecorder:
         """Count calls for this job and phase from now on.
 
         May wait, at most `wait_seconds`, for the reader to free a page; without one, calls are counted as lost."""
-        self._count_lost()
         key = (job, phase)
         number = self._open.pop(key, None)
         if number is None:
             number = self._free_page()
             if number is None:
-                self._use(self._spare, 0)
+                self._use(_SPARE)
                 return
             self._begin(number, key)
         self._open[key] = number  # most recently used
-        self._use(self._region, _page_at(number))
+        self._use(_page_at(number))
         if len(self._open) > 1 and not self._acknowledged():
             self._close_oldest()  # so that the next key finds a page without waiting
 
@@ -180,15 +177,6 @@ class LiveRecorder:
             self._sleep(0.01)
         return free[0]
 
-    def _count_lost(self) -> None:
-        if self._words is not self._spare:
-            return
-        blocks = zip(_AT, _BLOCKS, strict=False)
-        lost = sum(sum(self._spare[base + _HISTOGRAM : base + block]) for base, block in blocks)
-        if lost:
-            self._region[_LOST] += lost
-            self._spare[_PAGE_HEADER:] = memoryview(_EMPTY_PAGE).cast("Q")
-
 
 class RegionReader:
     """The parent's side of one region; it outlives the slots that write there."""
@@ -200,8 +188,9 @@ class RegionReader:
 
     @property
     def lost(self) -> int:
-        """Calls that no page could take, up to the slot's latest `select`."""
-        return int(self._region[_LOST])
+        """Calls that no page could take."""
+        blocks = [self._region[_SPARE + at :][_HISTOGRAM:block] for at, block in zip(_AT, _BLOCKS, strict=False)]
+        return sum(sum(block) for block in blocks)
 
     def collect(self) -> list[CounterDelta]:
         """Return the calls recorded since the last collect; two pages may have the same key."""

@@ -84,7 +84,7 @@ WHERE j.id = %(job)s AND j.first_claim_at IS NOT NULL;
 -- How many workers a job was planned with, how many different names did its tasks, and which processes of these names
 -- were gone before it ended, and how: left in good order, or last seen a while before the end; NULL where none was. One that
 -- died and one that took its name when the job was resumed are two. Workers that leave a job that stands still, or is over
--- until it is requeued, left nothing.
+-- until it is requeued, left nothing; if it goes on from a standstill, they left it.
 WITH span AS (
     SELECT id, workers_planned, first_claim_at AS began, coalesce(finished_at, stopped_at, clock_timestamp()) AS ended
     FROM job WHERE id = %(job)s
@@ -98,7 +98,7 @@ SELECT s.workers_planned AS planned, (SELECT count(*) FROM worked) AS worked,
      FROM worker w JOIN worked k ON k.name = w.name
      WHERE w.started_at <= s.ended AND w.seen_at >= s.began
        AND (w.stopped_at < s.ended OR w.seen_at < s.ended - make_interval(secs => %(seconds)s))
-       AND NOT EXISTS (SELECT FROM job_pause p WHERE p.job = s.id
+       AND NOT EXISTS (SELECT FROM job_pause p WHERE p.job = s.id AND p.state = 'completed_with_exceptions'
          AND coalesce(w.stopped_at, w.seen_at) BETWEEN p.started_at AND p.finished_at)) AS lost
 FROM span s;
 

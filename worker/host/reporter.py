@@ -324,7 +324,8 @@ class FrameWriter:
     def __init__(self, plan: ReporterPlan) -> None:
         assert plan.settings.broker is not None  # the supervisor has checked
         self._readers = [RegionReader(plan.table.region(slot)) for slot in range(plan.table.slots)]
-        self._maker = FrameMaker(plan.identity.name, plan.identity.incarnation)
+        before = 0 if plan.previous is None else self._missing()  # that incarnation's
+        self._maker = FrameMaker(plan.identity.name, plan.identity.incarnation, before)
         self._sender = FrameSender(plan.settings.broker, run=plan.settings.run)
         self._sampling = HostSampling(_samplers(plan))
         self._exposition = WorkerExposition(plan.table, self._readers, self._sender)
@@ -335,13 +336,15 @@ class FrameWriter:
     def _collect(self) -> list[CounterDelta]:
         return [delta for reader in self._readers for delta in reader.collect()]
 
+    def _missing(self) -> int:
+        return sum(reader.lost for reader in self._readers)
+
     def write(self, *, last: bool = False) -> None:
         """Collect the counts and send a frame."""
         now = time.time()  # before the counts are collected: what ends from here on may be in the next frame
         deltas, seen = self._collect(), self._sampling.sample()
         self._exposition.add(deltas, seen)
-        missing = sum(reader.lost for reader in self._readers)
-        frame = self._maker.frame(deltas, now, seen, last=last, missing=missing)
+        frame = self._maker.frame(deltas, now, seen, last=last, missing=self._missing())
         if frame is not None:
             self._sender.send(frame)
         if last:

@@ -276,9 +276,7 @@ def test_other_workers_than_at_the_beginning(conn: Connection, handle: JobHandle
 
 
 def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) -> None:
-    early = """
-    UPDATE worker SET stopped_at = j.finished_at - interval '1 ms' FROM job j WHERE j.id = %(job)s
-    """
+    early = "UPDATE worker SET stopped_at = j.finished_at - interval '1 ms' FROM job j WHERE j.id = %(job)s"
     conn.execute(early, {"job": handle.id})
     (shown,) = disturbances(conn, handle.id)
     (name,) = conn.execute("SELECT DISTINCT worker FROM task WHERE job = %(job)s", {"job": handle.id}).scalars()
@@ -290,7 +288,7 @@ def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) 
 
 
 def test_workers_that_left_between_a_job_and_its_requeue(conn: Connection, handle: JobHandle) -> None:
-    """Other jobs ran then, on workers of the same names."""
+    """Other jobs ran then, on workers of the same names. A job that was held goes on with those that are left."""
     conn.execute("UPDATE job SET first_claim_at = finished_at - interval '1 h' WHERE id = %(job)s", {"job": handle.id})
     over = """
     INSERT INTO job_pause (job, state, started_at, finished_at)
@@ -300,8 +298,10 @@ def test_workers_that_left_between_a_job_and_its_requeue(conn: Connection, handl
     left = "UPDATE worker SET stopped_at = j.finished_at - %(before)s::interval FROM job j WHERE j.id = %(job)s"
     conn.execute(left, {"job": handle.id, "before": "30 min"})
     assert disturbances(conn, handle.id) == []
-    conn.execute(left, {"job": handle.id, "before": "5 min"})
-    assert [line.split(":")[0] for line in disturbances(conn, handle.id)] == [WORKERS_CHANGED]
+    for held, before in (False, "5 min"), (True, "30 min"):
+        conn.execute("UPDATE job_pause SET state = 'held' WHERE %(held)s", {"held": held})
+        conn.execute(left, {"job": handle.id, "before": before})
+        assert [line.split(":")[0] for line in disturbances(conn, handle.id)] == [WORKERS_CHANGED]
 
 
 def test_workers_that_left_a_job_that_stands_still(conn: Connection, handle: JobHandle) -> None:

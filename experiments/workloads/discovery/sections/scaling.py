@@ -19,7 +19,7 @@ from experiments.report import words
 from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, note, section, tabled
 from experiments.report.plots import Axes, counts_on_x, figure_of, from_zero
 from experiments.report.style import FAINT, line_style, marker, series_colour
-from experiments.result.statistics import LEAST_REPEATS, ratio_of
+from experiments.result.statistics import ratio_of
 from experiments.workloads.discovery.result import RATE, Point, Result
 
 LEAST_POINTS = 6  # different worker counts; with fewer, three parameters fit anything
@@ -217,8 +217,8 @@ def _sentence(groups: dict[_Key, list[Point]], result: Result) -> str:
             f"{words.many(last.workers, 'worker')}{' on ' + name if name else ''} reach {words.figure(speed_up)}× the "
             f"rate of {first.workers}{span}, an efficiency of {words.percent(speed_up * first.workers / last.workers)}"
         )
-    enough = all(len(point.repeats) >= LEAST_REPEATS for point in result.points)
-    whiskers = " Whiskers are intervals of the ratio, 95 % or more;" if enough else ""
+    drawn = any(value[2] is not None for points in groups.values() for value in _speed_ups(points))
+    whiskers = " Whiskers are intervals of the ratio, 95 % or more;" if drawn else ""
     return f"{words.listed(clauses)}.{whiskers} {'the' if whiskers else 'The'} dotted line is linear."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -67,19 +68,20 @@ def test_a_call_that_ends_while_its_frame_is_made_is_not_called_sent(
 def test_calls_that_no_page_could_take_are_missing_like_a_lost_frame(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A reporter that is stopped for seconds frees no page, while a slot goes from job to job. The figures of these jobs must not
-    be called complete."""
+    """A reporter that is stopped for seconds frees no page. The figures of these jobs must not be called complete; those of jobs
+    after the next reporter took over may."""
     plan = _plan(Settings(broker="redis://127.0.0.1:1/0", observe=False), tmp_path)
     slot, frames = LiveRecorder(plan.table.region(0), wait_seconds=0), list[Frame]()
     monkeypatch.setattr(FrameSender, "send", lambda self, frame: frames.append(frame))
     writer = FrameWriter(plan)
-    for _ in range(PAGES + 2):
+    for _ in range(PAGES + 1):
         slot.select(uuid.uuid4(), Phase.EXPAND)
         slot.record(Op.STAT, 0, 1_000, 0, b"/", 0)
     for _ in range(2):
         writer.write(last=True)
+    FrameWriter(dataclasses.replace(plan, previous=uuid.uuid4())).write(last=True)
     assert sum(delta.calls for delta in frames[0].deltas) == PAGES
-    assert [frame.sequence for frame in frames] == [2, 3]
+    assert [frame.sequence for frame in frames] == [2, 3, 1]
 
 
 def test_a_thread_that_fails_ends_its_reporter(
@@ -97,10 +99,9 @@ def test_a_thread_that_fails_ends_its_reporter(
     monkeypatch.setattr(os, "_exit", leave)
     monkeypatch.setattr(Database, "transaction", unforeseen)
     plan = _plan(Settings(), tmp_path)
-    database = Database("db1", "postgresql+psycopg2://nowhere/db1")
-    reporter = DatabaseReporter(plan, database, Pipe()[0], threading.Lock())
+    nowhere = Database("db1", "postgresql+psycopg2://nowhere/db1")
     with pytest.raises(Gone) as ended:
-        reporter.run()
+        DatabaseReporter(plan, nowhere, Pipe()[0], threading.Lock()).run()
     assert ended.value.args != (0,)
     assert "for database db1; another reporter" in caplog.text
     assert "nobody thought of it" in caplog.text
