@@ -259,13 +259,15 @@ def _members(
         yield child
     else:
         gaps.before(directory.position)
+    if not view.ordered and (part is None or stop >= directory.entries):
+        gaps = _of_any_order(file, directory, source.size)
     size = source.size if part is None or stop >= directory.entries else directory.end
     yield from _outside(file, gaps, directory, size, stop, full=part is None)
 
 
 def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: int, *, full: bool) -> Iterator[Child]:
-    """Account for the bytes that belong to no member and not to the directory: before the first member, between members
-    that are in the order of the directory, and after the end."""
+    """Account for the bytes that belong to no member and not to the directory: before the first member, between members,
+    and after the end."""
     most = directory.position  # offsets may lead anywhere
     places = [(start, min(end, most), BETWEEN if start else BEFORE) for start, end in gaps.found]
     errors: list[DocumentError] = []
@@ -282,6 +284,19 @@ def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: 
         raise DocumentError(ExceptionCode.CORRUPT, "; ".join(error.detail for error in errors), missing=0)
 
 
+def _of_any_order(file: BinaryIO, directory: Directory, size: int) -> Gaps:
+    """Return the ranges between members of an archive whose directory is in another order, by the announced lengths."""
+    gaps = Gaps(ordered=True)
+    for entry in sorted(iter_quietly(file, directory), key=lambda entry: entry.offset):
+        gaps.before(entry.offset)
+        try:
+            gaps.behind(open_member(file, size, entry).end, _DESCRIPTOR)
+        except DocumentError:
+            gaps.behind(least_end(entry), _EXTRA)
+    gaps.before(directory.position)
+    return gaps
+
+
 def _expected(file: BinaryIO, start: int, end: int) -> bool:
     """Return whether a range outside of all members is expected there: the program of a self-extracting archive, or the
     signature of an Android package."""
@@ -293,7 +308,7 @@ def _expected(file: BinaryIO, start: int, end: int) -> bool:
 
 
 class Gaps:
-    """Ranges between members. None are found unless members are in the order of the directory."""
+    """Ranges between members that come in the order of their positions, up to the first that does not."""
 
     def __init__(self, *, ordered: bool) -> None:
         self.found: list[tuple[int, int]] = []
