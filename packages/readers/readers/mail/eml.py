@@ -226,9 +226,11 @@ def _body(message: Message, limits: Limits) -> Collector:
 def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
     """Return the sha256 over normalised fields, so that two copies of a message that took different ways are equal:
     addresses (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the
-    children's sha256 (sorted). A date that cannot be read counts as its text. Each field is preceded by its length."""
+    children's sha256 (sorted), files in its web pages included. A date that cannot be read counts as its text. Each
+    field is preceded by its length."""
     fields = message.root.fields
-    text, children = fields.text, message.child_parts()
+    text, files = fields.text, (child.data or b"" for child in in_pages(message, Kind.ATTACHMENT))
+    contents = chain((leaf.content() for leaf in message.child_parts()), files)
     wanted = (
         ",".join(headers.addresses(text(b"from"))).encode("utf-8", "replace"),
         ",".join(headers.addresses(text(b"to"))).encode("utf-8", "replace"),
@@ -236,7 +238,7 @@ def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
         folded(text(b"subject")),
         headers.field_date(fields.stored(b"date")).encode("ascii") or folded(text(b"date")),
         folded(message.body(limits).text(" ")),
-        ",".join(sorted(hashlib.sha256(leaf.content()).hexdigest() for leaf in children)).encode("ascii"),
+        ",".join(sorted(hashlib.sha256(content).hexdigest() for content in contents)).encode("ascii"),
     )
     return hashlib.sha256(b"".join([piece for raw in wanted for piece in (len(raw).to_bytes(8, "big"), raw)])).digest()
 
