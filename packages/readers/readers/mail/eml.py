@@ -211,9 +211,7 @@ def child_of(leaf: MailPart, position: int, kind: Kind, *, media_type: str | Non
 
 
 def _names(leaves: Iterable[MailPart]) -> Iterator[str]:
-    for position, leaf in enumerate(leaves):
-        if position == _MAX_NAMES:
-            return
+    for position, leaf in enumerate(islice(leaves, _MAX_NAMES)):
         yield leaf.file_name or f"part-{position}"
 
 
@@ -226,8 +224,7 @@ def _body(message: Message, limits: Limits) -> Collector:
 def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
     """Return the sha256 over normalised fields, so that two copies of a message that took different ways are equal:
     addresses (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the
-    children's sha256 (sorted), files in its web pages included. A date that cannot be read counts as its text. Each
-    field is preceded by its length."""
+    children's sha256 (sorted). A date that cannot be read counts as its text. Each field is preceded by its length."""
     fields = message.root.fields
     text, files = fields.text, (child.data or b"" for child in in_pages(message, Kind.ATTACHMENT))
     contents = chain((leaf.content() for leaf in message.child_parts()), files)

@@ -76,13 +76,12 @@ def _inflated(data: bytes, at: int, most: int) -> tuple[int | None, int]:
 
 
 _KIDS, _COUNT = re.compile(rb"/Kids\s*\[([\d\sR]*)\]"), re.compile(rb"/Count\s+(\d{1,9})\b")
-_EMPTY = re.compile(rb"/Kids\s*\[\s*\]|/Pages\s*/Count\s+0\b|/Count\s+0\s*/Type\s*/Pages\b")  # a node without pages
+_EMPTY = re.compile(rb"/Kids\s*\[\s*\]|/Pages\s*/Count\s+0\b|/Count\s+0\s*/Type\s*/Pages\b")  # it may be a child
 _NEAR = 24  # bytes around the children of a node in which it counts them
 
 
 def _uncounted(data: bytes) -> bool:
-    """Return whether a node of the page tree counts fewer pages than it has (7.7.3.2): PDFium shows no others.
-    Unknown, so False, if a node without pages may be among its children."""
+    """Return whether a node of the page tree counts fewer pages than it has (7.7.3.2): PDFium shows no others."""
     for kids in _KIDS.finditer(data):
         near = data[max(0, kids.start() - _NEAR) : kids.start()].rpartition(b"<<")[2]
         count = _COUNT.search(near + data[kids.end() : kids.end() + _NEAR].partition(b">>")[0])
