@@ -23,6 +23,7 @@ _NOT_CONTINUING = bytes((*range(0x80), *range(0xC0, 0x100)))  # in UTF-8
 _HALVES = re.compile(r"[\ud800-\udfff]")
 # A sequence of two bytes is a character in a few other charsets too; a longer one is several rare characters in a row.
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xf4][\x80-\xbf]{2,3}")
+_CUT = re.compile(rb"(?:[\xc2-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2})\Z")  # at the end of a read
 _COUNTS = (0, 0, 1, 4, 4)  # weight of a sequence by its length
 # Among many lines in another charset some are UTF-8 by chance: the weight that no line has, nor 4 KB; letters that none has.
 _IN_A_LINE, _AT_AN_END, _NOT_LATIN = 12, 32, re.compile(rb"[\xc6-\xff]")
@@ -115,7 +116,7 @@ def _turned(data: bytes, codec: str) -> str:
         return ""
     if _NUL in data and first_wide(data) is not None:
         return LITTLE
-    end = data[-SAMPLE:].partition(b"\n")[2]
+    end = _CUT.sub(b"", data[-SAMPLE:].partition(b"\n")[2])
     return "utf-8" if _never_by_chance(end, _AT_AN_END) or (codec not in DOUBLE and _other_lines(end, False)) else ""
 
 

@@ -417,6 +417,8 @@ def test_a_character_of_four_bytes_is_kept_where_a_read_ends_within_it(codec: st
     for before in range(4):
         text = before * "a" + CHUNK // 8 * "x\U0001f600y" + "\r\n"
         assert _read(_encoded(text, codec, True)) == text
+        first, second = before * "a", _lines(RUSSIAN_CHARSET_MIXED, CHUNK // 20, "\r\n")
+        assert _read((first + second).encode("cp1251") + second.encode()) == first + 2 * second
 
 
 def test_three_parts_over_several_reads() -> None:

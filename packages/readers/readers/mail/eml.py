@@ -211,9 +211,7 @@ def child_of(leaf: MailPart, position: int, kind: Kind, *, media_type: str | Non
 
 
 def _names(leaves: Iterable[MailPart]) -> Iterator[str]:
-    for position, leaf in enumerate(leaves):
-        if position == _MAX_NAMES:
-            return
+    for position, leaf in enumerate(islice(leaves, _MAX_NAMES)):
         yield leaf.file_name or f"part-{position}"
 
 
@@ -228,7 +226,8 @@ def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
     addresses (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the
     children's sha256 (sorted). A date that cannot be read counts as its text. Each field is preceded by its length."""
     fields = message.root.fields
-    text, children = fields.text, message.child_parts()
+    text, files = fields.text, (child.data or b"" for child in in_pages(message, Kind.ATTACHMENT))
+    contents = chain((leaf.content() for leaf in message.child_parts()), files)
     wanted = (
         ",".join(headers.addresses(text(b"from"))).encode("utf-8", "replace"),
         ",".join(headers.addresses(text(b"to"))).encode("utf-8", "replace"),
@@ -236,7 +235,7 @@ def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
         folded(text(b"subject")),
         headers.field_date(fields.stored(b"date")).encode("ascii") or folded(text(b"date")),
         folded(message.body(limits).text(" ")),
-        ",".join(sorted(hashlib.sha256(leaf.content()).hexdigest() for leaf in children)).encode("ascii"),
+        ",".join(sorted(hashlib.sha256(content).hexdigest() for content in contents)).encode("ascii"),
     )
     return hashlib.sha256(b"".join([piece for raw in wanted for piece in (len(raw).to_bytes(8, "big"), raw)])).digest()
 

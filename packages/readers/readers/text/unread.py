@@ -12,7 +12,7 @@ _ARMOUR = re.compile(r"-----BEGIN (PGP MESSAGE|PKCS7|CMS)-----")
 # By a word in each: searching a text for a word is faster than with an expression.
 _FILES = {
     "begin": re.compile(
-        r"begin(?:(?:-base64)?(?:-encoded)? [0-7]{3,6}(?: \S[^\n]{0,20}|\s*\nM[ -`]{60}\s)|(?<==ybegin) (?:part|line|size|total)=\d)"
+        r"begin(?:(?:-base64)?(?:-encoded)? (?:0|100|0100)?[0-7]{3}(?: \S[^\n]{0,20}|\s*\nM[ -`]{60}\s)|(?<==ybegin) (?:part|line|size|total)=\d)"
     ),
     "(This file must be converted with BinHex": re.compile(r"\(This file must be converted with BinHex"),
     "Content-Transfer-Encoding:": re.compile(

@@ -476,10 +476,10 @@ def test_letters_of_a_glyph_stay_in_order(data: bytes, text: str) -> None:
 
 
 def test_more_pages_than_the_page_tree_counts() -> None:
-    objects = (stream(b"BT /F 9 Tf 9 9 Td (one) Tj ET"), HELVETICA, page(CONTENT))
-    tree = b"<</Type/Pages/Kids[3 0 R 6 0 R]/Count %d>>"
-    for count, wrong in ((1, True), (2, False), (3, False)):
-        found = read(pdf(CATALOGUE % b"", tree % count, page(CONTENT), *objects))
+    objects = (page(CONTENT), stream(b"BT /F 9 Tf 9 9 Td (one) Tj ET"), HELVETICA)
+    tree, none = b"<</Type/Pages/Kids[3 0 R 6 0 R]/Count %d>>", b"<</Type/Pages/Kids[]/Count 0>>"
+    for count, last, wrong in ((1, objects[0], True), (2, objects[0], False), (3, objects[0], False), (1, none, False)):
+        found = read(pdf(CATALOGUE % b"", tree % count, *objects, last))
         assert (found.error is not None and "page tree" in found.error.detail) is wrong
 
 

@@ -193,6 +193,8 @@ def test_content_hash_knows_copies_and_differences() -> None:
     coded = b"From: A@b.example\nContent-Transfer-Encoding: base64\n\n" + base64.b64encode(b"some text here")
     assert content(plain) == content(coded)
     assert content(plain) != content(plain.replace(b"text", b"test"))
+    page = b"From: a@b.example\nContent-Type: text/html\n\n<img src='data:image/png;base64,iVBO'>"
+    assert content(page) != content(page.replace(b"iVBO", b"iVBP"))
     undated = [content(b"Date: %s\n" % date + plain) for date in (b"the third", b"the  third", b"the fourth")]
     assert (undated[0] == undated[1], undated[0] == undated[2]) == (True, False), "dates that cannot be read"
 

@@ -393,7 +393,7 @@ HEADER = b"From: a@b.c\nTo: d@e.f\nSubject: s\nMessage-ID: <a@b>\n"
         ),
         (b"x\n-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n", "encrypted"),
         (b"x\n-----BEGIN PKCS7-----\nMIIB\n-----END PKCS7-----\n", "encrypted"),
-        (b"we begin 644 days later, and begin 2024 with a file\nbegin again\n", ""),
+        (b"we begin 644 days later, and begin 2024 with a file\nbegin 2001 in Berlin\n", ""),
         (b"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nwords\n", ""),
         (b"x\nContent-Transfer-Encoding: base64 is a header field.\n\nwords follow it\n", ""),
     ],

@@ -148,7 +148,6 @@ _EXTRA = 4096  # bytes of extra fields in a local header that was not read
 _MOST_GAPS = 16
 BETWEEN = b"bytes between members"
 
-
 # Packages in zip archives that name their type in a member `mimetype` and have no handler of their own. The registry
 # adds types that end with "+zip" (RFC 6839, 3.6).
 PACKAGES = MEDIA_TYPES["archives.zip.handler"][1:]
@@ -259,13 +258,14 @@ def _members(
         yield child
     else:
         gaps.before(directory.position)
+    if not view.ordered and (part is None or stop >= directory.entries):
+        gaps = Gaps.of_any_order(file, directory, source.size)
     size = source.size if part is None or stop >= directory.entries else directory.end
     yield from _outside(file, gaps, directory, size, stop, full=part is None)
 
 
 def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: int, *, full: bool) -> Iterator[Child]:
-    """Account for the bytes that belong to no member and not to the directory: before the first member, between members
-    that are in the order of the directory, and after the end."""
+    """Account for the bytes outside of members and directory: before the first, between members, after the end."""
     most = directory.position  # offsets may lead anywhere
     places = [(start, min(end, most), BETWEEN if start else BEFORE) for start, end in gaps.found]
     errors: list[DocumentError] = []
@@ -293,7 +293,7 @@ def _expected(file: BinaryIO, start: int, end: int) -> bool:
 
 
 class Gaps:
-    """Ranges between members. None are found unless members are in the order of the directory."""
+    """Ranges between members that come in the order of their positions, up to the first that does not."""
 
     def __init__(self, *, ordered: bool) -> None:
         self.found: list[tuple[int, int]] = []
@@ -321,6 +321,19 @@ class Gaps:
             self.found.append((self._reached, start))
         else:
             self.more += start - self._reached
+
+    @classmethod
+    def of_any_order(cls, file: BinaryIO, directory: Directory, size: int) -> Gaps:
+        """Return those of an archive whose directory is in another order, by the announced lengths of members."""
+        gaps = cls(ordered=True)
+        for entry in sorted(iter_quietly(file, directory), key=lambda entry: entry.offset):
+            gaps.before(entry.offset)
+            try:
+                gaps.behind(open_member(file, size, entry).end, _DESCRIPTOR)
+            except DocumentError:
+                gaps.behind(least_end(entry), _EXTRA)
+        gaps.before(directory.position)
+        return gaps
 
 
 def _name(child: Child, names: Likely) -> None:

@@ -76,6 +76,7 @@ def _inflated(data: bytes, at: int, most: int) -> tuple[int | None, int]:
 
 
 _KIDS, _COUNT = re.compile(rb"/Kids\s*\[([\d\sR]*)\]"), re.compile(rb"/Count\s+(\d{1,9})\b")
+_EMPTY = re.compile(rb"/Kids\s*\[\s*\]|/Pages\s*/Count\s+0\b|/Count\s+0\s*/Type\s*/Pages\b")  # it may be a child
 _NEAR = 24  # bytes around the children of a node in which it counts them
 
 
@@ -85,7 +86,7 @@ def _uncounted(data: bytes) -> bool:
         near = data[max(0, kids.start() - _NEAR) : kids.start()].rpartition(b"<<")[2]
         count = _COUNT.search(near + data[kids.end() : kids.end() + _NEAR].partition(b">>")[0])
         if count and 0 < int(count[1]) < kids[1].count(b"R"):
-            return True
+            return _EMPTY.search(data) is None
     return False
 
 
