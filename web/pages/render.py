@@ -124,6 +124,11 @@ def moment(value: datetime.datetime | float | None) -> str:
     return f"{at.astimezone(datetime.UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def kind_title(kind: str) -> str:
+    """The name of a kind of measurement for people."""
+    return "storage test" if kind == "profile" else kind
+
+
 def narrowed(query: str, field: str, name: str) -> str:
     """The query with one more condition: a field that has exactly this name."""
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
@@ -131,7 +136,8 @@ def narrowed(query: str, field: str, name: str) -> str:
 
 
 FILTERS: dict[str, Callable[..., object]] = {
-    each.__name__: each for each in (plain, spaced, count, many, figure, size, duration, share, moment, narrowed)
+    each.__name__: each
+    for each in (plain, spaced, count, many, figure, size, duration, share, moment, kind_title, narrowed)
 }
 
 

@@ -133,9 +133,7 @@ def _widening(values: Values, at: int) -> float:
     change = np.concatenate((np.full(at, np.median(values[:at])), np.full(n - at, np.median(values[at:]))))
     rest = min((values - curve, values - change), key=lambda one: float(np.abs(one).sum()))
     _, places_of, alike = np.unique(rest, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(alike) - alike / 2)[
-        places_of
-    ]  # equal ones share one: in order of place they would seem correlated
+    ranks = (np.cumsum(alike) - alike / 2)[places_of]  # ranked by place, equal ones would seem correlated
     ranks -= ranks.mean()
     found = float((ranks[1:] * ranks[:-1]).sum() / max(1.0, (ranks**2).sum())) + _BIAS / n
     r = min(max(0.0, found), _MOST_CORRELATION)

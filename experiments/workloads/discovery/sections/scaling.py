@@ -147,15 +147,11 @@ def _speed_ups(points: list[Point]) -> _Line:
     ratio, which has the spread of both."""
     base, *rates = ([run.gb_per_hour_discovered for run in point.repeats] for point in points)
     ratios = [None, *(ratio_of(some, base) for some in rates)]
+    bounds = [(None, None) if ratio is None else (ratio.low, ratio.high) for ratio in ratios]
     least = points[0].figures[RATE].median or 1.0
     return [
-        (
-            point.at.workers,
-            point.figures[RATE].median / least,
-            getattr(ratio, "low", None),
-            getattr(ratio, "high", None),
-        )
-        for point, ratio in zip(points, ratios, strict=True)
+        (point.at.workers, point.figures[RATE].median / least, low, high)
+        for point, (low, high) in zip(points, bounds, strict=True)
     ]
 
 
