@@ -26,7 +26,7 @@ FIGURES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
     ),
     "IOPS found": lambda run: run["found"]["iops"],
     "outstanding found": lambda run: run["found"]["outstanding"],
-    "reread ÷ read": lambda run: run["cache_ratio"],
+    "reread ÷ read": lambda run: run["figures"]["cache_ratio"],
     "x dd's MB/s": lambda run: run["bytes"] / run["elapsed_s"] / 1e6 / run["dd_mb_per_s"],
 }
 
@@ -49,7 +49,7 @@ class Outcome:
     def text(self) -> str:
         """In a cell."""
         share = [] if self.share is None else [f"storage share {self.share:.0%}"]
-        return "; ".join([*self.labels, *share, *_replay_texts(self.run), f"limit: {self.limit or 'not told'}"])
+        return "; ".join([*self.labels, *share, *_replay_texts(self.run), f"limit: {self.limit or 'not named'}"])
 
 
 def _replay_texts(run: Mapping[str, Any]) -> list[str]:

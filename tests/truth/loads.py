@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import chunker
-from testbeds import EDBENCH, Place
+from testbeds import EDBENCH, Place, Skipped
 
 from core.operations import Op
 from monitoring.machine import host_seconds
@@ -212,7 +212,7 @@ class Profile:
     dd_bytes: int = 0  # 0: without dd
 
     def hear(self, place: Place, work: Path) -> Heard:
-        """In a directory of its own there, or at the endpoint."""
+        """In a directory of its own there, or at the endpoint. Raises Skipped without the tool that does the I/O."""
         shown = work / "result.json"
         where = ["--s3", place.s3 or ""]
         if place.s3 is None:
@@ -221,9 +221,12 @@ class Profile:
         chosen = [part for one in self.settings for part in ("--set", one)]
         command = ["bench", "storage", "--repeats", "1", self.name, *where, "--seed", "1", *chosen, *place.arguments]
         heard = _hear(place, work, command, shown)
+        if " is not installed" in heard.errors:
+            raise Skipped(heard.errors)
         if not heard.document:
             return heard
         run = heard.document["points"][-1]["repeats"][0]
+        run["figures"] = medians(heard.document["points"][-1])
         run["found"] = found(heard.document)
         if place.refused is not None:
             run["refused_there"] = place.refused()
@@ -232,13 +235,18 @@ class Profile:
         return heard
 
 
+def medians(point: Mapping[str, Any]) -> dict[str, float]:
+    """Figures of a point."""
+    return {name: estimate["median"] for name, estimate in point["figures"].items()}
+
+
 def found(document: Mapping[str, Any]) -> dict[str, float]:
     """A search's answer: figures and load of the highest point of case 6 up to which all kept the bound."""
     best: dict[str, float] = {}
     bound = document["conditions"]["configuration"].get("settings", {}).get("most_ms", 0.0) * 1000
     searched = [point for point in document["points"] if point["at"].get("case") == 6]
     for point in sorted(searched, key=lambda point: point["at"]["outstanding"]):
-        figures = {name: estimate["median"] for name, estimate in point["figures"].items()}
+        figures = medians(point)
         if figures["mean_us"] > bound:
             break
         best = figures | {"outstanding": point["at"]["outstanding"] * point["at"]["volumes"]}

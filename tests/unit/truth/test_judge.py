@@ -120,9 +120,13 @@ def profiled(labels: tuple[str, ...], verdict: str, **run: object) -> Heard:
         (SEARCH, profiled((), "", found={"iops": 1049.0}), None),
         (SEARCH, profiled((), "", found={"iops": 1051.0}), "the ceiling is 1,000 IOPS found, not 1051.0"),
         (SEARCH, profiled((), "", found={"iops": 949.0}), "the ceiling is 1,000 IOPS found, not 949.0"),
-        (CACHES, profiled((), "no cache answered: 1.02", cache_ratio=1.02), None),
-        (CACHES, profiled((), "A CACHE ANSWERED", cache_ratio=1.02), "'no cache answered' is not said"),
-        (CACHES, profiled((), "no cache answered", cache_ratio=1.2), "the ceiling is 1 reread ÷ read, not 1.2"),
+        (CACHES, profiled((), "no cache answered: 1.02", figures={"cache_ratio": 1.02}), None),
+        (CACHES, profiled((), "A CACHE ANSWERED", figures={"cache_ratio": 1.02}), "'no cache answered' is not said"),
+        (
+            CACHES,
+            profiled((), "no cache answered", figures={"cache_ratio": 1.2}),
+            "the ceiling is 1 reread ÷ read, not 1.2",
+        ),
     ],
 )
 def test_profiles_are_judged_by_drift_refusals_figures_and_words(
