@@ -6,7 +6,9 @@ command."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 
 from readers.errors import DocumentError, ExceptionCode
 
@@ -82,6 +84,27 @@ class SourceFileError(EdbenchError, DocumentError):
 
 class Interrupted(EdbenchError):
     """Ctrl-C or SIGTERM, after things were left in good order (exit status 130)."""
+
+
+@contextlib.contextmanager
+def system_errors(kind: type[EdbenchError], what: object) -> Iterator[None]:
+    """Report an error of the system in the block as one of this kind: `what`, and the reason."""
+    try:
+        yield
+    except OSError as error:
+        told = kind(f"{what}: {error.strerror or error}")
+        if isinstance(told, StorageFault):
+            told.errno = error.errno or 0
+        raise told from error
+
+
+@contextlib.contextmanager
+def reading_errors(what: object, advice: str = "") -> Iterator[None]:
+    """Report that `what` could not be opened, read or parsed in the block as UsageError, with what else to do."""
+    try:
+        yield
+    except (OSError, EOFError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise UsageError(f"{read_problem(what, error)}{advice}") from error
 
 
 def read_problem(what: object, error: Exception) -> str:

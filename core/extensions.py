@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 _DISTRIBUTIONS = "edbench"
 NOT_INSTALLED = "unknown"  # a version, as of a checkout
@@ -35,6 +36,12 @@ def installed_version(package: str = "edbench") -> str:
 def extensions(group: str) -> Mapping[str, tuple[str, ...]]:
     """The modules registered in a group, by the name they are registered under."""
     return {name: tuple(modules) for name, modules in sorted(_registered().get(group, {}).items())}
+
+
+def imported(name: str) -> Any:
+    """A module, or `module:object` the object in it; it is imported now, because that is slow."""
+    module, _, found = name.partition(":")
+    return getattr(import_module(module), found) if found else import_module(module)
 
 
 def extension_modules(group: str) -> list[ModuleType]:

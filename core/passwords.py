@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from core.errors import UsageError, read_problem
+from core.errors import UsageError, reading_errors
 from core.options import MOST_PASSWORDS
 from core.places import job_location
 from core.records import BankNote
@@ -93,11 +93,8 @@ def bank_of(passwords: Iterable[str], what: str) -> PasswordBank:
 
 def read_bank(file: Path) -> PasswordBank:
     """Read the bank in a person's file. Raises UsageError if it cannot be read or is none."""
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(_MOST_FILE + 1)
-    except OSError as error:
-        raise UsageError(f"--passwords {read_problem(file, error)}; give a text file, one password a line") from error
+    with reading_errors(f"--passwords {file}", "; give a text file, one password a line"), file.open("rb") as opened:
+        data = opened.read(_MOST_FILE + 1)
     if len(data) > _MOST_FILE:
         raise UsageError(f"--passwords {file}: more than {_MOST_FILE:,} bytes; give a text file, one password a line")
     return parse_bank(data, f"--passwords {file}")

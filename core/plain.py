@@ -1,10 +1,27 @@
-"""Plain data: parsed from JSON, and compared with the fields that were kept."""
+"""Plain data: parsed from JSON, compared with the fields that were kept, and grouped."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def grouped(values: Iterable[V], key: Callable[[V], K]) -> dict[K, list[V]]:
+    """The values by their keys, both in the given order."""
+    out: dict[K, list[V]] = {}
+    for value in values:
+        out.setdefault(key(value), []).append(value)
+    return out
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A sort key that puts db2 before db10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def unambiguous(text: str) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from core.errors import UsageError, read_problem
+from core.errors import UsageError, reading_errors
 from core.options import MOST_BYTES
 from core.program import shown_url
 from core.roles import Login, has_login, has_password, with_login
@@ -125,10 +125,8 @@ def _login(env: Mapping[str, str]) -> str | None:
     path = env.get(LOGIN_FILE)
     if not path:
         return None
-    try:
+    with reading_errors(f"{LOGIN_FILE}: {path}"):
         return read_login(Path(path).read_text(encoding="utf-8"), f"{LOGIN_FILE}: {path}")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{LOGIN_FILE}: {read_problem(path, error)}") from error
 
 
 def database_urls(text: str) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.errors import Interrupted, StorageFault
+from core.errors import Interrupted, StorageFault, system_errors
 from core.operations import NullRecorder
 from core.services.place import Home, remove_data
 from core.settings import Settings
@@ -28,15 +28,10 @@ def scratch_place(settings: Settings, name: str) -> Iterator[Settings]:
     """Yield settings with an empty scratch below the user's, removed at the end; after a failure the logs are kept.
     Raises StorageFault if it cannot be created."""
     scratch = settings.scratch / FOLDER / name
-    try:
+    with system_errors(StorageFault, f"EDBENCH_SCRATCH: cannot create a directory for the experiment, {scratch}"):
         _make(scratch)
         for directory in (scratch.parent, scratch):
             directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
-    except OSError as error:
-        raise StorageFault(
-            f"cannot create a directory for the experiment in {scratch}: {error}; set EDBENCH_SCRATCH",
-            errno=error.errno or 0,
-        ) from error
     with _removed(scratch, home=True):
         yield dataclasses.replace(settings, scratch=scratch)
 
@@ -46,12 +41,8 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
     """Yield settings with an empty storage root below `storage`, removed at the end except after a failure. Raises
     StorageFault if it cannot be created."""
     root = storage / FOLDER / name
-    try:
+    with system_errors(StorageFault, f"cannot create the storage root of a run, {root}"):
         _make(root)
-    except OSError as error:
-        raise StorageFault(
-            f"cannot create the storage root of a run, {root}: {error}", errno=error.errno or 0
-        ) from error
     Storage(NullRecorder()).sync_tree(os.fsencode(root))
     with _removed(root):
         yield dataclasses.replace(settings, storage=root)

@@ -222,7 +222,7 @@ def size_study(wish: Wish, rates: Rates, profile: Profile) -> Sizing:
     choices = ranges(rates.processors) if wish.workers is None else [wish.workers]
     tried = [_sized(wish, rates, profile, workers) for workers in choices]
     for sizing in tried:
-        if sizing.seconds <= _may_take(wish):
+        if sizing.seconds <= wish.hours * 3600 * (1 - SPARE):
             return sizing
     raise UsageError(_refusal(min(tried, key=lambda sizing: sizing.seconds)))
 
@@ -237,10 +237,6 @@ def refuse_room(sizing: Sizing, storage: Path) -> None:
             f"{storage} has {size(free)} free, and scale {sizing.scale:g} needs {size(sizing.room_bytes)} there: free space, or plan"
             " for clients with less memory"
         )
-
-
-def _may_take(wish: Wish) -> float:
-    return wish.hours * 3600 * (1 - SPARE)
 
 
 def ranges(processors: int) -> list[tuple[int, ...]]:

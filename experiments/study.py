@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from core.bounds import Outcome, parse_bounds, percentile_of, percentiles
-from core.errors import RunFailed, SystemFault, UsageError, read_problem
+from core.errors import RunFailed, SystemFault, UsageError, read_problem, system_errors
 from experiments.arrays import Array, Counted
 from experiments.kinds import Findings, Plan, kind_of
 from experiments.package.records import RAW, RESULTS, Records, Study, read_study, write_study
@@ -157,17 +157,13 @@ def begun(below: Path, what: Mapping[str, Any], *, run_id: str, seed: int, now: 
     it is removed on success. `what`: everything that must be the same to resume; `run_id`, `seed`: of a new one. Raises
     UsageError if there is nothing to resume or another command is running it, RunFailed."""
     directory = _directory(below, what)
-    try:
+    with system_errors(RunFailed, directory):
         below.mkdir(parents=True, exist_ok=True)
         lock = directory.with_suffix(".lock").open("w")
-    except OSError as error:
-        raise _unusable(directory, error) from error
     with lock:
         _alone(lock.fileno())
-        try:
+        with system_errors(RunFailed, directory):
             study = _opened(directory, run_id=run_id, seed=seed, now=now, resume=resume)
-        except OSError as error:
-            raise _unusable(directory, error) from error
         yield study
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -179,10 +175,6 @@ def was_begun(below: Path, what: Mapping[str, Any]) -> bool:
 
 def _directory(below: Path, what: Mapping[str, Any]) -> Path:
     return below / hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _unusable(directory: Path, error: OSError) -> RunFailed:
-    return RunFailed(f"{directory}: {error.strerror or error}")
 
 
 def _alone(descriptor: int) -> None:

@@ -15,7 +15,7 @@ from typing import Final, Literal
 import msgspec
 
 from controller.labels.rules import advice_on
-from core.errors import RunFailed, UsageError, read_problem
+from core.errors import RunFailed, UsageError, reading_errors, system_errors
 from core.plain import unambiguous
 from experiments.package import check as one_package
 from experiments.package.check import Checked
@@ -55,10 +55,8 @@ class Summary:
 
 def read_summary(directory: Path) -> Summary:
     """Read `summary.json`. Raises UsageError."""
-    try:
+    with reading_errors(FILE):
         summary = decode(Summary, unambiguous((directory / FILE).read_text(encoding="utf-8")), "summary")
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(read_problem(FILE, error)) from error
     if any("/" in entry.name or entry.name in ("", ".", "..") for entry in summary.entries):
         raise UsageError(f"{FILE}: the name of a test must not be a path")
     return summary
@@ -89,20 +87,15 @@ class Row:
 
 def row_of(result: Result) -> Row:
     """Return the row of a result, with medians as in its own report."""
-    best = best_point(result)
+    rate = about(result.workload).headlines[0].name
+    measured = [point for point in result.points if rate in point.figures] or list(result.points)
+    best = max(measured, key=lambda point: point.figures[rate].median if rate in point.figures else 0.0)
     return Row(
         headline=_headline(result, best),
         found=_found(result),
         limit=limit_of(result, best),
         labels=tuple(label.replace(NO_RESULT, "") for label in result.labels),
     )
-
-
-def best_point(result: Result) -> Point:
-    """Return the point with the highest rate, the first figure of the first line."""
-    rate = about(result.workload).headlines[0].name
-    measured = [point for point in result.points if rate in point.figures] or list(result.points)
-    return max(measured, key=lambda point: point.figures[rate].median if rate in point.figures else 0.0)
 
 
 def _headline(result: Result, best: Point) -> str:
@@ -140,8 +133,7 @@ def limit_of(result: Result, best: Point) -> str:
 
 def _share_of_ceiling(result: Result, best: Point) -> str:
     for figure in about(result.workload).figures:
-        tops = [top for run in best.repeats if (top := getattr(run, "ceilings", {}).get(figure.name))]
-        if tops and figure.name in best.figures:
+        if (tops := figure.ceilings(best.repeats)) and figure.name in best.figures:
             share = words.percent(best.figures[figure.name].median / max(tops))
             return f"not this host: {figure.title} is {share} of that of the same load in memory"
     null = result.conditions.get("null_storage") or {}
@@ -240,12 +232,10 @@ def finish(summary: Summary, directory: Path) -> Path:
 
     Raises RunFailed, UsageError."""
     page = directory / REPORT
-    try:
+    with system_errors(RunFailed, f"{directory}: the summary cannot be written"):
         text = json.dumps(msgspec.to_builtins(summary), indent=1, ensure_ascii=False)
         (directory / FILE).write_text(text + "\n", encoding="utf-8")
         page.write_text(summary_html(summary, results_of(directory, summary)), encoding="utf-8")
-    except OSError as error:
-        raise RunFailed(f"{directory}: the summary cannot be written: {error.strerror}") from error
     seal(directory)
     return page
 

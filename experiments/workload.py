@@ -98,7 +98,7 @@ def one_decimal(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 1 or value == 0 else f"{float(f'{value:.2g}')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A number that every run has; a point has the median of its repeats, with an interval."""
 
@@ -115,6 +115,10 @@ class Figure:
     def values(self, runs: Sequence[Run]) -> list[float]:
         """Return the values of the runs that have the figure."""
         return [value for run in runs if (value := self.of(run)) is not None]
+
+    def ceilings(self, runs: Sequence[Run]) -> list[float]:
+        """Return the known values of the same load on null storage."""
+        return [top for run in runs if (top := getattr(run, "ceilings", {}).get(self.name))]
 
     @property
     def column(self) -> str:
@@ -136,14 +140,8 @@ def percentile(
         found: float | None = getattr(of(run).get(op), name, None)
         return found
 
-    return Figure(
-        name=f"{title.replace(' ', '_')}_us",
-        title=title,
-        of=value,
-        headline=headline,
-        write=words.microseconds,
-        unit="µs",
-    )
+    name_of_title = f"{title.replace(' ', '_')}_us"
+    return Figure(name_of_title, title, value, headline=headline, write=words.microseconds, unit="µs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,24 +84,19 @@ class CallSum:
 
     def totals(self) -> CallTotals:
         """Return the totals and percentiles of the added rows."""
-        p50, p99 = self._tails(self.histogram)
+        sizes = self.histogram.by_size().items()
         return CallTotals(
             calls=self.calls,
             bytes=self.bytes,
             errors=self.errors,
-            p50_us=p50,
-            p99_us=p99,
+            **self._tails(self.histogram),
             max_us=self.max_ns / 1000,
-            sizes={size: self._of_size(histogram) for size, histogram in self.histogram.by_size().items()},
+            sizes={size: SizeTotals(calls=of.total, **self._tails(of)) for size, of in sizes},
         )
 
-    def _of_size(self, histogram: Histogram) -> SizeTotals:
-        p50, p99 = self._tails(histogram)
-        return SizeTotals(calls=histogram.total, p50_us=p50, p99_us=p99)
-
-    def _tails(self, histogram: Histogram) -> tuple[float, float]:
+    def _tails(self, histogram: Histogram) -> dict[str, Any]:
         p50, p99 = histogram.percentiles((50, 99), self.max_ns)
-        return p50 / 1000, p99 / 1000
+        return {"p50_us": p50 / 1000, "p99_us": p99 / 1000}
 
 
 def calls_by_op(conn: Connection, job: uuid.UUID) -> dict[str, CallTotals]:

@@ -18,6 +18,7 @@ import psycopg2
 import redis
 
 from core.errors import DatabaseFault
+from core.plain import grouped
 from monitoring.aggregate import add_to_steps, columns
 from monitoring.broker import FIELD, connect, stream_of
 from monitoring.frames import CounterDelta, Frame, decode_frame
@@ -49,9 +50,7 @@ def job_seconds(frames: Iterable[Frame]) -> list[JobSecond]:
     """Return the calls of each job in each frame."""
     out = []
     for frame in frames:
-        by_job: dict[uuid.UUID, list[CounterDelta]] = {}
-        for delta in frame.deltas:
-            by_job.setdefault(delta.job, []).append(delta)
+        by_job = grouped(frame.deltas, lambda delta: delta.job)
         incarnation = str(frame.incarnation)
         out += [JobSecond(job, (str(job), incarnation, frame.second), deltas) for job, deltas in by_job.items()]
     return out

@@ -110,12 +110,9 @@ class HostTurn:
             return True
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except OSError as error:
             os.close(descriptor)
-            return False
-        except OSError:  # a file system without locks
-            os.close(descriptor)
-            return True
+            return not isinstance(error, BlockingIOError)  # a file system without locks
         self._descriptor = descriptor
         return True
 

@@ -34,11 +34,6 @@ WORDS = len(BOUNDS_NS) + 2  # a count for each bound and one for what is above t
 Timer = Callable[[int], None]  # takes one duration in nanoseconds
 
 
-def bound_labels() -> tuple[str, ...]:
-    """The values of label `le`, in seconds."""
-    return (*(repr(bound / 1e9) for bound in BOUNDS_NS), "+Inf")
-
-
 def bucket_of(ns: int) -> int:
     """The number of the bucket of a duration in nanoseconds."""
     return min(max((ns - 1).bit_length() - FIRST_BITS, 0), len(BOUNDS_NS)) if ns > 0 else 0
@@ -71,7 +66,8 @@ def count_into(words: list[int] | memoryview[int], at: int) -> Timer:
 def cumulative(words: Sequence[int]) -> tuple[list[tuple[str, float]], float]:
     """(bucket label, count up to there) and the sum in seconds, as a histogram's family takes them."""
     buckets, seen = [], 0
-    for label, count in zip(bound_labels(), words[: WORDS - 1], strict=True):
+    labels = (*(repr(bound / 1e9) for bound in BOUNDS_NS), "+Inf")  # the bounds in seconds
+    for label, count in zip(labels, words[: WORDS - 1], strict=True):
         seen += count
         buckets.append((label, float(seen)))
     return buckets, words[WORDS - 1] / 1e9

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 # ruff: noqa: E402 — imports from the directory above
-from experiments.report.plots import counts_on_x, drawing, from_zero, new_figure
+from experiments.report.plots import counts_on_x, figure_of, from_zero
 from experiments.report.style import FAINT, series_colour
 
 EDBENCH = ROOT / ".venv" / "bin" / "edbench"
@@ -144,8 +144,7 @@ def _scale_up(home: Path, out: Path) -> None:
     result = json.loads(file.read_text(encoding="utf-8"))
     workers = [point["at"]["workers"] for point in result["points"]]
     rates = [point["figures"]["gb_per_hour_discovered"] for point in result["points"]]
-    with drawing():
-        figure, (axes,) = new_figure()
+    with figure_of() as (figure, (axes,)):
         middle = [rate["median"] for rate in rates]
         around = [[rate["median"] - rate["low"] for rate in rates], [rate["high"] - rate["median"] for rate in rates]]
         axes.errorbar(workers, middle, yerr=around, marker="o", capsize=3, color=series_colour(0), label="measured")

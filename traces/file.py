@@ -8,7 +8,7 @@ import secrets
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from core.errors import UsageError, read_problem
+from core.errors import UsageError, read_problem, system_errors
 from traces import blocks
 from traces.blocks import Damaged
 from traces.model import Call, Natural, Node, Stream, TraceHeader
@@ -82,13 +82,11 @@ class FileTrace:
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             self.size = os.fstat(self._fd).st_size  # bytes
-            self._directory = self._read_directory()
+            with self._undamaged():
+                self._directory = self._read_directory()
         except OSError as e:
             self.close()
             raise UsageError(read_problem(f"the trace {path}", e)) from e
-        except Damaged as e:
-            self.close()
-            raise self._refusal(e) from e
         except BaseException:
             self.close()
             raise
@@ -101,25 +99,21 @@ class FileTrace:
     def nodes(self) -> blocks.NodeTable:
         """Nodes of the trace, read on first use."""
         table = blocks.NodeTable()
-        for place in self._directory.nodes:
-            try:
+        with self._undamaged():
+            for place in self._directory.nodes:
                 table.extend(self._block(place))
-            except Damaged as e:
-                raise self._refusal(e) from e
-        if len(table) != self._directory.node_count:
-            raise self._refusal(Damaged("the number of nodes differs from its directory"))
+            if len(table) != self._directory.node_count:
+                raise Damaged("the number of nodes differs from its directory")
         return table
 
     def calls(self, stream: int) -> Iterator[Call]:
         """Yield the calls of one stream in order. Raises UsageError if the file is damaged."""
         nodes, phases = self._directory.node_count, len(self._directory.phases)
         for place in self._directory.streams[stream].blocks:
-            try:
+            with self._undamaged():
                 calls = list(blocks.calls_of(self._block(place), nodes, phases))
-            except Damaged as e:
-                raise self._refusal(e) from e
-            if len(calls) != place.count:
-                raise self._refusal(Damaged("the number of calls in a block differs from its directory"))
+                if len(calls) != place.count:
+                    raise Damaged("the number of calls in a block differs from its directory")
             yield from calls
 
     def close(self) -> None:
@@ -162,8 +156,13 @@ class FileTrace:
             raise Damaged("a block is cut short")
         return data
 
-    def _refusal(self, error: Damaged) -> UsageError:
-        return UsageError(f"the trace {self.path} is damaged: {error}; copy it again")
+    @contextlib.contextmanager
+    def _undamaged(self) -> Iterator[None]:
+        """Report damage that is found in the block as UsageError."""
+        try:
+            yield
+        except Damaged as e:
+            raise UsageError(f"the trace {self.path} is damaged: {e}; copy it again") from e
 
 
 def open_trace(path: Path) -> FileTrace:
@@ -190,10 +189,9 @@ class TraceWriter:
         self._places: defaultdict[int, list[Place]] = defaultdict(list)
         self._last_start: defaultdict[int, int] = defaultdict(int)
         self._at = 0
-        try:
+        self._writing = partial(system_errors, UsageError, f"cannot write the trace {path}")
+        with self._writing():
             self._file = open(self._part, "xb")  # noqa: SIM115 (closed by finish and abort)
-        except OSError as e:
-            raise self._refusal(e) from e
         self._write(blocks.MAGIC)
 
     def add(self, stream: int, call: Call) -> None:
@@ -232,11 +230,9 @@ class TraceWriter:
         self._write(blocks.packed(blocks.DIRECTORY, msgspec.json.encode(directory)))
         numbers = blocks.TRAILER_COUNTS.pack(start, header.calls, directory.node_count)
         self._write(numbers + zlib.crc32(numbers).to_bytes(4, "little") + blocks.END_MARK)
-        try:
+        with self._writing():
             self._file.close()
             os.replace(self._part, self.path)
-        except OSError as e:
-            raise self._refusal(e) from e
         return self._at
 
     def abort(self) -> None:
@@ -273,11 +269,6 @@ class TraceWriter:
         return place
 
     def _write(self, data: bytes) -> None:
-        try:
+        with self._writing():
             self._file.write(data)
-        except OSError as e:
-            raise self._refusal(e) from e
         self._at += len(data)
-
-    def _refusal(self, error: OSError) -> UsageError:
-        return UsageError(f"cannot write the trace {self.path}: {error.strerror or error}")

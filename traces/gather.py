@@ -8,7 +8,6 @@ import os
 import stat
 import zlib
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 from core.errors import SourceFileError, StorageFault, UsageError, read_problem
 from core.operations import Op
+from core.plain import grouped
 from core.storage.layer import Storage
 from traces.blocks import Damaged, zstd
 from traces.file import TraceWriter
@@ -340,10 +340,8 @@ def _set_clocks(parts: Iterable[_Part]) -> None:
 
 
 def _streams(parts: Sequence[_Part]) -> dict[tuple[str, int], list[_Part]]:
-    streams: defaultdict[tuple[str, int], list[_Part]] = defaultdict(list)
-    for part in parts:
-        streams[part.head.worker, part.head.slot].append(part)
-    return {key: streams[key] for key in sorted(streams, key=lambda key: (len(key[0]), key))}
+    streams = grouped(parts, lambda part: (part.head.worker, part.head.slot))
+    return dict(sorted(streams.items(), key=lambda stream: (len(stream[0][0]), stream[0])))
 
 
 def _calls(parts: Sequence[_Part], trace_ns: int, tree: NodeTree, phases: list[str]) -> Iterator[Call]:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from core.errors import StorageFault, UsageError, read_problem
+from core.errors import StorageFault, UsageError, read_problem, system_errors
 from core.operations import Op
 from core.records import FilerChoice
 from core.toml_table import Share, TomlTable, Within
@@ -348,17 +348,14 @@ class FilerModel:
         return hashlib.sha256(repr(self._numbers()).encode()).hexdigest()[:16]
 
     def _numbers(self) -> list[Any]:
-        services: list[Any] = [round(sum(self._each(op))) for op in Op]
+        costs = map(self.cost, Op)
+        services: list[Any] = [round(cost.metadata_ns.each + cost.data_ns.each) for cost in costs]
         found = [self.metadata.servers, self.data.servers, services, self.link_ns_per_byte, self.disk]
         if self.protocol is not None:
             found += [[asdict(self.cost(op)) for op in Op], self.protocol.transfer_bytes]
             found += [asdict(self.cost(op, indexing=True)) for op in sorted(self.protocol.index_calls)]
         more = (one for one, usual in ((self.client, Client()), (self.directory, Directory())) if one != usual)
         return [*found, *more]
-
-    def _each(self, op: Op) -> tuple[float, float]:
-        cost = self.cost(op)
-        return cost.metadata_ns.each, cost.data_ns.each
 
 
 _UNITS = ("metadata_ns", "data_ns")
@@ -417,15 +414,11 @@ def copied_filer(file: Path, directory: Path) -> Path:
     files = [file.absolute()]
     if model is not None and model.protocol is not None and Path(model.protocol.source).is_relative_to(here):
         files.append(Path(model.protocol.source))
-    try:
+    with system_errors(StorageFault, f"{file} cannot be copied to {directory}"):
         for one in files:
             target = directory / one.relative_to(here)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(one, target)
-    except OSError as error:
-        raise StorageFault(
-            f"{file} cannot be copied to {directory}: {error.strerror}", errno=error.errno or 0
-        ) from error
     return directory / file.name
 
 

@@ -15,9 +15,10 @@ from pathlib import Path
 import core
 from core import errors
 from core.errors import BrokerFault, DatabaseFault, EdbenchError, SystemFault, UsageError
+from core.plain import natural
 from core.roles import WORKER
 from core.services.address import Addresses, FileLock, ServerAddress, is_held, read_addresses
-from core.services.place import Home, natural, scratch_error
+from core.services.place import Home, scratch_errors
 from core.services.postgres import connections_for
 from core.services.process import last_line, open_log, rotate
 from core.settings import DatabaseAddress, Settings
@@ -111,10 +112,8 @@ def _kept(home: Home) -> bool:
 
 @contextlib.contextmanager
 def _attached(home: Home, wanted: _Wanted) -> Iterator[Addresses]:
-    try:
+    with scratch_errors(home.scratch):
         users = FileLock(home.lock("users"))
-    except OSError as error:
-        raise scratch_error(home.scratch, error) from error
     keepers: list[subprocess.Popen[bytes]] = []
     try:
         if not users.wait_shared(ATTACH_SECONDS):
@@ -138,9 +137,7 @@ def _join(home: Home, wanted: _Wanted, keepers: list[subprocess.Popen[bytes]]) -
         addresses = read_addresses(home.address_file)
         fault: SystemFault = DatabaseFault(f"the embedded services did not start; see {home.keeper_log}")
         if addresses is not None:
-            _check_connections(addresses, wanted.slots)
-            _check_listens(addresses, wanted.listen)
-            _check_servers(addresses, wanted.databases)
+            _check_fits(addresses, wanted)
             try:
                 for server in addresses.servers:
                     _check_answers(server)
@@ -186,30 +183,20 @@ def _start_keeper(home: Home, wanted: _Wanted) -> subprocess.Popen[bytes]:
     return keeper
 
 
-def _check_connections(addresses: Addresses, slots: int) -> None:
-    allowed = min(server.max_connections for server in addresses.servers)
-    if connections_for(slots) > allowed:
-        raise UsageError(
-            f"the services that another command started allow {allowed} connections, too few for {slots} slots; "
-            "wait until that command has ended, or use fewer workers"
-        )
-
-
-def _check_listens(addresses: Addresses, listen: str) -> None:
-    if listen and any(server.listen != listen for server in addresses.servers):
-        raise UsageError(
-            f"the services that another command started do not listen at {listen}; wait until that command has ended, or"
-            " set EDBENCH_SCRATCH to another directory"
-        )
-
-
-def _check_servers(addresses: Addresses, databases: Sequence[str]) -> None:
-    missing = [name for name in databases if name not in {server.name for server in addresses.servers}]
-    if missing:
-        raise UsageError(
-            f"the services that another command started have no server for database {' and '.join(missing)}; "
-            "wait until that command has ended, or set EDBENCH_SCRATCH to another directory"
-        )
+def _check_fits(addresses: Addresses, wanted: _Wanted) -> None:
+    """Raise UsageError unless running services offer what is requested."""
+    servers, advice = addresses.servers, "set EDBENCH_SCRATCH to another directory"
+    allowed = min(server.max_connections for server in servers)
+    missing = [name for name in wanted.databases if name not in {server.name for server in servers}]
+    if connections_for(wanted.slots) > allowed:
+        why, advice = f"allow {allowed} connections, too few for {wanted.slots} slots", "use fewer workers"
+    elif wanted.listen and any(server.listen != wanted.listen for server in servers):
+        why = f"do not listen at {wanted.listen}"
+    elif missing:
+        why = f"have no server for database {' and '.join(missing)}"
+    else:
+        return
+    raise UsageError(f"the services that another command started {why}; wait until that command has ended, or {advice}")
 
 
 def _leave(home: Home, users: FileLock, keepers: Sequence[subprocess.Popen[bytes]]) -> None:

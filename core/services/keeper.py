@@ -14,7 +14,6 @@ import os
 import secrets
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -23,23 +22,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from core.errors import BrokerFault, EdbenchError, StorageFault, SystemFault
+from core.errors import BrokerFault, EdbenchError, StorageFault, SystemFault, system_errors
 from core.program import Stop
 from core.roles import CONTROLLER, PROVISIONER, ROLES, Login, login_name
 from core.services.address import Addresses, BrokerAddress, FileLock, read_addresses, write_addresses, write_private
 from core.services.binaries import valkey_server
 from core.services.keyring import digest, user_lines
-from core.services.place import Home, remove_socket_dir, scratch_error
+from core.services.place import Home, remove_socket_dir, scratch_errors
 from core.services.postgres import LOOPBACK, PostgresServer, connections_for, free_port
-from core.services.process import last_line, rotate, spawn, stop, trim
+from core.services.process import Server, last_line, rotate, spawn, trim
 
 START_SECONDS = 20.0
 _ATTEMPTS = 5  # another port each
-_STOP = ((signal.SIGTERM, 5.0),)
 
 
-class BrokerServer:
-    """The broker of the keeper. The port and the passwords stay the same when it is started again."""
+class BrokerServer(Server):
+    """The broker of the keeper. The port and the passwords stay the same when it is started again, empty."""
+
+    STOP = ((signal.SIGTERM, 5.0),)
 
     def __init__(self, home: Home, max_clients: int, logins: Sequence[Login], listen: str) -> None:
         """Choose its directory. `listen`: an address of this host at which it listens in addition to loopback; empty:
@@ -48,15 +48,9 @@ class BrokerServer:
         self._directory = home.directory / "broker"
         self._log = home.logs / "broker.log"
         self._max_clients = max_clients
-        self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
         self._logins = logins
         self._own = Login(role="keeper", password=secrets.token_hex(24))
-
-    @property
-    def pid(self) -> int:
-        """Process id; 0 if it was never started, or is stopped."""
-        return self._process.pid if self._process else 0
 
     def address(self) -> BrokerAddress:
         """The address at which it listens."""
@@ -67,11 +61,9 @@ class BrokerServer:
         """Start it on a free port. Raises StorageFault or BrokerFault."""
         rotate(self._log)
         self._port = free_port(self._listen)
-        try:
+        with system_errors(StorageFault, f"cannot write to {self._directory}"):
             self._directory.mkdir(mode=0o700, exist_ok=True)
             self._write_config()
-        except OSError as error:
-            raise StorageFault(f"cannot write to {self._directory}: {error.strerror or error}") from error
         self._spawn()
 
     def open(self) -> None:
@@ -118,25 +110,12 @@ class BrokerServer:
 
     def _wait(self) -> bool:
         deadline = time.monotonic() + START_SECONDS
-        while self._process is not None and self._process.poll() is None and time.monotonic() < deadline:
+        while not self.ended() and time.monotonic() < deadline:
             if answers(self._port, self._own):
                 return True
             time.sleep(0.01)
         self.close()
         return False
-
-    def tend(self) -> bool:
-        """Start it again, empty, if it died; return whether that was necessary. Raises OSError."""
-        if self._process is not None and self._process.poll() is None:
-            return False
-        self._spawn()
-        return True
-
-    def close(self) -> None:
-        """Stop it and remove its process; its messages are lost."""
-        if self._process is not None:
-            stop(self._process, _STOP)
-            self._process = None
 
 
 def _quoted(path: Path) -> str:
@@ -243,10 +222,8 @@ class Keeper:
             broker=self._broker.address(),
             logins=self._logins,
         )
-        try:
+        with scratch_errors(self._home.scratch):
             write_addresses(self._home.address_file, addresses)
-        except OSError as error:
-            raise scratch_error(self._home.scratch, error) from error
 
     def keep(self, users: FileLock) -> None:
         """Tend the services until the lock of the users can be taken exclusively, or a signal requests the stop."""

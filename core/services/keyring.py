@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import EdbenchError, StorageFault, UsageError, read_problem
+from core.errors import EdbenchError, StorageFault, UsageError, reading_errors, system_errors
 from core.program import without_logins
 from core.roles import CONTROLLER, PROVISIONER, QUEUE_MANAGER, ROLES, WORKER, Login, login_name
 from core.services.address import write_private
@@ -124,14 +124,13 @@ def give_away(directory: Path, given: Given) -> None:
     """Give each part's directory and files to the user that the part runs as; only that user can read them. Needs root.
 
     Raises StorageFault."""
-    try:
+    with system_errors(StorageFault, f"run this as root: cannot change the owner of the secrets in {directory}"):
         for part in (*_LOGINS, *SERVER_USERS):
             owner = SERVER_USERS.get(part)
-            _give(directory / part, *((given.user, given.group) if owner is None else (owner, owner)))
-    except OSError as error:
-        raise StorageFault(
-            f"cannot change the owner of the secrets in {directory}: {error.strerror or error}; run this as root"
-        ) from error
+            user, group = (given.user, given.group) if owner is None else (owner, owner)
+            for path in (*(directory / part).iterdir(), directory / part):
+                path.chmod(0o500 if path.is_dir() else 0o400)
+                os.chown(path, user, group)
 
 
 def read_logins(directory: Path, roles: Sequence[str] = ROLES) -> list[Login]:
@@ -149,21 +148,15 @@ def superuser_password(directory: Path) -> str:
 
 
 def _read(path: Path) -> str:
-    try:
+    with reading_errors(path):
         return path.read_text(encoding="ascii")
-    except (OSError, ValueError) as error:
-        raise UsageError(read_problem(path, error)) from error
 
 
 def own_storage(directory: Path, given: Given) -> None:
     """Give a storage root that still belongs to root to the user of controller and workers. Raises StorageFault."""
-    try:
+    with system_errors(StorageFault, f"cannot change the owner of {directory} to user {given.user}"):
         if directory.stat().st_uid == 0:
             os.chown(directory, given.user, given.group)
-    except OSError as error:
-        raise StorageFault(
-            f"cannot change the owner of {directory} to user {given.user}: {error.strerror or error}"
-        ) from error
 
 
 def _login(directory: Path, role: str) -> Login:
@@ -176,12 +169,6 @@ def _login(directory: Path, role: str) -> Login:
 def _keep(path: Path, text: str, *, replace: bool = False) -> None:
     if replace or not path.exists():
         write_private(path, f"{text}\n")
-
-
-def _give(directory: Path, user: int, group: int) -> None:
-    for path in (*directory.iterdir(), directory):
-        path.chmod(0o500 if path is directory else 0o400)
-        os.chown(path, user, group)
 
 
 def main(arguments: list[str], env: Mapping[str, str]) -> int:

@@ -12,14 +12,15 @@ import contextlib
 import errno
 import os
 import pwd
-import re
 import shutil
 import stat
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import StorageFault, UsageError
+from core.plain import natural
 from core.services.binaries import can_reach
 from core.services.process import RunAs
 
@@ -90,7 +91,7 @@ class Home:
 
     def prepare(self) -> None:
         """Make the directories. Raises UsageError if scratch cannot be used, StorageFault if it is full."""
-        try:
+        with scratch_errors(self.scratch):
             for directory in (self.scratch, self.directory, self.logs):
                 if not directory.is_dir():
                     directory.mkdir(parents=True, exist_ok=True)
@@ -98,23 +99,22 @@ class Home:
             with tempfile.TemporaryFile(dir=self.directory) as probe:
                 probe.write(bytes(65_536))
                 probe.flush()
-        except OSError as error:
-            raise scratch_error(self.scratch, error) from error
 
 
-def natural(name: str) -> list[tuple[int, str]]:
-    """A sort key that puts db2 before db10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]
-
-
-def scratch_error(scratch: Path, error: OSError) -> UsageError | StorageFault:
-    """One line for an error of scratch."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageFault(f"scratch {scratch} is full; free space there or set EDBENCH_SCRATCH to another directory")
-    return UsageError(
-        f"scratch {scratch} cannot be used: {error.strerror or error}; "
-        "set EDBENCH_SCRATCH to a local directory that you may write to"
-    )
+@contextlib.contextmanager
+def scratch_errors(scratch: Path) -> Iterator[None]:
+    """Report an error of the system in the block as one of scratch: StorageFault if it is full, else UsageError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFault(
+                f"scratch {scratch} is full; free space there or set EDBENCH_SCRATCH to another directory"
+            ) from error
+        raise UsageError(
+            f"scratch {scratch} cannot be used: {error.strerror or error}; "
+            "set EDBENCH_SCRATCH to a local directory that you may write to"
+        ) from error
 
 
 def server_user(place: Path | None = None) -> RunAs | None:
@@ -167,11 +167,9 @@ def postgres_place(home: Home, database: str) -> Path:
     inside = home.inside(database)
     if (inside / "data").exists():
         return inside
-    try:
+    with scratch_errors(home.scratch):
         inside.mkdir(mode=0o711, exist_ok=True)
         return inside if _takes(inside, server_user()) else _outside(pointer)
-    except OSError as error:
-        raise scratch_error(home.scratch, error) from error
 
 
 def _takes(place: Path, run_as: RunAs | None) -> bool:

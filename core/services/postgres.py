@@ -8,18 +8,17 @@ import secrets
 import shutil
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError, read_problem
+from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError, reading_errors, system_errors
 from core.roles import CONTROLLER, WORKER, Login, login_name
 from core.services.address import SUPERUSER, ServerAddress, write_private
 from core.services.binaries import postgres_for, postgres_version
 from core.services.place import Home, give_to, make_socket_dir, postgres_place, refuse_weak_root, server_user
-from core.services.process import RunAs, last_line, rotate, spawn, stop
+from core.services.process import RunAs, Server, last_line, rotate, spawn
 
 # Permitted logins: over the socket every role with its password, from other hosts only the workers.
 ADMISSION = f"local all all scram-sha-256\nhost all {login_name(WORKER)} all scram-sha-256\n"
@@ -125,13 +124,14 @@ START_SECONDS = 120.0  # crash recovery of a large log included
 _LEFTOVER_SECONDS = 60.0  # how long an earlier server may take to end, on a busy machine …
 _HURRY_SECONDS = 5.0  # … and how long it is not killed
 _ROOM = 100_000_000  # bytes of a fresh database with its first log, rounded up
-_STOP = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0))  # fast, then immediate; both are crash-safe
 _TROUBLE = ("FATAL", "PANIC", "could not", "error:", "cannot")
 
 
-class PostgresServer:
+class PostgresServer(Server):
     """A PostgreSQL server of the keeper. `begin` prepares and starts it, `open` waits for it; afterwards `tend` starts
     it again if it dies."""
+
+    STOP = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0))  # fast, then immediate; both are crash-safe
 
     def __init__(self, name: str, home: Home, max_connections: int, logins: Sequence[Login], listen: str = "") -> None:
         """Choose its directory. `listen`: an address of this host at which workers of other hosts reach it; empty: none
@@ -143,17 +143,11 @@ class PostgresServer:
         self._home = home
         self._log = home.logs / f"{home.inside(name).name}.log"
         self._max_connections = max_connections
-        self._process: subprocess.Popen[bytes] | None = None
         self._run_as: RunAs | None = None
         self._place = home.directory
         self._programs = home.directory
         self._socket_dir = home.directory
         self._password = ""
-
-    @property
-    def pid(self) -> int:
-        """Process id of the postmaster; 0 if it was never started."""
-        return self._process.pid if self._process else 0
 
     def address(self) -> ServerAddress:
         """The address at which it listens."""
@@ -192,11 +186,9 @@ class PostgresServer:
 
     def _admit(self) -> None:
         """Write the file that lists who may connect from other hosts."""
-        try:
+        with system_errors(StorageFault, f"cannot write to {self._place}"):
             write_private(self._place / _ADMISSION, ADMISSION)
             give_to(self._place / _ADMISSION, self._run_as)
-        except OSError as error:
-            raise StorageFault(f"cannot write to {self._place}: {error.strerror or error}") from error
 
     @property
     def _remove(self) -> str:
@@ -205,12 +197,8 @@ class PostgresServer:
         )
 
     def _check_version(self) -> None:
-        try:
+        with reading_errors(self._place / "data" / "PG_VERSION", f"; restore it, or {self._remove}"):
             version = (self._place / "data" / "PG_VERSION").read_text().strip()
-        except OSError as error:
-            raise UsageError(
-                f"{read_problem(self._place / 'data' / 'PG_VERSION', error)}; restore it, or {self._remove}"
-            ) from error
         ours = postgres_version().partition(".")[0]
         if version != ours:
             raise UsageError(
@@ -219,12 +207,8 @@ class PostgresServer:
             )
 
     def _read_password(self) -> str:
-        try:
+        with reading_errors(self._place / "password", f"; restore it, or {self._remove}"):
             return (self._place / "password").read_text().strip()
-        except OSError as error:
-            raise UsageError(
-                f"{read_problem(self._place / 'password', error)}; restore it, or {self._remove}"
-            ) from error
 
     def _make_data(self) -> None:
         """Run initdb in a draft directory and rename it afterwards: a killed initdb leaves no incomplete data."""
@@ -276,12 +260,13 @@ class PostgresServer:
         return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "HOME": "/", "PGTZ": "UTC"}
 
     def _spawn(self) -> None:
+        remote = listening(self._listen, self._port, self._place / _ADMISSION) if self._listen else {}
         self._process = spawn(
             [
                 self._programs / "postgres",
                 "-D",
                 self._place / "data",
-                *server_arguments(self._socket_dir, self._max_connections, self._remote()),
+                *server_arguments(self._socket_dir, self._max_connections, remote),
             ],
             env=self._environment(),
             log=self._log,
@@ -290,13 +275,10 @@ class PostgresServer:
             death_signal=signal.SIGQUIT,
         )
 
-    def _remote(self) -> dict[str, str]:
-        return listening(self._listen, self._port, self._place / _ADMISSION) if self._listen else {}
-
     def _wait(self) -> None:
         start = time.monotonic()
         while not self._answers():
-            if self._exited():
+            if self.ended():
                 self._check_version()  # it refuses data of another version itself; a check before each start would cost time
                 why = last_line(self._log, containing=_TROUBLE)
                 in_the_way = "lock file" in why or "shared memory block" in why
@@ -308,9 +290,6 @@ class PostgresServer:
             if time.monotonic() - start > START_SECONDS:
                 raise DatabaseFault(f"PostgreSQL did not answer within {START_SECONDS:.0f} s; see {self._log}")
             time.sleep(0.01)
-
-    def _exited(self) -> bool:
-        return self._process is None or self._process.poll() is not None
 
     def _answers(self) -> bool:
         import psycopg2  # a third of the keeper's start, and the server needs longer for its own
@@ -357,19 +336,6 @@ class PostgresServer:
                 os.kill(pid, signal.SIGQUIT)
             except ProcessLookupError:
                 return
-
-    def tend(self) -> bool:
-        """Start it again if it died, without waiting for it to answer; return whether that was necessary. Raises
-        OSError."""
-        if not self._exited():
-            return False
-        self._spawn()
-        return True
-
-    def close(self) -> None:
-        """Shut it down, by force in the end; its data stay."""
-        if self._process is not None:
-            stop(self._process, _STOP)
 
 
 def _fault(what: str, place: Path, log: Path) -> SystemFault:

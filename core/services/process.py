@@ -13,10 +13,11 @@ import shutil
 import signal
 import subprocess
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import core
 from core.errors import RunFailed, StorageFault, UsageError
@@ -150,6 +151,40 @@ def stop(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Signals,
             process.wait(seconds)
     signal_group(process, signal.SIGKILL)
     process.wait()
+
+
+class Server:
+    """A service of the keeper: a process that is started again if it dies."""
+
+    STOP: ClassVar[Sequence[tuple[signal.Signals, float]]]
+    _process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """Process id; 0 if it was never started, or is stopped."""
+        return self._process.pid if self._process else 0
+
+    def ended(self) -> bool:
+        """Whether it does not run."""
+        return self._process is None or self._process.poll() is not None
+
+    @abstractmethod
+    def _spawn(self) -> None:
+        """Start its process. Raises OSError."""
+
+    def tend(self) -> bool:
+        """Start it again if it died, without waiting for it to answer; return whether that was necessary. Raises
+        OSError."""
+        if not self.ended():
+            return False
+        self._spawn()
+        return True
+
+    def close(self) -> None:
+        """Stop it, by force in the end, and forget its process."""
+        if self._process is not None:
+            stop(self._process, self.STOP)
+            self._process = None
 
 
 def last_line(log: Path, *, containing: tuple[str, ...] = ()) -> str:

@@ -103,7 +103,8 @@ WHOLE = Parts()
 def parts_of(device: int) -> Parts:
     """The parts of the file system with that number (st_dev) on this host. `WHOLE` if no client reports parts: another
     kind of file system, or one of which only a folder is mounted here. Raises OSError if the client does not answer."""
-    point = _mount_point(f"{os.major(device)}:{os.minor(device)}")
+    number = f"{os.major(device)}:{os.minor(device)}"
+    point = next((mount.point for mount in read_mountinfo() if mount.kind == _KIND and mount.device == number), None)
     if point is None:
         return WHOLE
     graph = os.path.join(point, _GRAPH)
@@ -135,8 +136,3 @@ def read_parts(text: str) -> Parts:
     names = {number: name.rpartition(".")[2] for number, name in reversed(_NAME.findall(text))}
     away = [names.get(number, f"part {number}") for number, up in _STATUS.findall(text) if up == "0"]
     return Parts(away=tuple(away), changes=tuple(int(number) for number in _GENERATION.findall(text)))
-
-
-def _mount_point(device: str) -> str | None:
-    """The mount point of such a client's volume with this number; None for any other file system."""
-    return next((mount.point for mount in read_mountinfo() if mount.kind == _KIND and mount.device == device), None)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.crew import Hello, Sight
-from core.errors import StorageFault, UsageError
+from core.errors import StorageFault, UsageError, system_errors
 from experiments.result.compare import mount_options
 from monitoring.machine import place
 from worker.phases.task import same_root
@@ -30,10 +30,8 @@ def sign_of(token: Path, member: str) -> Path:
 def token_in(storage: Path) -> Iterator[tuple[Path, str]]:
     """Create a file there and yield it with its content; remove it and every sign at the end. Raises StorageFault."""
     file, text = storage / f"{_TOKEN}{secrets.token_hex(8)}", secrets.token_hex(16)
-    try:
+    with system_errors(StorageFault, f"{storage} cannot be written to"):
         file.write_text(text, encoding="ascii")
-    except OSError as error:
-        raise StorageFault(f"{storage} cannot be written to: {error.strerror}", errno=error.errno or 0) from error
     try:
         yield file, text
     finally:

@@ -1,5 +1,5 @@
-"""The system that provides an experiment's workers and databases: that of the settings, or one that is started for
-it."""
+"""The system that provides an experiment's workers and databases: that of the settings, or one that is started for it.
+No job and no other experiment runs meanwhile."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ import contextlib
 import ipaddress
 import secrets
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from controller.cluster.embedded import EmbeddedCluster, module_commands
-from controller.databases import open_databases
-from core.crew import Place, place_at, roots_of
-from core.errors import StorageFault, UsageError
+from controller.databases import EXPERIMENT_KEY, newest_jobs, open_databases
+from core.crew import Make, Place, Remove, place_at, roots_of
+from core.errors import StorageFault, UsageError, system_errors
 from core.filer.model import copied_filer, profile_names
 from core.filer.use import no_common_arbiter
+from core.records import JobState
 from core.services import embedded_services, for_other_hosts
 from core.services.address import write_private
-from core.services.place import Home, scratch_error
+from core.services.place import Home, scratch_errors
 from core.settings import Settings
 from experiments.crew.admission import Admission, Seat
-from experiments.crew.hold import held_system, run_databases
 from experiments.crew.lease import Leased
 from experiments.crew.orders import Crew
 from experiments.places import scratch_place
+from sql import runs
+from sql.runs import RunMark, run_settings
 from sql.session import Database
 
 WAIT_SECONDS = 15.0  # for members that are connecting
@@ -165,10 +168,8 @@ def _started(
         ) as settings,
     ):
         Home(settings.scratch).provisioner_request.touch()
-        try:
+        with system_errors(StorageFault, f"cannot create the storage root {settings.storage}"):
             settings.storage.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageFault(f"cannot create the storage root {settings.storage}: {error.strerror}") from error
         if ways.listen is not None:
             say(_awaited(wanted.workers, settings, given.scratch / JOIN))
         workers = wanted.workers if ways.listen is None else 0
@@ -180,10 +181,8 @@ def _awaited(workers: int, settings: Settings, file: Path) -> str:
     """Return in one line what to do on the hosts; write a file with what a member needs, including the workers'
     login."""
     there = for_other_hosts(settings).environment()
-    try:
+    with scratch_errors(file.parent):
         write_private(file, "".join(f"{name}={there[name]}\n" for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")))
-    except OSError as error:
-        raise scratch_error(file.parent, error) from error
     many, storage = "1 worker is" if workers == 1 else f"{workers} workers are", settings.storage
     return (
         f"{many} missing; run on each host, with a copy of {file} as ./join: edbench worker --storage {storage} "
@@ -199,3 +198,72 @@ def _commands(name: str, slots: int) -> Sequence[str]:
         return module_commands(name, slots)
     many = name.removeprefix("w1-w")
     return (sys.executable, "-m", "worker", "--name", "local", "--workers", many, "--slots", str(slots), "--idle")
+
+
+_LOOK_SECONDS = 1.0
+_AT_REST = (JobState.PAUSED, JobState.SUSPENDED)
+
+
+@contextmanager
+def held_system(crew: Crew, databases: Sequence[Database], wait: float, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold the system during the block; first remove databases that a killed experiment left. Raises UsageError if
+    another experiment is running or a job still runs after `wait` seconds, SystemFault."""
+    with contextlib.ExitStack() as locks:
+        for database in databases:
+            if not locks.enter_context(database.listen()).try_lock(EXPERIMENT_KEY):
+                raise UsageError("another experiment uses this system; wait until it has ended")
+        _await_jobs(databases, wait, say)
+        left = _left(databases)
+        for run in left:
+            say(f"removing the leftovers of run {run}")
+            crew.provision(Remove(run=run, databases=len(databases)))
+        yield
+
+
+def _await_jobs(databases: Sequence[Database], wait: float, say: Callable[[str], None]) -> None:
+    """Wait until no job runs; no other starts, since the system is held. Raises UsageError."""
+    deadline, reported = time.monotonic() + wait, ""
+    while True:
+        try:
+            return _refuse_busy(databases)
+        except UsageError as busy:
+            if time.monotonic() >= deadline:
+                raise
+            if str(busy) != reported:
+                reported = str(busy)
+                say(f"waiting: {reported}")
+        time.sleep(_LOOK_SECONDS)
+
+
+def _refuse_busy(databases: Sequence[Database]) -> None:
+    for database, job in newest_jobs(databases):
+        if not (job.job.state.over or job.job.state in _AT_REST):
+            raise UsageError(
+                f"job {job.job.id} in {database.name} is {job.job.state}, but an experiment needs the system "
+                f"exclusively; wait for it (--wait), or `edbench job pause {job.job.id}`"
+            )
+
+
+def _left(databases: Sequence[Database]) -> list[str]:
+    found: set[str] = set()
+    for database in databases:
+        with database.transaction() as conn:
+            found |= set(runs.known_runs(conn))
+    return sorted(found)
+
+
+@contextmanager
+def run_databases(crew: Crew, system: Settings, databases: int) -> Iterator[tuple[str, Settings, list[Database]]]:
+    """Create databases on the first so many servers and remove them at the end: yield the run's id, settings with them,
+    and the databases with the schema. Raises SystemFault."""
+    run = secrets.token_hex(8)
+    opened: list[Database] = []
+    crew.provision(Make(run=run, databases=databases))
+    try:
+        settings = run_settings(system, RunMark(run=run, databases=databases))
+        opened = open_databases(settings)
+        yield run, settings, opened
+    finally:
+        for database in opened:
+            database.dispose()
+        crew.provision(Remove(run=run, databases=databases))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.jobs.directories import hand_over_tree
-from core.errors import RunFailed, UsageError, read_problem
+from core.errors import RunFailed, UsageError, reading_errors, system_errors
 from core.plain import unambiguous
 from experiments.package.manifest import broken, examined, files_of, seal
 from experiments.package.records import RAW, RESULTS, RUNS, STUDY, Records, read_study
@@ -87,10 +87,8 @@ def recomputed(directory: Path) -> Result:
 
 
 def _against_result(directory: Path, result: Result) -> Iterator[str]:
-    try:
+    with reading_errors(FILE):
         written = unambiguous((directory / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(read_problem(FILE, error)) from error
     yield from differing(written, json.loads(json.dumps(to_json(result))), "")
 
 
@@ -164,10 +162,8 @@ def describe(directory: Path, text: str, what: str = SHEET) -> Path:
     parse_sheet(text, what)
     if differences := check(directory).differences:
         raise UsageError(f"{directory} fails its check, so the sheet is not added: {differences[0]}")
-    try:
+    with system_errors(RunFailed, f"{directory / SHEET} cannot be written"):
         (directory / SHEET).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise RunFailed(f"{directory / SHEET} cannot be written: {error.strerror}") from error
     return finish(read_result(directory), directory)
 
 

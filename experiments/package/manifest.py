@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from core.errors import RunFailed, UsageError, read_problem
+from core.errors import RunFailed, UsageError, read_problem, system_errors
 from core.storage.whole import strays
 
 MANIFEST = "MANIFEST.sha256"
@@ -23,12 +23,10 @@ def seal(directory: Path) -> Path:
 
     Raises RunFailed."""
     path = directory / MANIFEST
-    try:
+    with system_errors(RunFailed, f"{path} cannot be written"):
         (directory / SIGNATURE).unlink(missing_ok=True)
         lines = [f"{_hash(directory / name)}  {name}\n" for name in files_of(directory)]
         path.write_text("".join(lines), encoding="utf-8")
-    except OSError as error:
-        raise RunFailed(f"{path} cannot be written: {error.strerror}") from error
     return path
 
 
@@ -86,6 +84,11 @@ def _read(path: Path) -> dict[str, str]:
 def _hash(path: Path) -> str:
     if path.is_symlink():  # what it leads to is not in the package
         raise RunFailed(f"{path} is a link; a package may contain only files")
+    return file_hash(path)
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -98,10 +101,8 @@ def sign(directory: Path, key: Path) -> Path:
     """Sign the manifest with a private key, or with an agent's by its public one; return the signature's path. Raises
     UsageError."""
     signature = directory / SIGNATURE
-    try:
+    with system_errors(UsageError, f"{signature} cannot be replaced"):
         signature.unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"{signature} cannot be replaced: {error.strerror}") from error
     done = _run(["-Y", "sign", "-f", str(key), "-n", NAMESPACE, str(directory / MANIFEST)])
     if done.returncode or not signature.exists():
         raise UsageError(f"{directory} could not be signed with {key}: {_last(done)}")

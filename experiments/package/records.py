@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from core.errors import RunFailed, UsageError, read_problem
+from core.errors import RunFailed, UsageError, read_problem, reading_errors, system_errors
 from core.plain import unambiguous
 from experiments.arrays import Counted, uses
 from experiments.kinds import Plan
@@ -63,12 +63,10 @@ class Records:
         draft = self._runs.with_name(
             "part"
         )  # killed meanwhile, the experiment may be resumed: a file is there whole or not at all
-        try:
+        with system_errors(RunFailed, f"{file}: cannot write the records"):
             self._runs.mkdir(parents=True, exist_ok=True)
             draft.write_bytes(gzip.compress(msgspec.json.encode(data), 6, mtime=0))
             draft.replace(file)
-        except OSError as error:
-            raise RunFailed(f"{file}: cannot write the records: {error.strerror}") from error
         return self.read(turn.order, turn.at, turn.repeat)[1]
 
     def read(self, order: int, at: At, repeat: int) -> tuple[Any, Run]:
@@ -102,18 +100,13 @@ class Records:
 
 def write_study(study: Study, directory: Path) -> None:
     """Write `study.json` in `directory`. Raises RunFailed."""
-    try:
+    with system_errors(RunFailed, f"{directory}: cannot write the records"):
         directory.mkdir(parents=True, exist_ok=True)
         text = json.dumps(msgspec.to_builtins(study), indent=1, allow_nan=False)
         (directory / STUDY).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise RunFailed(f"{directory}: cannot write the records: {error.strerror}") from error
 
 
 def read_study(directory: Path) -> Study:
     """Read `study.json` from `directory`. Raises UsageError."""
-    file = directory / STUDY
-    try:
-        return decode(Study, unambiguous(file.read_text(encoding="utf-8")), "study")
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(read_problem(f"{RAW}/{STUDY}", error)) from error
+    with reading_errors(f"{RAW}/{STUDY}"):
+        return decode(Study, unambiguous((directory / STUDY).read_text(encoding="utf-8")), "study")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from controller.labels.rules import advice_on
-from core.errors import RunFailed
+from core.errors import RunFailed, system_errors
 from experiments.report import FIGURES, FILE, words
 from experiments.report.parts import Html, Part, Plot, Section, Series, Tabled, join, tag
 from experiments.report.plots import figure_svg, write_png
@@ -34,15 +34,13 @@ def write_report(result: Result, directory: Path) -> Path:
 
 def write_page(page: str, sections: Sequence[Section], directory: Path) -> Path:
     """Write the page of these sections as `report.html`, with their figures and series. Raises RunFailed."""
-    try:
+    with system_errors(RunFailed, f"cannot write the report to {directory}"):
         for folder in (FIGURES, SERIES):
             (directory / folder).mkdir(parents=True, exist_ok=True)
         for name, text in texts(page, sections).items():
             (directory / name).write_text(text, encoding="utf-8", newline="")
         for plot in plots(sections):
             write_png(plot.figure, directory / figure_name(plot))
-    except OSError as error:
-        raise RunFailed(f"cannot write the report to {directory}: {error.strerror}") from error
     return directory / FILE
 
 
@@ -85,12 +83,15 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
     workload = about(result.workload)
     title = workload.titled(result.kind)
     doubt = bool(shouted(result)) or any(point.limited for point in result.points) or workload.doubt(result)
+    runs = sum(len(point.repeats) for point in result.points)
+    made = f"{datetime.fromtimestamp(result.created, UTC):%Y-%m-%d %H:%M} UTC"
+    facts = f"Run {result.run_id}, {made}, {words.many(len(result.points), 'point')}, {words.many(runs, 'run')}."
     links = (tag("a", section.title, href=f"#{section.anchor}") for section in sections)
     return document(
         f"edbench {title}: {result.verdict}",
         tag("p", result.verdict, class_="verdict doubt" if doubt else "verdict", role="note"),
         tag("h1", f"edbench {title}" if title.startswith(workload.name) else f"edbench bench {title}"),
-        tag("p", _facts(result), class_="facts"),
+        tag("p", facts, class_="facts"),
         _noted("What to do about the labels", advice_on(result.labels)),
         _noted("Warnings", words.gathered(result.warnings)),
         _noted("Bounds (--fail-if)", [outcome.line for outcome in result.bounds]),
@@ -102,12 +103,6 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
 def section_html(section: Section) -> Html:
     """Return the markup of a section."""
     return tag("section", tag("h2", section.title), *map(_part, section.parts), id=section.anchor)
-
-
-def _facts(result: Result) -> str:
-    runs = sum(len(point.repeats) for point in result.points)
-    made = f"{datetime.fromtimestamp(result.created, UTC):%Y-%m-%d %H:%M} UTC"
-    return f"Run {result.run_id}, {made}, {words.many(len(result.points), 'point')}, {words.many(runs, 'run')}."
 
 
 def _noted(title: str, lines: Sequence[str]) -> Html:

@@ -112,6 +112,12 @@ class Plot:
     series: Series
 
 
+def plotted(name: str, figure: Figure, sentence: str, header: Iterable[str], rows: Iterable[tuple[Cell, ...]]) -> Plot:
+    """Return a figure with a CSV of the same name."""
+    return Plot(name=name, figure=figure, sentence=sentence,
+                series=Series(name=name, header=tuple(header), rows=tuple(rows)))  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tabled:
     """A table that has its own CSV, for reading rather than plotting."""

@@ -80,24 +80,18 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def new_figure(
-    columns: int = 1, rows: int = 1, *, height: float = HEIGHT, share_x: bool = False, share_y: bool = False
-) -> tuple[Figure, list[Axes]]:
-    """Return a figure of the report's width with its axes in reading order."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y)
-    return figure, [axes for line in grid for axes in line]
-
-
 @contextmanager
 def figure_of(
     columns: int = 1, rows: int = 1, *, height: float = HEIGHT, share_x: bool = False, share_y: bool = False
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Yield a `new_figure`, to be drawn in the report's style inside the block."""
+    """Yield a figure of the report's width with its axes in reading order, to be drawn in the report's style inside the
+    block."""
+    from matplotlib.figure import Figure
+
     with drawing():
-        yield new_figure(columns, rows, height=height, share_x=share_x, share_y=share_y)
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y)
+        yield figure, [axes for line in grid for axes in line]
 
 
 def from_zero(axes: Axes, *, whole: bool = False) -> None:

@@ -17,10 +17,10 @@ from experiments.report.parts import (
     Html,
     Parts,
     Plot,
-    Series,
     Tabled,
     note,
     paragraph,
+    plotted,
     section,
     tabled,
     tag,
@@ -212,8 +212,7 @@ def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
     sentences = [_sentence(result, knee) for knee in knees]
     sentences = [f"{name}: {one}" for name, one in zip(names, sentences, strict=True)] if names else sentences
     sentence = f"{' '.join(sentences)} Numbers at the markers are {axis}."
-    series = Series(name="knee", header=header, rows=tuple(rows))
-    return Plot(name="knee", figure=figure, sentence=sentence, series=series)
+    return plotted("knee", figure, sentence, header, rows)
 
 
 def _sentence(result: Result, knee: Knee) -> str:

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import statistics
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UsageError, read_problem
+from core.errors import UsageError, reading_errors
 from experiments.report import words
 from experiments.report.parts import Column, Part, Section, Tabled, note, tabled
 from experiments.report.views import load_columns, named
@@ -71,12 +72,9 @@ def parse_sheet(text: str, what: str = FILE) -> Sheet:
 
 def sheet_in(directory: Path) -> Sheet | None:
     """Return the sheet of a package, None without one. Raises UsageError."""
-    try:
+    with reading_errors(directory / FILE), suppress(FileNotFoundError, NotADirectoryError):
         return parse_sheet((directory / FILE).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:
-        raise UsageError(read_problem(directory / FILE, error)) from error
+    return None
 
 
 def sheet_section(result: Result, sheet: Sheet) -> Section:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.errors import RunFailed, UsageError, read_problem
+from core.errors import RunFailed, UsageError, reading_errors, system_errors
 from core.plain import surplus, unambiguous
 from experiments.result.schema import SCHEMA, Result
 from experiments.workloads import about, names
@@ -53,21 +53,17 @@ def from_json(data: object) -> Result:
 def write_result(result: Result, directory: Path) -> Path:
     """Write `result.json` in `directory`. Raises RunFailed if it cannot be written."""
     path = directory / FILE
-    try:
+    with system_errors(RunFailed, f"cannot write the result to {path}"):
         directory.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(to_json(result), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise RunFailed(f"cannot write the result to {path}: {error.strerror}") from error
     return path
 
 
 def read_result(path: Path) -> Result:
     """Read a result from its file or the directory that contains it. Raises UsageError if it is invalid."""
     file = path / FILE if path.is_dir() else path
-    try:
+    with reading_errors(file, "; give a result.json or its directory"):
         data = unambiguous(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{read_problem(file, error)}; give a result.json or its directory") from error
     try:
         return from_json(data)
     except UsageError as error:

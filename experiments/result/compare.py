@@ -152,8 +152,10 @@ def compare(
         if not own.keys() & keys[0].keys()
     )
     if differences and not force:
+        grounds = {name for other in results[1:] for name in differing_grounds(first.conditions, other.conditions)}
+        named = f"; --allow {','.join(sorted(grounds - set(allow)))} compares them" if grounds - set(allow) else ""
         raise UsageError(
-            f"these results are not comparable: {'; '.join(differences)}; --force compares them nevertheless{_by_name(results, allow)}"
+            f"these results are not comparable: {'; '.join(differences)}; --force compares them nevertheless{named}"
         )
     rows, overall = _judged(about, results, keys)
     return Comparison(
@@ -181,12 +183,6 @@ def _keys(about: About, results: Sequence[Result]) -> list[dict[_Key, Point]]:
         {tuple((n, v) for n, v in point.at.values().items() if n not in aside): point for point in result.points}
         for result in results
     ]
-
-
-def _by_name(results: Sequence[Result], allow: Collection[str]) -> str:
-    """Return how to allow the differing grounds by name; empty if there are none."""
-    names = {name for other in results[1:] for name in differing_grounds(results[0].conditions, other.conditions)}
-    return f"; --allow {','.join(sorted(names.difference(allow)))} compares them" if names.difference(allow) else ""
 
 
 def _differences(about: About, first: Result, other: Result, number: int, allow: Collection[str]) -> list[str]:

@@ -10,29 +10,24 @@ from core.histogram import Histogram
 from experiments.result.codec import decode
 from experiments.result.schema import CallTime, Latency, SizedLatency
 
+_P = (50, 95, 99)
+
 
 def latency(calls: int, nbytes: int, errors: int, histogram: Histogram, max_ns: int) -> Latency:
     """Return the latency of one op, or of all calls."""
-    p50, p95, p99 = _percentiles(histogram, max_ns)
+    sizes = histogram.by_size().items()
     return Latency(
         calls=calls,
         bytes=nbytes,
         errors=errors,
-        p50_us=p50,
-        p95_us=p95,
-        p99_us=p99,
+        **_percentiles(histogram, max_ns),
         max_us=max_ns / 1000,
-        sizes={size: _sized(of, max_ns) for size, of in histogram.by_size().items()},
+        sizes={size: SizedLatency(calls=of.total, **_percentiles(of, max_ns)) for size, of in sizes},
     )
 
 
-def _sized(histogram: Histogram, max_ns: int) -> SizedLatency:
-    p50, p95, p99 = _percentiles(histogram, max_ns)
-    return SizedLatency(calls=histogram.total, p50_us=p50, p95_us=p95, p99_us=p99)
-
-
-def _percentiles(histogram: Histogram, max_ns: int) -> tuple[float, ...]:
-    return tuple(ns / 1000 for ns in histogram.percentiles((50, 95, 99), max_ns))
+def _percentiles(histogram: Histogram, max_ns: int) -> dict[str, Any]:
+    return {f"p{p}_us": ns / 1000 for p, ns in zip(_P, histogram.percentiles(_P, max_ns), strict=True)}
 
 
 def call_time_of(job: Mapping[str, Any]) -> CallTime | None:

@@ -105,16 +105,15 @@ def _line(rates: Sequence[float]) -> tuple[float, float]:
 
 def unsteady(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return why a point was not steady, a line for each run and interval; empty if more than half of its runs were."""
-    reasons = {run.repeat: _reasons(run) for run in runs}
+    reasons = {
+        run.repeat: [steady_text(one) for one in run.steady if not one.steady]
+        if run.steady
+        else ["no part of it is long enough to be judged"]
+        for run in runs
+    }
     if 2 * sum(bool(why) for why in reasons.values()) < len(runs):
         return ()
     return tuple(f"repeat {repeat + 1}, {reason}" for repeat, why in reasons.items() for reason in why)
-
-
-def _reasons(run: Run) -> list[str]:
-    if not run.steady:
-        return ["no part of it is long enough to be judged"]
-    return [steady_text(one) for one in run.steady if not one.steady]
 
 
 def steady_text(one: Steady) -> str:

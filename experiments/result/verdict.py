@@ -16,6 +16,7 @@ from typing import Any
 from controller.jobs.progress import duration
 from controller.labels.rules import Effort, short_of_processors, study_labels
 from core.operations import Op
+from core.plain import grouped
 from core.records import FsyncPolicy
 from experiments.report.words import count, microseconds
 from experiments.result.schema import At, Knee, Level, Levels, Point, Ratio, Run, Tuning
@@ -188,11 +189,12 @@ def sentence(
             return f"{what} on {where}: {levels_text(found)}"
         case Tuning():
             return f"{what} on {where}: {_tuned(about, points, found)}"
-    groups: dict[tuple[Any, ...], list[Point]] = {}
-    for point in points:
-        others = point.at.without(axis).items()
-        key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in others)
-        groups.setdefault(key, []).append(point)
+
+    def others(point: Point) -> tuple[Any, ...]:
+        at = point.at.without(axis).items()
+        return tuple(point.at.on(name) if isinstance(value, int) else value for name, value in at)
+
+    groups = grouped(points, others)
     if found:
         clauses = [_knee(about, axis, points, knee) for knee in found]
     else:

@@ -3,14 +3,13 @@ or a class in one (`module:Class`), with an `ABOUT`."""
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from core.errors import UsageError
-from core.extensions import extensions
+from core.extensions import extensions, imported
 from experiments.workload import About
 
 
@@ -42,6 +41,4 @@ def about(name: str) -> About:
 
 def registered(name: str) -> Any:
     """Return the object registered under the name of a workload: a module, or a class in one."""
-    module, _, kind = _modules()[name].partition(":")
-    found: Any = importlib.import_module(module)
-    return getattr(found, kind) if kind else found
+    return imported(_modules()[name])

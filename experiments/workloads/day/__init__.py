@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.jobs.progress import duration
 from controller.labels.rules import is_cached
+from core.extensions import imported
 from core.job_types import JobType
 from experiments.kinds import Plan, Search, planned
 from experiments.report import words
@@ -29,20 +30,10 @@ from experiments.workloads.day.result import (
 )
 from experiments.workloads.day.schedule import MOST_MATTERS
 from experiments.workloads.discovery import near_null
-from experiments.workloads.discovery.result import SHARE
-
-if TYPE_CHECKING:
-    from experiments.report.parts import Section
-
+from experiments.workloads.discovery.result import RATE, SHARE
 
 FIRST = 4  # matters a day at the start of a search
 CLOSE = 0.1  # accuracy of a search, as a share of the load carried
-
-
-def _sections(result: DayResult) -> list[Section]:
-    from experiments.workloads.day.sections import sections  # draws: matplotlib is slow to come
-
-    return sections(result)
 
 
 class DayWording(Wording):
@@ -89,28 +80,20 @@ ABOUT = About(
     result=DayResult,
     point=DayPoint,
     figures=(
+        Figure("in_time", "discoveries in time", lambda run: float(run.in_time), headline=True, write=words.count),
+        Figure(P95, "s/GB for 95 %", p95_s_per_gb, headline=True),
+        Figure("response_s", "mean response s", mean_response_s),
         Figure(
-            name="in_time",
-            title="discoveries in time",
-            of=lambda run: float(run.in_time),
-            headline=True,
-            write=words.count,
+            RATE,
+            "GB/hour discovered",
+            lambda run: sum(job.bytes for job in run.discoveries) / 1e9 / run.elapsed_s * 3600,
         ),
-        Figure(name=P95, title="s/GB for 95 %", of=p95_s_per_gb, headline=True),
-        Figure(name="response_s", title="mean response s", of=mean_response_s),
-        Figure(
-            name="gb_per_hour_discovered",
-            title="GB/hour discovered",
-            of=lambda run: sum(job.bytes for job in run.discoveries) / 1e9 / run.elapsed_s * 3600,
-        ),
-        Figure(
-            name="calls_per_s", title="calls/s", of=lambda run: sum(job.calls_made for job in run.jobs) / run.elapsed_s
-        ),
+        Figure("calls_per_s", "calls/s", lambda run: sum(job.calls_made for job in run.jobs) / run.elapsed_s),
         Figure(name="fairness", title="fairness", of=fairness, write=words.figure),
         Figure(name=SHARE, title="storage share", of=lambda run: run.storage_share, write=words.percent),
         Figure(name="elapsed_s", title="elapsed s", of=lambda run: run.elapsed_s),
     ),
-    sections=_sections,
+    sections=lambda result: imported("experiments.workloads.day.sections:sections")(result),  # draws
     notes={
         "matters": lambda run: len(run.discoveries),
         "jobs": lambda run: sum(j.type in set(JobType) for j in run.jobs),

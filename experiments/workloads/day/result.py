@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.job_types import JobType
+from core.plain import grouped
 from experiments.result import schema
 from experiments.result.schema import Estimate
 from experiments.result.statistics import estimate
@@ -78,6 +79,12 @@ class DayJob:
         return self.response_s / (self.raw_bytes / 1e9)
 
 
+def storage_share(jobs: Sequence[DayJob], null: Sequence[DayJob]) -> float | None:
+    """Return 1 − response times on null storage ÷ response times; the length of a day is that of its schedule."""
+    took = sum(job.response_s for job in jobs)
+    return 1 - sum(job.response_s for job in null) / took if null and took else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayRun(schema.Run):
     """One day. `elapsed_s`: from its start to the end of the last job."""
@@ -102,9 +109,8 @@ class DayRun(schema.Run):
 
     @property
     def storage_share(self) -> float | None:
-        """1 − response times on null storage ÷ response times, of all jobs; the length of a day is that of its schedule."""
-        took = sum(job.response_s for job in self.jobs)
-        return 1 - sum(job.response_s for job in self.null) / took if self.null and took else None
+        """The storage share of all jobs."""
+        return storage_share(self.jobs, self.null)
 
 
 class DayPoint(schema.PointOf[DayLoad, DayRun]):
@@ -164,10 +170,8 @@ def mean_response_s(run: DayRun) -> float | None:
 def fairness(run: DayRun) -> float | None:
     """Return Jain's index over the clients' mean seconds a GB of their discoveries: 1, all wait alike; 1 ÷ clients, one
     waits alone. Return None for one client."""
-    by_client: dict[str, list[float]] = {}
-    for job in run.discoveries:
-        by_client.setdefault(job.client, []).append(job.s_per_gb)
-    means = [statistics.fmean(values) for values in by_client.values()]
+    by_client = grouped(run.discoveries, lambda job: job.client)
+    means = [statistics.fmean(job.s_per_gb for job in jobs) for jobs in by_client.values()]
     if len(means) < 2:
         return None
     return sum(means) ** 2 / (len(means) * sum(mean**2 for mean in means))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UsageError, read_problem
+from core.errors import reading_errors
 from core.job_types import JobType
 from core.toml_table import TomlTable
 
@@ -84,12 +84,8 @@ class Schedule:
 def read_schedule(path: Path, sources: Sequence[str]) -> tuple[Listed, ...]:
     """Return the matters of a TOML file (docs/experiments.md), in the order of their arrival. Raises UsageError in one
     line."""
-    try:
+    with reading_errors(f"schedule {path}", "; give a TOML file with [[matter]] tables"):
         top = TomlTable(str(path), "", tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(
-            f"{read_problem(f'schedule {path}', error)}; give a TOML file with [[matter]] tables"
-        ) from error
     hours = top.number("hours", 8.0, low=0.01, high=10_000.0)
     tables = top.tables("matter")
     if not 1 <= len(tables) <= MOST_MATTERS:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from core.job_types import JobType
 from core.operations import Op
 from experiments.report import words
-from experiments.report.parts import Column, Parts, Plot, Section, Series, note, section, tabled
+from experiments.report.parts import Column, Parts, Section, note, plotted, section, tabled
 from experiments.report.plots import counts_on_x, figure_of, from_zero, legend_right
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.style import WARN, line_style, marker, series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import Latency
-from experiments.workloads.day.result import P95, DayJob, DayResult, Score, percentile
+from experiments.workloads.day.result import P95, DayJob, DayResult, Score, percentile, storage_share
 from experiments.workloads.discovery.sections.latency import latency_columns
 
 
@@ -58,11 +58,6 @@ def _cpu_ms(row: Row) -> float | None:
     return sum(known) / items * 1e3 if items and len(known) == len(row.jobs) else None
 
 
-def _storage_share(row: Row) -> float | None:
-    took = sum(row.responses)
-    return 1 - sum(job.response_s for job in row.null) / took if row.null and took else None
-
-
 _COMMON: tuple[Column[Row], ...] = (
     Column("point", "point", lambda row: row.point, text=True),
     Column("what", "", lambda row: row.what, text=True),
@@ -83,7 +78,7 @@ _TYPES: tuple[Column[Row], ...] = (
     Column("read_mb_per_s", "MB/s read", lambda row: row.moved(Op.READ), words.figure),
     Column("written_mb_per_s", "MB/s written", lambda row: row.moved(Op.WRITE), words.figure),
     Column("cpu_ms_per_item", "CPU ms/item", _cpu_ms, words.figure),
-    Column("storage_share", "storage share", _storage_share, words.percent),
+    Column("storage_share", "storage share", lambda row: storage_share(row.jobs, row.null), words.percent),
 )
 _CLIENTS: tuple[Column[Row], ...] = (
     *_COMMON,
@@ -116,9 +111,8 @@ def curve(result: DayResult) -> Parts:
         axes.set_ylabel("s/GB, 95 % of discoveries")
         from_zero(axes)
         legend_right(axes)
-    series = Series(name="curve", header=("line", "matters", P95), rows=tuple(rows))
     sentences = " ".join(f"{_kept(score)}." for score in result.scores)
-    return (Plot(name="curve", figure=figure, sentence=sentences, series=series),)
+    return (plotted("curve", figure, sentences, ("line", "matters", P95), rows),)
 
 
 def _line(what: str, setting: str | None) -> str:

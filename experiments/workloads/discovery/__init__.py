@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.labels.rules import STORAGE_SHARE
+from core.extensions import imported
 from experiments.report import words
 from experiments.result.statistics import estimate, interval_text
-from experiments.workload import About, Figure, Same, Wording
+from experiments.workload import About, Figure, Same
 from experiments.workloads.discovery.result import (
     DURABLE,
     ELAPSED,
@@ -24,10 +25,6 @@ from experiments.workloads.discovery.result import (
     in_calls,
 )  # fmt: skip
 
-if TYPE_CHECKING:
-    from experiments.report.parts import Section
-    from experiments.workloads.discovery.observed import Observed
-
 
 def near_null(runs: Sequence[Any]) -> str | None:
     """Return why the storage hardly mattered; None if it did, and without null baselines."""
@@ -41,30 +38,6 @@ def unrecorded(run: Run) -> float | None:
     """Return the share of unrecorded bytes in all bytes counted by any source (controller.observe.io_kinds)."""
     io = run.result.get("io")
     return None if io is None else io["unrecorded_share"]
-
-
-def _sections(result: Result) -> list[Section]:
-    from experiments.workloads.discovery.sections import sections  # draws: matplotlib is slow to come
-
-    return sections(result)
-
-
-def _observed() -> type[Any]:
-    from experiments.workloads.discovery.observed import Observed  # the ledger is slow to come
-
-    return Observed
-
-
-def _run_of(seen: Observed) -> Run:
-    from experiments.workloads.discovery.figures import run_of
-
-    return run_of(seen)
-
-
-def _wording(surroundings: dict[str, Any]) -> Wording:
-    from experiments.workloads.discovery.wording import DiscoveryWording
-
-    return DiscoveryWording(surroundings)
 
 
 def _states(run: Run) -> str:
@@ -85,15 +58,10 @@ ABOUT = About(
         Figure(name=RATE, title="GB/hour discovered", of=lambda run: run.gb_per_hour_discovered, headline=True),
         Figure(name=RAW, title="GB/hour raw", of=lambda run: run.gb_per_hour_raw),
         Figure(name=UNRECORDED, title="unrecorded I/O", of=unrecorded, write=words.percent, aside=True),
-        Figure(
-            name=DURABLE,
-            title="to durable s/GB",
-            of=lambda run: run.durable_s_per_gb,
-            write=words.figure,
-            aside=True,
-        ),
+        Figure(DURABLE, "to durable s/GB", lambda run: run.durable_s_per_gb, write=words.figure, aside=True),
     ),
-    sections=_sections,
+    # Drawing and the ledger are slow to come.
+    sections=lambda result: imported("experiments.workloads.discovery.sections:sections")(result),
     notes={"state": _states, "first_done_s": lambda run: run.first_done_s, "last_done_s": lambda run: run.last_done_s},
     same=(
         Same(name="corpus hash", path=("corpus", "hash")),
@@ -108,9 +76,9 @@ ABOUT = About(
         "The storage share is 1 − elapsed on null storage ÷ elapsed. GENERATOR-LIMITED is a point whose median share is"
         f" under {words.percent(STORAGE_SHARE)}."
     ),
-    raw=_observed,
-    run_of=_run_of,
-    wording=_wording,
+    raw=lambda: imported("experiments.workloads.discovery.observed:Observed"),
+    run_of=lambda seen: imported("experiments.workloads.discovery.figures:run_of")(seen),
+    wording=lambda surroundings: imported("experiments.workloads.discovery.wording:DiscoveryWording")(surroundings),
     trusted=(
         "counts in the databases of each run: items, bytes, containers, exceptions, versions, labels of its jobs",
         "the parts of the time inside calls (call_time, percentiles marked for it) and every kind of I/O (io): "

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.jobs.source import PreparedSource
-from core.errors import UsageError, read_problem
+from core.errors import UsageError, reading_errors
 from core.names import display_name
 from core.residency import regular_files
 from dataset_gen.truth import manifest as m
@@ -73,10 +73,8 @@ def look_at(source: PreparedSource) -> Corpus:
 def _dataset(file: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
-    try:
+    with reading_errors(file, "; generate the corpus again"):
         return dict(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise UsageError(f"{read_problem(file, error)}; generate the corpus again") from error
 
 
 SAMPLED = 2_000_000_000  # bytes

@@ -10,12 +10,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from controller.jobs.figures import GroupFigures, JobFigures, calls_figures, merge, rates
 from controller.observe.call_time import CallTimeFigures
 from core.operations import Op
 from core.records import Phase
+from experiments.report.views import spread
 from experiments.result.codec import decode
 from experiments.result.latency import call_time_of, latency, marked
 from experiments.result.schema import Latency, Steady
@@ -34,6 +35,7 @@ from experiments.workloads.discovery.result import (
     Run,
     Series,
     TaskSpan,
+    merge_spans,
 )
 from monitoring.aggregate import CallSum, sums_of, totals_by_op
 from sql.runs import CallSecond as CallRow
@@ -153,18 +155,6 @@ def spans_of(jobs: Sequence[JobTables], times: Times) -> tuple[TaskSpan, ...]:
     )
 
 
-def merge_spans(spans: Iterable[TaskSpan], *, gap: float) -> tuple[TaskSpan, ...]:
-    """Return spans in order of worker, slot and start; those of one phase at most `gap` seconds apart are joined."""
-    out: list[TaskSpan] = []
-    for span in sorted(spans, key=lambda s: (s[0], s[1], s[3])):
-        previous = out[-1] if out else None
-        if previous is not None and previous[:3] == span[:3] and span[3] - previous[4] <= gap:
-            out[-1] = (*previous[:4], max(previous[4], span[4]))
-        else:
-            out.append(span)
-    return tuple(out)
-
-
 def first_and_last_done(spans: Iterable[TaskSpan]) -> tuple[float | None, float | None]:
     """Return when the first and the last slot had ended their last task, except finalise; None without any."""
     ends: dict[tuple[str, int], float] = {}
@@ -259,7 +249,6 @@ def _at(readings: Sequence[tuple[float, Mapping[str, float]]], at: float) -> dic
 MOST_TASKS = 400  # durations kept for one phase; with more tasks, so many order statistics
 
 
-_T = TypeVar("_T")
 Between = Callable[[float, float], Mapping[str, float]]
 
 
@@ -292,7 +281,7 @@ def _phase(
     heaviest: tuple[tuple[int, int], ...],
 ) -> PhaseUse:
     lasted = sorted((finished - claimed, place) for place, (claimed, finished) in enumerate(sorted(tasks)))
-    kept = thinned(lasted, MOST_TASKS)
+    kept = spread(lasted, MOST_TASKS)
     return PhaseUse(
         database=database,
         phase=Phase(span.phase).value,
@@ -309,13 +298,6 @@ def _phase(
         cpu_s={name: round(seconds, 3) for name, seconds in cpu.items()},
         heaviest=heaviest,
     )
-
-
-def thinned(ordered: Sequence[_T], most: int) -> Sequence[_T]:
-    """Return at most so many of sorted values, evenly spread over their ranks, including the first and the last."""
-    if len(ordered) <= most:
-        return ordered
-    return [ordered[round(place * (len(ordered) - 1) / (most - 1))] for place in range(most)]
 
 
 LEAST_SHARE = 0.1  # of the run

@@ -21,7 +21,7 @@ import psutil
 
 from controller.databases import JobHandle
 from controller.jobs.source import PreparedSource, prepare_source
-from core.errors import StorageFault
+from core.errors import StorageFault, system_errors
 from core.mounts import in_memory
 from core.names import display_name
 from core.operations import NullRecorder
@@ -147,10 +147,8 @@ def no_memory(place: Path) -> str | None:
 def null_storage(origin: bytes, cap: int, place: Path) -> Iterator[NullStorage]:
     """Yield an empty null storage and remove it at the end. Raises StorageFault if it cannot be created."""
     _clear_up(place)
-    try:
+    with system_errors(StorageFault, f"cannot create a directory in {place}"):
         directory = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=place))
-    except OSError as error:
-        raise StorageFault(f"cannot create a directory in {place}: {error}", errno=error.errno or 0) from error
     try:
         yield NullStorage(directory, origin, cap)
     finally:
@@ -159,14 +157,12 @@ def null_storage(origin: bytes, cap: int, place: Path) -> Iterator[NullStorage]:
 
 def emptied(directory: Path) -> None:
     """Remove everything in the directory, so that its memory is free. Raises StorageFault."""
-    try:
+    with system_errors(StorageFault, f"{directory} cannot be emptied"):
         for entry in list(os.scandir(directory)):
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path)
             else:
                 os.unlink(entry.path)
-    except OSError as error:
-        raise StorageFault(f"{directory} cannot be emptied: {error}", errno=error.errno or 0) from error
 
 
 def _clear_up(place: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +30,18 @@ QueueSecond = tuple[float, int, int, int]
 FilerSecond = tuple[float, dict[str, dict[str, float]]]
 # Worker, slot, phase, start and end in seconds since the first claim.
 TaskSpan = tuple[str, int, str, float, float]
+
+
+def merge_spans(spans: Iterable[TaskSpan], *, gap: float) -> tuple[TaskSpan, ...]:
+    """Return spans in order of worker, slot and start; those of one phase at most `gap` seconds apart are joined."""
+    out: list[TaskSpan] = []
+    for span in sorted(spans, key=lambda s: (s[0], s[1], s[3])):
+        previous = out[-1] if out else None
+        if previous is not None and previous[:3] == span[:3] and span[3] - previous[4] <= gap:
+            out[-1] = (*previous[:4], max(previous[4], span[4]))
+        else:
+            out.append(span)
+    return tuple(out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from controller.jobs.distribution import Distribution
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
 from core.crew import roots_of
-from core.errors import RunFailed, StorageFault
+from core.errors import RunFailed, StorageFault, system_errors
 from core.filer import FilerModel, load_filer
 from core.options import DEFAULT_ZONE
 from core.records import JobOptions
@@ -120,10 +120,8 @@ class Discovery(Workload):
         """Take the site, and create null storage if possible."""
         settings = self._settings
         refuse_own_output(self._source, settings)
-        try:
+        with system_errors(StorageFault, f"storage root {settings.storage}"):
             settings.storage.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageFault(f"storage root {settings.storage}: {error.strerror}", errno=error.errno or 0) from error
         self._corpus = look_at(self._source)
         self._content = content_of(self._corpus)
         with self._site.taken(points) as self._memory_bytes, self._null_storage():

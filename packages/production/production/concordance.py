@@ -33,9 +33,5 @@ def lines(rows: Iterable[Sequence[str]], encoding: Encoding = "utf-8") -> bytes:
 
 def _line(row: Sequence[str]) -> str:
     if _TO_REPLACE.search("".join(row)) is not None:
-        row = [_value(cell) for cell in row]
+        row = [_NEWLINE.sub(_LINE, _INSIDE.sub(lambda found: f"[U+{ord(found[0]):04X}]", cell)) for cell in row]
     return _QUOTE + _BETWEEN.join(row) + _END
-
-
-def _value(cell: str) -> str:
-    return _NEWLINE.sub(_LINE, _INSIDE.sub(lambda found: f"[U+{ord(found[0]):04X}]", cell))

@@ -18,6 +18,7 @@ from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.labels.rules import surroundings_of
 from core.errors import UsageError
 from core.job_types import JobType
+from core.plain import grouped
 from core.records import JobOptions, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -129,10 +130,7 @@ def refuse_sources(sources: Sequence[JobHandle]) -> None:
 
 def databases_of(sources: Sequence[JobHandle]) -> dict[str, list[JobHandle]]:
     """Return the jobs by the name of their database; no job takes the items of several."""
-    found: dict[str, list[JobHandle]] = {}
-    for handle in sources:
-        found.setdefault(handle.database.name, []).append(handle)
-    return found
+    return grouped(sources, lambda handle: handle.database.name)
 
 
 def _create(

@@ -53,7 +53,7 @@ def document(fields: Mapping[str, Any], files: Iterable[ExternalFile], as_text: 
     begins = _TAGS_SENT if message and _MOMENT.fullmatch(str(fields["date"])) is not None else _TAGS
     # Nearly always nothing needs escaping: match all values once, without a call for each.
     plain = _PLAIN.fullmatch("".join(values)) is not None
-    attribute, element = (_as_it_is, str) if plain else (_attribute, _element)
+    attribute, element = ('"{}"'.format, str) if plain else (_attribute, lambda value: escape(_xml(value)))
     tags = [f"{tag}{attribute(value)}/>" for tag, value in zip(begins, values, strict=True) if tag and value]
     return (
         f'<Document DocID={attribute(values[_BEGIN])} DocType="{"Message" if message else "File"}"'
@@ -89,14 +89,6 @@ def relationship(parent: str, child: str) -> str:
 
 def _xml(value: str) -> str:
     return _NO_XML.sub("\ufffd", value)
-
-
-def _element(value: str) -> str:
-    return escape(_xml(value))
-
-
-def _as_it_is(value: str) -> str:
-    return f'"{value}"'
 
 
 def _attribute(value: str) -> str:

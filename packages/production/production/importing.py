@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,6 +18,7 @@ import msgspec
 from core.errors import UsageError
 from core.imported import LOAD_DIRECTORY, RECORDS, Imported, Record, keys_of, record_path, write_imported
 from core.names import display_name
+from core.plain import grouped
 from production.reading import inside, read_dat, regular
 from readers.errors import ExceptionCode
 
@@ -91,13 +92,10 @@ class Place:
 
 def _names(directory: Path) -> Mapping[str, Sequence[str]]:
     """Return the names in a directory, grouped by their case-folded form; empty if there is no directory."""
-    names = defaultdict[str, list[str]](list)
     try:
-        for name in sorted(os.listdir(directory)):
-            names[name.casefold()].append(name)
+        return grouped(sorted(os.listdir(directory)), str.casefold)
     except OSError:
-        pass
-    return names
+        return {}
 
 
 # Titles, letters and digits only: programs separate words by blanks, underscores or dashes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from core.extensions import imported
 from core.job_types import JobType, JobTypes, Phase
 from core.records import FINALISE_REST, FINALISE_TABLES, JobOptions
 from core.texts import many
@@ -31,8 +32,8 @@ class _Production(JobTypes):
 
         return {
             Phase.EXTRACT: items.extract,
-            Phase.RENDER: _render,
-            Phase.STAMP: _stamp,
+            Phase.RENDER: lambda work: imported("production.rendering:render")(work),  # Pillow: few jobs draw
+            Phase.STAMP: lambda work: imported("production.rendering:stamp")(work),
             Phase.EXPORT: items.export,
             Phase.FINALISE: finish.run,
         }
@@ -127,18 +128,6 @@ class _Production(JobTypes):
         console.print(
             f"{' '.join(done.load_files) or 'load files'}: {many(done.load_file_faults, 'fault')}", markup=False
         )
-
-
-def _render(work: Any) -> Any:
-    from production import rendering  # Pillow: few jobs draw
-
-    return rendering.render(work)
-
-
-def _stamp(work: Any) -> Any:
-    from production import rendering
-
-    return rendering.stamp(work)
 
 
 def _page_lines(done: ProductionVerification) -> Iterator[str]:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from core.job_types import FileKind, JobType
+from core.plain import grouped
 from production.options import ProductionChoice
 
 _TOPS = {FileKind.NATIVE: "NATIVES", FileKind.TEXT: "TEXT", FileKind.IMAGE: "IMAGES"}
@@ -147,10 +147,8 @@ def _trees(members: Sequence[Taken]) -> Iterator[list[Taken]]:
     """Yield each item that is attached to none of the others, followed by everything attached to it, in their order:
     one tree for a complete family."""
     known = {member.id for member in members}
-    below: dict[uuid.UUID | None, list[Taken]] = defaultdict(list)
-    for member in members:
-        below[member.parent if member.parent in known else None].append(member)
-    for top in below[None]:
+    below = grouped(members, lambda member: member.parent if member.parent in known else None)
+    for top in below.get(None, ()):
         tree, ahead = [], [top]
         while ahead:
             tree.append(one := ahead.pop())

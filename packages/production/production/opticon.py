@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UsageError, read_problem
+from core.errors import UsageError, reading_errors
 
 
 def lines(volume: str, pages: Sequence[tuple[str, str]]) -> bytes:
@@ -50,15 +50,12 @@ def read_opt(path: Path) -> Iterator[tuple[str, list[Page]]]:
 
 
 def _pages(path: Path) -> Iterator[Page]:
-    try:
-        with path.open(encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
-            number = 0
-            while line := file.readline(_LONGEST):
-                number += 1
-                if line.strip("\r\n"):
-                    yield _page(path, number, line.rstrip("\r\n"))
-    except OSError as error:
-        raise UsageError(read_problem(path, error)) from error
+    with reading_errors(path), path.open(encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
+        number = 0
+        while line := file.readline(_LONGEST):
+            number += 1
+            if line.strip("\r\n"):
+                yield _page(path, number, line.rstrip("\r\n"))
 
 
 def _page(path: Path, number: int, line: str) -> Page:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -31,24 +32,19 @@ def _plain(prefix: str) -> str:
     return prefix
 
 
-def _asked(query: str | None) -> str | None:
-    """Refuse a blank query: an unset variable of a shell would choose everything."""
-    if query is not None and not query.strip():
-        raise ValueError("the query is empty; give at least one word, or * for everything")
-    return query
+def refusing_blank(refusal: str) -> Callable[[str | None], str | None]:
+    """Return a function that raises ValueError for a blank text: an unset variable of a shell would choose
+    everything."""
+
+    def checked(text: str | None) -> str | None:
+        if text is not None and not text.strip():
+            raise ValueError(refusal)
+        return text
+
+    return checked
 
 
-def _tag(given: str | None) -> str | None:
-    if given is not None and not given.strip():
-        raise ValueError("the tag is empty; give the name of a tag, or remove the option")
-    return given
-
-
-def named_images(job: str | None) -> str | None:
-    """Return the job whose pages are taken. Raises ValueError for a blank name."""
-    if job is not None and not job.strip():
-        raise ValueError("no job is given; give a job of `edbench produce images`, or remove the option")
-    return job
+named_images = refusing_blank("no job is given; give a job of `edbench produce images`, or remove the option")
 
 
 def _tags(given: list[str] | None) -> list[str] | None:
@@ -75,12 +71,12 @@ class ProductionOrder(Order):
             pattern=TEXT,
             description="Produce the items of this query (`edbench review search`).  [default: all]",
         ),
-        AfterValidator(_asked),
+        AfterValidator(refusing_blank("the query is empty; give at least one word, or * for everything")),
     ] = None
     tag: Annotated[
         str | None,
         Field(max_length=100, pattern=TEXT, description="Produce only items with this tag."),
-        AfterValidator(_tag),
+        AfterValidator(refusing_blank("the tag is empty; give the name of a tag, or remove the option")),
     ] = None
     withhold: Annotated[
         list[str] | None,

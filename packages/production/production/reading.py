@@ -118,15 +118,16 @@ def read_lines(path: Path) -> Iterator[Mapping[str, str]]:
                 record = json.loads(line)
                 if not isinstance(record, dict):
                     raise UsageError(f"{path}, line {number:,}, is not a JSON object")
-                yield {name: _joined(value) for name, value in record.items()}
+                yield {name: joined(value) for name, value in record.items()}
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(read_problem(path, error)) from error
 
 
-def _joined(value: Any) -> str:
+def joined(value: Any) -> str:
+    """Return a value as text, a list's with semicolons."""
     if value is None:
         return ""
-    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,7 +311,8 @@ class Xml(Report):
             raise StorageFault(
                 f"{self.work.context.scratch} on scratch: {e.strerror}; check that scratch has space"
             ) from e
-        documents = (edrm.document(each.fields, map(_external, each.files), each.texts) for each in records)
+        files = ([edrm.ExternalFile(f.kind, f.path, f.bytes, f.md5.hex()) for f in each.files] for each in records)
+        documents = (edrm.document(one.fields, of, one.texts) for one, of in zip(records, files, strict=True))
         return "".join(documents).encode()
 
     def tail(self) -> Iterator[bytes]:
@@ -323,10 +324,6 @@ class Xml(Report):
 
     def close(self) -> None:
         self._attached.close()
-
-
-def _external(file: FileRow) -> edrm.ExternalFile:
-    return edrm.ExternalFile(file.kind, file.path, file.bytes, file.md5.hex())
 
 
 class Opt(Report):

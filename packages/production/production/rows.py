@@ -52,13 +52,12 @@ class ProducedFindings(OwnFindings, frozen=True, kw_only=True):
 
 def add_production_items(conn: Connection, job: uuid.UUID, items: Iterable[NumberedItem]) -> None:
     """Insert the items of a new job, in portions."""
-    rows = ({name: _plain(value) for name, value in item._asdict().items()} for item in items)
+    rows = (
+        {name: value.hex if isinstance(value, uuid.UUID) else value for name, value in item._asdict().items()}
+        for item in items
+    )
     while some := list(islice(rows, ROWS_AT_ONCE)):
         write_rows(conn, STATEMENTS["insert_production_items"], some, job=job)
-
-
-def _plain(value: int | str | uuid.UUID | None) -> int | str | None:
-    return value.hex if isinstance(value, uuid.UUID) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from core.extensions import imported
 from experiments.report import words
 from experiments.workload import ELAPSED, About, Figure, Same, percentile
 from replay.local import MARK
 from replay.runs import ALL, NAME, RATE, Observed, ReplayPoint, ReplayResult, ReplayRun, in_calls, run_of
 from replay.wording import ReplayWording
-
-if TYPE_CHECKING:
-    from experiments.report.parts import Section
 
 
 def near_null(runs: Sequence[ReplayRun]) -> str | None:
@@ -28,12 +25,6 @@ def near_null(runs: Sequence[ReplayRun]) -> str | None:
         f"{rate:,.0f} calls/s are {share:.0%} of the {top:,.0f} that the same clients reach on null storage (over "
         f"{MARK:.0%})"
     )
-
-
-def _sections(result: ReplayResult) -> list[Section]:
-    from replay.report import sections  # imports matplotlib, which is slow
-
-    return sections(result)
 
 
 def _mean(name: str, of: Callable[[ReplayRun], float | None]) -> Figure:
@@ -88,7 +79,7 @@ ABOUT = About(
             missing="not known",
         ),
     ),
-    sections=_sections,
+    sections=lambda result: imported("replay.report:sections")(result),  # draws: matplotlib is slow to come
     notes={
         "job": lambda run: run.job_id[:8],
         "prepared_s": lambda run: run.prepared_s,

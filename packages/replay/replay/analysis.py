@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 import math
 import tempfile
@@ -16,6 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from core.errors import UsageError
+from core.plain import grouped
+from experiments.package.manifest import file_hash
 from experiments.report import words
 from experiments.report.parts import Column, Section, note, paragraph, tabled
 from experiments.report.views import middle, named
@@ -78,11 +79,7 @@ class AnalysisRun(ProfileRun):
 
 
 CALLS_PER_S = Figure(
-    name=RATE,
-    title="calls/s",
-    of=lambda run: run.calls / run.elapsed_s if run.elapsed_s else None,
-    headline=True,
-    write=words.figure,
+    RATE, "calls/s", lambda run: run.calls / run.elapsed_s if run.elapsed_s else None, headline=True, write=words.figure
 )
 AnalysisPoint = PointOf[AnalysisLoad, AnalysisRun]
 AnalysisResult = ResultOf[AnalysisPoint]
@@ -107,10 +104,8 @@ def run_of(seen: AnalysisRun) -> AnalysisRun:
 
 def lines(points: Sequence[AnalysisPoint]) -> dict[tuple[int, str, str], list[AnalysisPoint]]:
     """Group the points that differ only in their number of paths, fewest first."""
-    out: dict[tuple[int, str, str], list[AnalysisPoint]] = {}
-    for point in sorted(points, key=lambda point: point.at.paths):
-        out.setdefault((point.at.clients, point.at.scheduler, point.at.read_ahead), []).append(point)
-    return out
+    ordered = sorted(points, key=lambda point: point.at.paths)
+    return grouped(ordered, lambda point: (point.at.clients, point.at.scheduler, point.at.read_ahead))
 
 
 def enough(line: Sequence[AnalysisPoint]) -> int | None:
@@ -294,8 +289,7 @@ class AnalysisReplay(Profile[AnalysisSettings]):
 
     @functools.cached_property
     def _hash(self) -> str:
-        with Path(self.settings.trace).open("rb") as trace:
-            return hashlib.file_digest(trace, "sha256").hexdigest()
+        return file_hash(Path(self.settings.trace))
 
 
 class _OnNull(AnalysisReplay):

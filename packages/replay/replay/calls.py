@@ -10,6 +10,7 @@ import errno
 import mmap
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from core.content import Content
@@ -50,7 +51,7 @@ class Calls:
             Op.SCAN: _by_path(_scan), Op.STAT: stat, Op.OPEN: read_only, Op.READ: self._read,
             Op.CREATE: self._opener(_CREATE_FLAGS), Op.WRITE: self._discard if null else self._write,
             Op.FSYNC: self._by_slot(_fsync), Op.CLOSE: self._close, Op.RENAME: _rename, Op.REMOVE: _by_path(os.unlink),
-            Op.MKDIR: _by_path(_mkdir),
+            Op.MKDIR: _by_path(partial(os.mkdir, mode=_DIRECTORY_MODE)),
             script.OPEN_TO_WRITE: self._opener(_UPDATE_FLAGS, look=True),
             script.CREATE_TO_READ: self._opener(_CREATE_READ_FLAGS),
             script.REPLACE: self._opener(_REPLACE_FLAGS),
@@ -139,10 +140,6 @@ def _scan(path: bytes) -> None:
     with os.scandir(path) as entries:
         for entry in entries:
             entry_kind(entry)
-
-
-def _mkdir(path: bytes) -> None:
-    os.mkdir(path, _DIRECTORY_MODE)
 
 
 def _fsync(fd: int) -> None:

@@ -231,8 +231,8 @@ class _Player:
         return ClientResult(
             ops=tally.ops(),
             differences=tally.differences(),
-            by_second=tally.by_second(),
-            due_by_second=() if self._pace is None else tally.due_by_second(),
+            by_second=tally.ended.counted(),
+            due_by_second=() if self._pace is None else tally.due.counted(),
             last_due_s=0.0 if self._pace is None else tally.last_due_ns / 1e9,
             lateness_max_ns=tally.lateness_max_ns,
             waited_s=self._waited_ns / 1e9,

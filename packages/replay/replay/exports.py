@@ -227,7 +227,8 @@ class _Export:
 
     def losses(self) -> list[str]:
         """Return the losses of this trace as sentences."""
-        found = [f"calls that an iolog cannot express: {_listed(self._dropped)}"] if self._dropped else []
+        dropped = ", ".join(f"{name} {count:,}" for name, count in self._dropped.most_common())
+        found = [f"calls that an iolog cannot express: {dropped}"] if dropped else []
         if self._names_too_long:
             found.append(f"{many(self._names_too_long, 'file')} whose path is longer than {LONGEST_NAME} bytes")
         if self._files * self._lines > _MANY_LOOKUPS:
@@ -356,10 +357,6 @@ def _job(streams: list[int], losses: list[str], export: _Export) -> str:
     for place, number in enumerate(streams):
         text += _STREAM.format(number=number, barrier="" if place else "stonewall\n")
     return text
-
-
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

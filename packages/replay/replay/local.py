@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import multiprocessing
 import os
 import shutil
@@ -167,7 +166,7 @@ def _client(
     station: MakeStation | None,
     cold: bool,
 ) -> None:
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, _raising(Interrupted("stopped")))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the parent too, which ends this process
     die_with_parent(parent)
     try:
@@ -200,8 +199,13 @@ def _client(
             connection.send(e)
 
 
-def _terminated(*_: object) -> NoReturn:
-    raise Interrupted("stopped")
+def _raising(error: BaseException) -> Callable[[int, object], NoReturn]:
+    """Return a handler of signals."""
+
+    def handler(_number: int, _frame: object) -> NoReturn:
+        raise error
+
+    return handler
 
 
 PLACE = Path("/dev/shm")
@@ -305,6 +309,10 @@ def _obey(order: Order) -> None:
     """Obey an order and answer. Raises EdbenchError, OSError."""
     scratch, choice, null = Path(order.scratch), order.choice, order.null
     scratch.mkdir(parents=True, exist_ok=True)
+
+    def station() -> Station | None:  # of the emulated filer, for the clients on all members of this host
+        return emulated_filer(dataclasses.replace(read_settings(os.environ), run=order.replay_id))
+
     with contextlib.ExitStack() as stack:
         if not choice.paths:
             own = stack.enter_context(tempfile.TemporaryDirectory(prefix=f"edbench-null-{os.getpid()}-", dir=PLACE))
@@ -321,7 +329,7 @@ def _obey(order: Order) -> None:
         target = Target(paths=paths, replay_id=order.replay_id or uuid.uuid4().hex, null=null)
         play = stack.enter_context(
             waiting_clients(program, target, order.numbers, keep=bool(order.replay_id), cold=order.cold,
-                            station=functools.partial(_station, order.replay_id) if order.emulated else None)
+                            station=station if order.emulated else None)
         )  # fmt: skip
         touched = sum(room.bytes for room in program.rooms)
         answer(Ready(data_sets=len(program.plan.clones), touched=touched, adapted=program.adapted))
@@ -343,23 +351,14 @@ def _read_over(paths: Sequence[Path]) -> int | None:
     return sum(seen.values()) if seen else None
 
 
-def _station(run: str) -> Station | None:
-    """Return the station of the emulated filer for the clients of a replay on all members of this host."""
-    return emulated_filer(dataclasses.replace(read_settings(os.environ), run=run))
-
-
 def main() -> int:
     """Obey the order on standard input; return the exit status."""
-    signal.signal(signal.SIGTERM, _ended)
+    signal.signal(signal.SIGTERM, _raising(SystemExit(1)))  # clients end and files are removed on the way out
     try:
         _obey(msgspec.json.decode(sys.stdin.buffer.readline(), type=Order))
     except (EdbenchError, OSError) as error:
         answer_error(error)
     return 0
-
-
-def _ended(_number: int, _frame: object) -> NoReturn:
-    raise SystemExit(1)  # clients end and files are removed on the way out
 
 
 if __name__ == "__main__":

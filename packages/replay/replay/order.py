@@ -205,7 +205,8 @@ class Order:
         elif predicted != call.error:
             self.adapted += 1
             if call.op in CHANGES and not predicted:  # its recorded obstacle is missing, and it must not succeed now
-                self._only_look(play)
+                play.code = script.LOOK + call.op
+                play.expected = world.predict(call._replace(op=Op.STAT))
             elif call.op is Op.OPEN and not predicted:
                 play.code = script.OPEN_ONLY
         if play.code >= script.LOOK:
@@ -224,11 +225,6 @@ class Order:
         if call.op in (Op.OPEN, Op.CREATE) and play.code != script.OPEN_ONLY:
             play.opened = Opened(state == DIRECTORY)
             self._open.setdefault((play.stream, call.node), []).append(play.opened)
-
-    def _only_look(self, play: Play) -> None:
-        looked = play.call._replace(op=Op.STAT)
-        play.code = script.LOOK + play.call.op
-        play.expected = self._world.predict(looked)
 
     def _by_descriptor(self, play: Play) -> None:
         """Prepare a call on a descriptor of the stream; without one, the file is opened first."""

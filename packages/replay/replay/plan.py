@@ -12,6 +12,7 @@ from itertools import repeat
 import numpy as np
 
 from core.errors import UsageError
+from core.plain import grouped
 from replay.world import CHANGED, KEEPS_CHILDREN, WRITTEN, Survey
 from traces.model import NO_NODE, NodeKind, TraceHeader
 
@@ -224,10 +225,7 @@ class Spread:
         for old, new in survey.moved:
             one, other = sorted((group_of(unit_of(old)), group_of(unit_of(new))))
             head[other] = one
-        groups: dict[int, list[int]] = {}
-        for unit in sorted(units):
-            groups.setdefault(group_of(unit), []).append(unit)
-        return groups.values()
+        return grouped(sorted(units), group_of).values()
 
     def _share(self, survey: Survey) -> None:
         moved = array("B", repeat(0, len(survey)))  # the node, or a directory above it, is made, renamed or removed

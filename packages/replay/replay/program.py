@@ -206,7 +206,8 @@ class _Scripts(contextlib.ExitStack):
             write((code, 0, first, len(waits), slot, call.node, 0, 0, 0, time_ns), waits)
             waits, first, time_ns = (), 0, time_ns if self._thinking is None else 0
         other = max(call.other, 0)
-        fields = (self._code(play), play.expected, first, len(waits), slot, call.node, other)
+        code = self._form(play) | (script.INDEXING if call.phase in self._indexing else 0)
+        fields = (code, play.expected, first, len(waits), slot, call.node, other)
         write((*fields, call.bytes, max(call.argument, 0), time_ns), waits)
         self.calls += 1
 
@@ -219,9 +220,6 @@ class _Scripts(contextlib.ExitStack):
         think_ns, first = self._thinking.think_ns(play, awaited, waits)
         self._thinking.made(play, self._waits.steps(client))
         return waits, int(first), think_ns
-
-    def _code(self, play: Play) -> int:
-        return self._form(play) | (script.INDEXING if play.call.phase in self._indexing else 0)
 
     def _form(self, play: Play) -> int:
         traits = self._traits[play.call.node]

@@ -12,12 +12,15 @@ from experiments.report.parts import (
     Cell,
     Column,
     Part,
+    Parts,
     Plot,
     Section,
     Series,
     Tabled,
     note,
     paragraph,
+    plotted,
+    section,
     tabled,
 )
 from experiments.report.sections import disclosure, knee, steadiness
@@ -111,8 +114,7 @@ def _curves_plot(result: runs.ReplayResult) -> Plot:
     ]  # fmt: skip
     header = ("storage", "clients", "calls_per_s", "elapsed_s", *(f"{n.replace(' ', '_')}_us" for n in LINES),
               "limited")  # fmt: skip
-    return Plot(name="curves", figure=figure, sentence=_curves_sentence(result),
-                series=Series(name="curves", header=header, rows=tuple(rows)))  # fmt: skip
+    return plotted("curves", figure, _curves_sentence(result), header, rows)
 
 
 def _rates(axes: plots.Axes, points: Sequence[runs.ReplayPoint], number: int) -> None:
@@ -277,29 +279,19 @@ def _with_sizes(op: str, one: Latency) -> Iterator[tuple[str, Times]]:
         yield f"{op} {size}", of
 
 
-def trace_comparison(result: runs.ReplayResult) -> Section:
+@section("beside", "The trace compared with its replay")
+def trace_comparison(result: runs.ReplayResult) -> Parts:
     """Return the section that compares the trace with its replay and judges the bounds."""
-    parts: tuple[Part, ...]
-    if result.fidelity is None:
-        parts = (
+    if (found := result.fidelity) is None:
+        return (
             paragraph(
                 "Not judged: no point was replayed at recorded speed, or in a closed loop, with as many clients as "
                 f"the trace has streams (use --pace schedule, or job, with --clients {result.recorded.streams})."
             ),
         )
-    else:
-        parts = (
-            paragraph(_verdict(result.fidelity, result.recorded.emulated)),
-            tabled(
-                "beside",
-                COMPARED,
-                result.fidelity.rows,
-                caption=compared_on(result, result.fidelity),
-                mark=lambda row: row.kept is False,
-            ),
-            _remark(result),
-        )
-    return Section(anchor="beside", title="The trace compared with its replay", parts=parts)
+    caption = compared_on(result, found)
+    compared = tabled("beside", COMPARED, found.rows, caption=caption, mark=lambda row: row.kept is False)
+    return paragraph(_verdict(found, result.recorded.emulated)), compared, _remark(result)
 
 
 def _verdict(fidelity: runs.Fidelity, recorded_on: str) -> str:
@@ -415,7 +407,9 @@ def _levels_plot(result: runs.ReplayResult, measured: Levels) -> Plot:
         times.set_xlim(left=0)
         times.legend(loc="upper left")
     series = Series(name="levels-times", header=("time", "achieved_per_s", "us"), rows=tuple(rows))
-    return Plot(name="levels", figure=figure, sentence=_levels_sentence(measured), series=series)
+    text = levels_text(measured)
+    hollow = " Hollow points were not reached." if not all(level.reached for level in measured.levels) else ""
+    return Plot(name="levels", figure=figure, sentence=f"{text[0].upper()}{text[1:]}.{hollow}", series=series)
 
 
 def _reached(axes: plots.Axes, measured: Levels) -> None:
@@ -431,12 +425,6 @@ def _reached(axes: plots.Axes, measured: Levels) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: plots.plain(value))
     axes.set_xlim(left=0)
     plots.from_zero(axes)
-
-
-def _levels_sentence(measured: Levels) -> str:
-    text = levels_text(measured)
-    hollow = " Hollow points were not reached." if not all(level.reached for level in measured.levels) else ""
-    return f"{text[0].upper()}{text[1:]}.{hollow}"
 
 
 NAME = "timeline"
@@ -477,9 +465,8 @@ def _timeline_plot(result: runs.ReplayResult, storage: str, points: Sequence[run
     ]
     for point in shown:
         rows += [(storage, point.at.level, at, calls) for at, calls in enumerate(point.run.per_second)]
-    series = Series(name=name, header=("storage", "clients", "second", "calls"), rows=tuple(rows))
     sentence = f"{storage}: {_timeline_sentence(result, points, step)}"
-    return Plot(name=name, figure=figure, sentence=sentence, series=series)
+    return plotted(name, figure, sentence, ("storage", "clients", "second", "calls"), rows)
 
 
 def _timeline_sentence(result: runs.ReplayResult, points: Sequence[runs.ReplayPoint], step: int) -> str:

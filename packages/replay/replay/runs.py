@@ -17,6 +17,7 @@ from typing import Any
 
 from core.histogram import BUCKETS, Histogram, bucket_of, merged
 from core.operations import Op, size_class
+from core.plain import grouped
 from core.records import FilerChoice
 from experiments.report.views import middle
 from experiments.result import schema
@@ -211,10 +212,7 @@ class ReplayResult(schema.Result):
 
 def by_storage(points: Iterable[ReplayPoint]) -> dict[str, list[ReplayPoint]]:
     """Group the points by storage, in their order."""
-    out: dict[str, list[ReplayPoint]] = {}
-    for point in points:
-        out.setdefault(point.at.storage, []).append(point)
-    return out
+    return grouped(points, lambda point: point.at.storage)
 
 
 MOST = 32  # clients that a result names
@@ -405,7 +403,7 @@ def run_of(seen: Observed) -> ReplayRun:
         calls=merged.calls,
         errors=merged.errors,
         bytes=merged.bytes,
-        differences={difference_text(one): one.calls for one in merged.differences},
+        differences={_text(one): one.calls for one in merged.differences},
         calls_per_second=merged.calls / merged.elapsed_s if merged.elapsed_s else 0.0,
         service=marked(replayed_latencies(merged, response=False), time),
         call_time=time,
@@ -426,7 +424,7 @@ def run_of(seen: Observed) -> ReplayRun:
     )
 
 
-def difference_text(difference: Difference) -> str:
+def _text(difference: Difference) -> str:
     """Describe a difference: `open: recorded ENOENT, replayed OK`."""
     if difference.expected == difference.found:
         return f"{difference.op.label}: fewer bytes than recorded"

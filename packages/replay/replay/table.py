@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Self
 
 from core.content import BLOCK, CONTENT_CLASSES
-from core.errors import UsageError, read_problem
+from core.errors import reading_errors
 from core.names import MAX_NAME_BYTES
 from core.operations import Op
 from replay import script
@@ -166,11 +166,11 @@ class CallTable:
     """A mapped table. Raises UsageError if it is not complete."""
 
     def __init__(self, directory: Path) -> None:
-        try:
-            maps = {name: _map(directory / name) for name in _FILES}
-        except (OSError, ValueError) as e:
-            raise UsageError(f"{read_problem(f'the table of the replay in {directory}', e)}; compile it again") from e
-        self._maps = maps
+        maps = self._maps = dict[str, mmap.mmap]()
+        with reading_errors(f"the table of the replay in {directory}", "; compile it again"):
+            for name in _FILES:
+                with (directory / name).open("rb") as file:
+                    maps[name] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self.blob = maps["paths"]  # all relative paths
         self.offsets = memoryview(maps["offsets"]).cast("Q")  # start of each node's path in it; one more than nodes
         self.places = memoryview(maps["places"])  # path number times two, plus one for a clone's own
@@ -196,11 +196,6 @@ class CallTable:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _map(path: Path) -> mmap.mmap:
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def rounded(size: int) -> int:

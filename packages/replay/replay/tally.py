@@ -100,17 +100,13 @@ def merge_results(results: Iterable[ClientResult]) -> ClientResult:
             ops.setdefault(op, []).append(of_op)
         for d in one.differences:
             differences[d.op, d.expected, d.found] += d.calls
-    return ClientResult(
-        **{
-            "ops": {op: OpResult(**{name: _joined(name, ops[op]) for name in _names(OpResult)}) for op in sorted(ops)},
-            "differences": _differences(differences),
-            **{name: _joined(name, clients) for name in _names(ClientResult) if name not in ("ops", "differences")},
-        }
-    )
+    whole = _merged(ClientResult, clients)
+    whole["ops"] = {op: OpResult(**_merged(OpResult, ops[op])) for op in sorted(ops)}
+    return ClientResult(**whole | {"differences": _differences(differences)})
 
 
-def _names(kind: type[Any]) -> Iterable[str]:
-    return (field.name for field in fields(kind))
+def _merged(kind: type[Any], several: Sequence[Any]) -> dict[str, Any]:
+    return {one.name: _joined(one.name, several) for one in fields(kind) if one.name not in ("ops", "differences")}
 
 
 def _joined(name: str, several: Sequence[Any]) -> Any:
@@ -185,7 +181,7 @@ class ReplayCounters:
         self._service, self._response = _Latencies(), _Latencies()
         self._bytes = np.zeros(_OPS + 1, np.int64)
         self._errors = [0] * (_OPS + 1)
-        self._ended, self._due = _Seconds(), _Seconds()
+        self.ended, self.due = _Seconds(), _Seconds()  # of calls: their ends, and when they were to begin
         self.last_due_ns = 0  # the last intended start, since `start_ns`
         self.different: Counter[tuple[Op, int, int]] = Counter()
         self.lateness_max_ns = 0
@@ -212,8 +208,8 @@ class ReplayCounters:
         self._bytes += np.bincount(ops, nbytes, _OPS + 1).astype(np.int64)
         self.lateness_max_ns = max(self.lateness_max_ns, int((began - start).max()))
         self.last_due_ns = max(self.last_due_ns, int(start.max()) - self._start)
-        self._ended.add(end - self._start)
-        self._due.add(start - self._start)
+        self.ended.add(end - self._start)
+        self.due.add(start - self._start)
 
     def error(self, op: Op) -> None:
         """Count a call that failed, expected or not."""
@@ -244,11 +240,3 @@ class ReplayCounters:
 
     def differences(self) -> tuple[Difference, ...]:
         return _differences(self.different)
-
-    def by_second(self) -> tuple[int, ...]:
-        """Return the number of calls that ended in each second."""
-        return self._ended.counted()
-
-    def due_by_second(self) -> tuple[int, ...]:
-        """Return the number of calls that were to begin in each second."""
-        return self._due.counted()

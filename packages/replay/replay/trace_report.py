@@ -11,10 +11,10 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from core.errors import RunFailed
+from core.errors import RunFailed, system_errors
 from core.histogram import bucket_bounds
 from experiments.report import words
-from experiments.report.parts import Html, table, tag
+from experiments.report.parts import table, tag
 from experiments.report.plots import (
     draw_line,
     figure_of,
@@ -37,7 +37,10 @@ Drawn = tuple[str, str, Figure, str]  # name, title, figure, the sentence under 
 def trace_figures(info: Mapping[str, Any]) -> Iterator[Drawn]:
     """Yield every figure for which the trace has data."""
     if info["ops"]:
-        yield "ops", "Calls by operation", op_mix(info["ops"]), _mix_sentence(info)
+        most = sorted(info["ops"].items(), key=lambda pair: -pair[1]["calls"])[:3]
+        mix = words.listed(f"{op} {words.percent(of['share'])}" for op, of in most)
+        sentence = f"{words.count(info['calls'])} calls; {mix} of them."
+        yield "ops", "Calls by operation", op_mix(info["ops"]), sentence
         yield "time", "Calls per second over time", calls_over_time(info["timeline"]), _time_sentence(info)
         yield "flight", "Calls in flight over time", in_flight(info["timeline"]), _flight_sentence(info)
     moved = {op: access for op, access in info["sizes"].items() if access["calls"]}
@@ -157,12 +160,6 @@ def _samples(values: Sequence[float], width: float) -> list[tuple[float, float]]
     return [((place + 0.5) * width, float(value)) for place, value in enumerate(values)]
 
 
-def _mix_sentence(info: Mapping[str, Any]) -> str:
-    most = sorted(info["ops"].items(), key=lambda pair: -pair[1]["calls"])[:3]
-    listed = words.listed(f"{op} {words.percent(of['share'])}" for op, of in most)
-    return f"{words.count(info['calls'])} calls; {listed} of them."
-
-
 def _time_sentence(info: Mapping[str, Any]) -> str:
     timeline = info["timeline"]
     totals = [sum(counts) for counts in zip(*timeline["calls"].values(), strict=True)]
@@ -207,10 +204,8 @@ def _files_sentence(tree: Mapping[str, Any]) -> str:
 def write_trace_page(info: Mapping[str, Any], name: str, target: Path) -> None:
     """Write the page of a trace; `info` is the result of `replay.trace_summary.trace_info`. Raises RunFailed if the
     file cannot be written."""
-    try:
+    with system_errors(RunFailed, f"cannot write {target}"):
         target.write_text(trace_page(info, name), encoding="utf-8")
-    except OSError as error:
-        raise RunFailed(f"cannot write {target}: {error.strerror}") from error
 
 
 def trace_page(info: Mapping[str, Any], name: str) -> str:
@@ -222,12 +217,10 @@ def trace_page(info: Mapping[str, Any], name: str) -> str:
         tag("p", totals(info), class_="verdict", role="note"),
         tag("h1", f"edbench trace {name}"),
         tag("p", f"Recorded {made}.{lost}", class_="facts"),
-        *(_section(drawn) for drawn in trace_figures(info)),
+        *(
+            tag("section", tag("h2", title),
+                tag("figure", figure_svg(figure, name, sentence), tag("figcaption", sentence)), id=name)
+            for name, title, figure, sentence in trace_figures(info)
+        ),
         tag("section", tag("h2", "Latency by operation"), table(OPS, op_rows(info))),
-    )
-
-
-def _section(drawn: Drawn) -> Html:
-    name, title, figure, sentence = drawn
-    shown = tag("figure", figure_svg(figure, name, sentence), tag("figcaption", sentence))
-    return tag("section", tag("h2", title), shown, id=name)
+    )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
 import platform
 import secrets
@@ -25,7 +24,7 @@ from controller.labels.rules import filer_cache
 from controller.observe.call_time import split
 from core.clock import Clock
 from core.crew import Act, Place, Prepare, place_at, raw
-from core.errors import Interrupted, RunFailed, StorageFault, SystemFault, UsageError
+from core.errors import Interrupted, RunFailed, StorageFault, SystemFault, UsageError, system_errors
 from core.extensions import installed_version
 from core.filer import FilerModel, load_filer
 from core.mounts import read_mountinfo, storage_label
@@ -35,6 +34,7 @@ from experiments.conditions import emulated
 from experiments.crew.admission import BACK_SECONDS, described, usable
 from experiments.crew.lease import Working
 from experiments.crew.system import System
+from experiments.package.manifest import file_hash
 from experiments.result.schema import At
 from experiments.workload import HostLost, Observe, Turn, Workload
 from monitoring.aggregate import CallSum
@@ -306,7 +306,7 @@ class Replays(Workload):
             "trace": {
                 "path": str(order.trace),
                 "bytes": order.trace.stat().st_size,
-                "hash": _hash(order.trace),
+                "hash": file_hash(order.trace),
                 "origin": self._recorded.origin,
             },
             "recorded": to_builtins(self._recorded),
@@ -336,11 +336,9 @@ class Replays(Workload):
 def _shown(trace: Path, storage: Path) -> Iterator[Path]:
     """Yield a directory below the storage root with a copy of the trace; remove it afterwards. Raises StorageFault."""
     there = storage / f".edbench-replay-{secrets.token_hex(8)}"
-    try:
+    with system_errors(StorageFault, f"the trace cannot be copied to {storage}"):
         there.mkdir()
         shutil.copyfile(trace, there / _COPY)
-    except OSError as error:
-        raise StorageFault(f"the trace cannot be copied to {storage}: {error.strerror}") from error
     try:
         yield there
     finally:
@@ -358,11 +356,6 @@ def _call_time(clients: Sequence[ReplayClient], merged: ClientResult) -> dict[st
     readings = {f"client {one.client}": [(-1, {"busy_s": 0.0}), (step - 1, one.result["reading"])] for one in clients}
     times = split({0: calls}, readings, step)
     return None if times is None else times.to_json()
-
-
-def _hash(file: Path) -> str:
-    with file.open("rb") as data:
-        return hashlib.file_digest(data, "sha256").hexdigest()
 
 
 def refuse_bounds_on_nothing(bounded: Iterable[str], trace: RecordedFigures) -> None:

@@ -39,7 +39,9 @@ class Survey:
         for stream, about in enumerate(trace.header.streams):
             if about.calls:
                 self._stream(trace, stream)
-        self._finish()
+        for node, extent in enumerate(self.extents):
+            if self.existed[node] and self.kinds[node] == NodeKind.FILE and not self.traits[node] & WRITTEN:
+                self.sizes[node] = max(self.sizes[node], extent)
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -90,11 +92,6 @@ class Survey:
             self.moved.add((old, new))
         elif above != NO_NODE:
             self.traits[above] |= KEEPS_CHILDREN
-
-    def _finish(self) -> None:
-        for node, extent in enumerate(self.extents):
-            if self.existed[node] and self.kinds[node] == NodeKind.FILE and not self.traits[node] & WRITTEN:
-                self.sizes[node] = max(self.sizes[node], extent)
 
     def is_root(self, node: int) -> bool:
         """Return whether the node has no parent; a root is an existing directory."""
@@ -202,15 +199,12 @@ class World:
         if op is Op.SCAN:
             return 0 if state == DIRECTORY else errno.ENOTDIR
         if op is Op.REMOVE and state == DIRECTORY:
-            return self._predict_rmdir(call)
+            if call.error in (errno.EISDIR, errno.EPERM):
+                return errno.EISDIR  # it was an unlink
+            return errno.ENOTEMPTY if self._holds(node) else 0
         if op is Op.REMOVE and call.error == errno.ENOTDIR:
             return errno.ENOTDIR  # it was an rmdir
         return 0
-
-    def _predict_rmdir(self, call: Call) -> int:
-        if call.error in (errno.EISDIR, errno.EPERM):
-            return errno.EISDIR  # it was an unlink
-        return errno.ENOTEMPTY if self._holds(call.node) else 0
 
     def _predict_rename(self, old: int, new: int) -> int:
         if old == NO_NODE:

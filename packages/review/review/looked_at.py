@@ -18,10 +18,10 @@ from controller.databases import JobHandle, Jobs
 from controller.findings import ReviewKind
 from core.errors import UsageError
 from core.job_types import JobType
+from core.plain import grouped
 from core.records import GroupKind
 from review.statements import REVIEW
 from sql.connection import Connection
-from sql.session import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,11 @@ def transactions(jobs: Sequence[LookedAt]) -> Iterator[list[Site]]:
     """Open a durable transaction on each database, in order of their names; the first commits last. The jobs' rows are
     locked, so that no other command deletes or reviews them meanwhile. Raises UsageError if a job was deleted,
     DatabaseFault."""
-    by_name: dict[str, tuple[Database, list[LookedAt]]] = {}
-    for job in jobs:
-        by_name.setdefault(job.handle.database.name, (job.handle.database, []))[1].append(job)
+    by_name = grouped(jobs, lambda job: job.handle.database.name)
     with ExitStack() as stack:
         sites = []
-        for _, (database, own) in sorted(by_name.items()):
-            site = Site(stack.enter_context(database.transaction(durable=True)), tuple(own))
+        for _, own in sorted(by_name.items()):
+            site = Site(stack.enter_context(own[0].handle.database.transaction(durable=True)), tuple(own))
             if len(REVIEW.lock_reviewed(site.conn, jobs=site.ids)) != len(own):
                 raise UsageError("one of the jobs has been deleted; see `edbench job list`")
             sites.append(site)

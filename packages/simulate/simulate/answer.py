@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import UsageError, read_problem
+from core.errors import UsageError, reading_errors
 from core.texts import many
 from simulate import report
 from simulate.demands import KINDS, Calibration, Demands, of_result, shipped
@@ -90,10 +90,8 @@ def _cases(wish: Wish) -> dict[str, Case]:
 def _calibrated(calibration: Calibration, path: Path, plan: Plan) -> Demands:
     """The demands calibrated with the result in a file or directory."""
     file = path / "result.json" if path.is_dir() else path
-    try:
+    with reading_errors(f"result {path}"):
         result = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(read_problem(f"result {path}", error)) from error
     return calibrated(calibration, result, plan, f"{path}")
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import UsageError, read_problem
+from core.errors import reading_errors
 from core.operations import Op
 from core.records import Phase
 
@@ -288,7 +288,10 @@ def write_shipped(work: Path, contents: Mapping[str, Any]) -> Path:
         json.loads(path.read_text()) for path in sorted(work.glob("*.json")) if not path.name.endswith(".result.json")
     ]
     found = solve(jobs, "")
-    demands = {name: _plain(getattr(found, name)) for name in _SOLVED}
+    demands = {
+        name: {phase: {k: np.asarray(each).tolist() for k, each in of.items()} for phase, of in solved.items()}
+        for name, solved in ((name, getattr(found, name)) for name in _SOLVED)
+    }
     plain = {"jobs": jobs, "contents": contents, "demands": demands}
     FILE.write_bytes(gzip.compress(json.dumps(plain, separators=(",", ":"), sort_keys=True).encode(), mtime=0))
     return FILE
@@ -297,17 +300,11 @@ def write_shipped(work: Path, contents: Mapping[str, Any]) -> Path:
 _SOLVED = ("phases", "each_task", "each_slot")
 
 
-def _plain(by_phase: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {phase: {name: np.asarray(each).tolist() for name, each in of.items()} for phase, of in by_phase.items()}
-
-
 def shipped(report: str = "") -> Calibration:
     """The calibration of the product, or of the site of a report. Raises UsageError if the installation is
     incomplete."""
-    try:
+    with reading_errors("the calibration", "; install edbench again"):
         plain = json.loads(gzip.decompress(file_of(report).read_bytes()))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{read_problem('the calibration', error)}; install edbench again") from error
     phases, each_task, each_slot = (plain["demands"][name] for name in _SOLVED)
     arrays = {phase: {name: np.array(each) for name, each in of.items()} for phase, of in phases.items()}
     source = f"the shipped calibration of {len(plain['jobs'])} jobs" + f" for report {report}" * bool(report)

@@ -202,15 +202,12 @@ def _passes_quickly(rows: Mapping[str, Row]) -> str:
     row = rows["B"]
     begin, ops, minutes = len(_plateau_minutes(row)), row.series["filer_ops"], _at_26k(row)
     falls = next((n for n in range(begin, len(ops)) if ops[n] < 24_000), len(ops)) - begin
+    end = row.discovery_end_s / row.elapsed_s
+    per_fsa = between(row, "fsb", end, 1.0) / max(1e-9, between(row, "fsa", end, 1.0))
     return (
         f"{len(minutes)} minute(s) between 24,000 and 28,000 (minutes {', '.join(map(str, minutes[:8])) or 'none'}), as ops fall below 24,000 within "
-        f"{falls + 1} min of the plateau's end; indexing demands {_per_fsb(row):.2f} FSB seconds for each FSA second, R1 at 26,000 demands 0.82"
+        f"{falls + 1} min of the plateau's end; indexing demands {per_fsa:.2f} FSB seconds for each FSA second, R1 at 26,000 demands 0.82"
     )
-
-
-def _per_fsb(row: Row) -> float:
-    end = row.discovery_end_s / row.elapsed_s
-    return between(row, "fsb", end, 1.0) / max(1e-9, between(row, "fsa", end, 1.0))
 
 
 def _index_writes_rows(rows: Mapping[str, Row]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiments.report import plots, words
 from experiments.report.page import section_html, write_page
-from experiments.report.parts import Column, Part, Plot, Section, Series, note, tabled, tag
+from experiments.report.parts import Column, Part, Plot, Section, note, plotted, tabled, tag
 from experiments.report.style import document
 from experiments.result.statistics import estimate
 from experiments.workloads.discovery.sections.r1 import (
@@ -122,8 +122,7 @@ def sections(
         ("figure-5-units", "Figure 5: utilisation of the filer's units", {"fsa": "FSA", "fsb": "FSB"}, _of(rows, "B")),
         ("disks", "Latency and queue of the disks", {"read_ms": "read, ms", "write_ms": "write, ms", "queued": "queued a disk"}, _of(rows, "B")),
     )  # fmt: skip
-    with plots.drawing():
-        out += [_section(name, title, _figure(name, title, series, some)) for name, title, series, some in figures]
+    out += [_section(name, title, _figure(name, title, series, some)) for name, title, series, some in figures]
     return [
         *out,
         _section("stages", "Figure 4: the filer at three stages", tabled("stages", _STAGE_COLUMNS, stage_rows(rows))),
@@ -149,27 +148,19 @@ def stage_rows(rows: Mapping[str, Row]) -> list[_Stage]:
 
 
 def _figure(name: str, title: str, series: Mapping[str, str], rows: Mapping[str, Row]) -> Plot:
-    figure, (axes,) = plots.new_figure()
     length, unit = plots.time_unit(max(row.elapsed_s for row in rows.values()))
-    number = 0
     columns: dict[str, Sequence[float]] = {}
-    for label, row in rows.items():
-        for key, what in series.items():
-            values = row.series[key]
-            plots.draw_line(
-                axes,
-                [((n + 0.5) * _MINUTE, value) for n, value in enumerate(values)],
-                number,
-                f"{label}: {what}",
-                length,
-            )
-            columns[f"{label} {key}"] = values
-            number += 1
-    plots.over_time(axes, unit, next(iter(series.values())) if len(series) == 1 else "")
-    plots.legend_right(axes)
+    with plots.figure_of() as (figure, (axes,)):
+        for label, row in rows.items():
+            for key, what in series.items():
+                line = [((n + 0.5) * _MINUTE, value) for n, value in enumerate(row.series[key])]
+                plots.draw_line(axes, line, len(columns), f"{label}: {what}", length)
+                columns[f"{label} {key}"] = row.series[key]
+        plots.over_time(axes, unit, next(iter(series.values())) if len(series) == 1 else "")
+        plots.legend_right(axes)
     most = max(map(len, columns.values()))
     table = tuple((n, *(values[n] if n < len(values) else None for values in columns.values())) for n in range(most))
-    return Plot(name=name, figure=figure, sentence=f"{title}, simulated, by minute.", series=Series(name=name, header=("minute", *columns), rows=table))  # fmt: skip
+    return plotted(name, figure, f"{title}, simulated, by minute.", ("minute", *columns), table)
 
 
 def write(directory: Path, verdict: str, doubt: bool, page: Sequence[Section]) -> Path:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
-from core.errors import UsageError, read_problem
+from core.errors import UsageError, reading_errors
 from core.filer.model import FilerModel, Protocol, load_protocol
 from core.records import JobOptions, TaskOrder
 from core.toml_table import TomlTable
@@ -129,18 +129,15 @@ def load_site(name_or_path: str) -> Site:
     path = Path(name_or_path)
     if not path.suffix and not path.exists():
         raise UsageError(f"there is no site {name_or_path!r}; use one of {', '.join(names)}, or a TOML file")
-    try:
-        return read_site(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(read_problem(f"site {path}", error)) from error
+    with reading_errors(f"site {path}"):
+        text = path.read_text(encoding="utf-8")
+    return read_site(text, str(path))
 
 
 def read_site(text: str, source: str) -> Site:
     """Parse the TOML of a site. Raises UsageError."""
-    try:
+    with reading_errors(source, "; it must be TOML"):
         top = TomlTable(source, "", tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{read_problem(source, error)}; it must be TOML") from error
     worker, policy, cpu, database = (top.table(key) for key in ("worker", "policy", "cpu", "database_load"))
     network, filer, protocol = top.table("network"), top.table("filer"), top.table("protocol")
     ops, load = protocol.table("ops_per_call"), database.table("ghz_seconds")

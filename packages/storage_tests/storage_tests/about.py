@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.labels.rules import is_cached
+from core.plain import grouped
 from experiments.conditions import filer_limit
 from experiments.report import words
 from experiments.report.parts import Column, Section, missing, note, tabled
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.views import named
-from experiments.result.schema import At, Point, Result, types_of
+from experiments.result.schema import At, Result, types_of
 from experiments.workload import About, Figure, Wording
 from experiments.workloads import about
 from storage_tests.devices import Direct
@@ -49,9 +50,9 @@ class ProfileWording(Wording):
 
     def _waits(self, point: Any) -> bool:
         """Return whether most of the time was spent on the storage: in memory the same load has over twice the rate."""
-        rate = about(self.surroundings["configuration"]["profile"]).headlines[0].name
-        tops = [run.ceilings[rate] for run in point.repeats if rate in run.ceilings]
-        return bool(tops) and rate in point.figures and max(tops) > 2 * point.figures[rate].median
+        rate = about(self.surroundings["configuration"]["profile"]).headlines[0]
+        tops = rate.ceilings(point.repeats)
+        return bool(tops) and rate.name in point.figures and max(tops) > 2 * point.figures[rate.name].median
 
     def where(self) -> str:
         """Return each kind of storage once."""
@@ -86,13 +87,12 @@ class ProfileWording(Wording):
 
 def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a remark on paths that are on one file system: by its device, or by what is mounted."""
-    on: dict[str, list[Mapping[str, Any]]] = {}
-    for place in targets:
+
+    def file_system(place: Mapping[str, Any]) -> str:
         source = str((place.get("mount") or {}).get("source", ""))
-        on.setdefault(
-            source if source.startswith("/") or ":" in source else str(place.get("device", place["path"])), []
-        ).append(place)
-    for places in on.values():
+        return source if source.startswith("/") or ":" in source else str(place.get("device", place["path"]))
+
+    for places in grouped(targets, file_system).values():
         if len(places) > 1:
             paths = ", ".join(str(place["path"]) for place in places)
             yield (
@@ -173,10 +173,10 @@ def of_same_quantity(result: Result, one: Published) -> float | None:
 def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
     """Show for each point and figure the value of the same load on null storage; mark those near it."""
     rows = [
-        (named(point, result), figure, ours.median, top)
+        (named(point, result), figure, ours.median, tops[0])
         for point in result.points
         for figure in bounded
-        if (top := _ceiling(point, figure)) is not None and (ours := point.figures.get(figure.name)) is not None
+        if (tops := figure.ceilings(point.repeats)) and (ours := point.figures.get(figure.name)) is not None
     ]
     if not rows:
         why = result.conditions["null_storage"]["why_not"] or "no run has a null baseline"
@@ -200,16 +200,10 @@ def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
     return Section(anchor="ceilings", title="Ceilings of the harness itself", parts=(shown, remark))
 
 
-def _ceiling(point: Point, figure: Figure) -> float | None:
-    tops = [getattr(run, "ceilings", {}).get(figure.name) for run in point.repeats]
-    return next((top for top in tops if top), None)
-
-
 def near_ceiling(figures: Sequence[Figure], runs: Sequence[ProfileRun]) -> str | None:
     """Return why the storage hardly mattered: a figure is over 80 % of its value for the same load on null storage."""
     for figure in figures:
-        tops = [run.ceilings[figure.name] for run in runs if run.ceilings.get(figure.name)]
-        values = figure.values(runs)
+        tops, values = figure.ceilings(runs), figure.values(runs)
         if not tops or not values:
             continue
         value, top = statistics.median(values), statistics.median(tops)

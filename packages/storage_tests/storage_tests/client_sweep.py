@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from core.errors import RunFailed, UsageError
+from core.plain import grouped
 from experiments.report import words
-from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
+from experiments.report.parts import Cell, Column, Parts, Plot, note, plotted, section, tabled
 from experiments.report.plots import counts_on_x, figure_of, from_zero, legend_right
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named
@@ -245,10 +246,8 @@ _PUBLISHED = {"write": 300.0, "read": 146.0}  # kB/s, the mean client's loss for
 
 def _of_start(result: SweepResult) -> dict[str, list[SweepPoint]]:
     """Return the points by how clients started and what they synced, fewest clients first."""
-    out: dict[str, list[SweepPoint]] = {}
-    for point in sorted(result.points, key=lambda point: point.at.clients):
-        out.setdefault("-fsync-".join(filter(None, (point.at.start, point.at.fsync))), []).append(point)
-    return out
+    points = sorted(result.points, key=lambda point: point.at.clients)
+    return grouped(points, lambda point: "-fsync-".join(filter(None, (point.at.start, point.at.fsync))))
 
 
 def _phases(points: Sequence[SweepPoint], deed: str) -> list[tuple[int, SweepPhase]]:
@@ -257,9 +256,9 @@ def _phases(points: Sequence[SweepPoint], deed: str) -> list[tuple[int, SweepPha
     return [(clients, phase) for clients, phase in middles if phase is not None]
 
 
-def _rates(result: SweepResult) -> Section:
-    parts = [_plot(start, points) for start, points in _of_start(result).items()]
-    return Section(anchor="rates", title="Bandwidth per client and in total", parts=tuple(parts))
+@section("rates", "Bandwidth per client and in total")
+def _rates(result: SweepResult) -> Parts:
+    return [_plot(start, points) for start, points in _of_start(result).items()]
 
 
 def _plot(start: str, points: list[SweepPoint]) -> Plot:
@@ -285,10 +284,7 @@ def _plot(start: str, points: list[SweepPoint]) -> Plot:
             from_zero(axes)
         legend_right(every)
     header = ("deed", "clients", "mean_mb_s", "least_mb_s", "most_mb_s", "aggregate_mb_s")
-    return Plot(
-        name=f"sweep-{start}", figure=figure, sentence=_sentence(start, points),
-        series=Series(name=f"sweep-{start}", header=header, rows=tuple(rows)),
-    )  # fmt: skip
+    return plotted(f"sweep-{start}", figure, _sentence(start, points), header, rows)
 
 
 def _sentence(start: str, points: list[SweepPoint]) -> str:
@@ -305,7 +301,8 @@ def _sentence(start: str, points: list[SweepPoint]) -> str:
     return f"{begun}. {'; '.join(clauses)}."
 
 
-def _falls(result: SweepResult) -> Section:
+@section("fall-off", "Fall-off per added client")
+def _falls(result: SweepResult) -> Parts:
     rows: list[tuple[str, str, float | None]] = []  # deed, start, kB/s
     for start, points in _of_start(result).items():
         for deed in ("write", "read"):
@@ -332,10 +329,11 @@ def _falls(result: SweepResult) -> Section:
         "of batch jobs over a 1 Gb/s link that did not necessarily overlap; once transfers were forced to overlap, "
         "connections ran out at 10 clients, and after a change of firmware the aggregate was almost constant."
     )
-    return Section(anchor="fall-off", title="Fall-off per added client", parts=(shown, remark))
+    return shown, remark
 
 
-def _clients(result: SweepResult) -> Section:
+@section("clients", "First done, last done, refused")
+def _clients(result: SweepResult) -> Parts:
     runs = [(named(point, result), run) for point in result.points for run in point.repeats]
     rows = [(name, run.repeat + 1, phase) for name, run in runs for phase in run.phases]
     columns: tuple[Column[tuple[str, int, SweepPhase]], ...] = (
@@ -349,7 +347,7 @@ def _clients(result: SweepResult) -> Section:
         Column("first_done_s", "first done", lambda row: row[2].first_done_s, words.seconds),
         Column("last_done_s", "last done", lambda row: row[2].last_done_s, words.seconds),
     )
-    parts = (
+    return (
         tabled("clients", columns, rows, mark=lambda row: bool(row[2].refused or row[2].failed)),
         note(
             "Refused: connections that the storage did not accept, reset before it answered, or answered with 503 "
@@ -357,7 +355,6 @@ def _clients(result: SweepResult) -> Section:
             "the clients' times ÷ the time from the first start to the last end."
         ),
     )
-    return Section(anchor="clients", title="First done, last done, refused", parts=parts)
 
 
 def _rate(deed: str, what: str, title: str, *, headline: bool = False, aside: bool = False) -> Figure:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -25,7 +25,7 @@ from core.services.process import answer, answer_error
 from core.settings import read_settings
 from core.storage.files import Station
 from storage_tests.stores import MOVES, Failed, ObjectStore, PathStore, Refused, Store, place_of
-from storage_tests.tally import WHOLE_READ, WHOLE_REMOVE, WHOLE_WRITE, Counted, Counters, Tally, merged
+from storage_tests.tally import WHOLE_READ, WHOLE_REMOVE, WHOLE_WRITE, Counted, Counters, Tally, added, merged
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -198,11 +198,6 @@ def obeyed(order: Order, clients: list[Client], pool: ThreadPoolExecutor) -> Pro
         bytes_by_second=added(client.tally.bytes_by_second() for client in clients),
         cpu_s=time.process_time() - cpu,
     )
-
-
-def added(each: Iterable[Sequence[int]]) -> tuple[int, ...]:
-    """Return the sums by second."""
-    return tuple(map(sum, zip_longest(*each, fillvalue=0)))
 
 
 def main() -> int:

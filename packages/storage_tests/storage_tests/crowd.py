@@ -20,8 +20,8 @@ from core.errors import UsageError
 from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.machine import processors
-from storage_tests.clients import Deed, Order, ProcessDone, Spec, added
-from storage_tests.tally import merged
+from storage_tests.clients import Deed, Order, ProcessDone, Spec
+from storage_tests.tally import added, merged
 
 MOST = 1_000
 _PROCESS = "storage_tests.clients"

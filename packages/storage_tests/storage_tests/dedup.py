@@ -22,7 +22,7 @@ from core.errors import RunFailed, UsageError
 from core.services.process import tied
 from core.storage.whole import is_within
 from experiments.report import words
-from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
+from experiments.report.parts import Cell, Column, Parts, Plot, Section, note, plotted, section, tabled
 from experiments.report.plots import figure_of, legend_right, written
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named
@@ -115,13 +115,11 @@ def _plot(result: DedupResult) -> Plot:
         f"Less than half of the ratio of content-defined chunks: {words.listed(far)}." if far
         else "No reported ratio is less than half of that of content-defined chunks."
     )  # fmt: skip
-    return Plot(name="reduction", figure=figure, sentence=sentence,
-                series=Series(name="reduction", header=("data", "by", "ratio"), rows=tuple(numbers)))  # fmt: skip
+    return plotted("reduction", figure, sentence, ("data", "by", "ratio"), numbers)
 
 
 def _expected(cut: str, run: DedupRun) -> float | None:
-    one = run.cut(cut)
-    return None if one is None else one.ratio
+    return getattr(run.cut(cut), "ratio", None)
 
 
 def _space(result: DedupResult) -> Section:
@@ -144,7 +142,8 @@ def _space(result: DedupResult) -> Section:
     return Section(anchor="space", title="Space before and after", parts=(shown, remark))
 
 
-def _load(result: DedupResult) -> Section:
+@section("load", "Load and bandwidth")
+def _load(result: DedupResult) -> Parts:
     columns: tuple[Column[_Row], ...] = (
         _NAME,
         Column("mb_per_s", "MB/s", lambda row: row[1].bytes / row[1].elapsed_s / 1e6, words.figure),
@@ -152,13 +151,12 @@ def _load(result: DedupResult) -> Section:
         Column("host_busy", "CPU, all", lambda row: row[1].host_busy, words.percent),
         Column("load1", "load (1 min)", lambda row: row[1].load1, words.figure),
     )
-    shown = tabled("load", columns, _rows(result))
     remark = note(
         "Load of this host while writing. Report R5's loads (25 with random data, 10 with zeros) are those of the "
         "appliance, which cannot be observed from here; local storage uses the same CPU. Generating the data also "
         "takes CPU time: the null baseline shows the highest possible rate."
     )
-    return Section(anchor="load", title="Load and bandwidth", parts=(shown, remark))
+    return tabled("load", columns, _rows(result)), remark
 
 
 NAME = "dedup"
@@ -189,7 +187,7 @@ class DedupRun(ProfileRun):
     load1: float  # processes that run or wait for it, 1-minute mean, at the end of writing
     counted: tuple[Counted, ...] = field(default=(), metadata=RAW)
     bytes_by_second: tuple[int, ...] = field(default=(), metadata=RAW)
-    allocated_bytes: int | None = field(default=None, metadata=RAW)  # of all files, by st_blocks
+    allocated_bytes: int | None = field(default=None, metadata=RAW)  # of all files without directories, by st_blocks
     before: Usage | None = field(default=None, metadata=RAW)  # None: a command reported the space, or null storage
     after_write: Usage | None = field(default=None, metadata=RAW)
     at_end: Usage | None = field(default=None, metadata=RAW)  # without a reducing command the same as `after_write`
@@ -249,7 +247,11 @@ class DedupWording(ProfileWording):
         volumes = list(dict.fromkeys(point.at.volume for point in points))
         clauses = []
         for volume in volumes:
-            ratios = ", ".join(_ratios_text(point) for point in points if point.at.volume == volume)
+            ratios = ", ".join(
+                f"{point.at.data} {_median(point, 'ratio')} ({_median(point, CDC)})"
+                for point in points
+                if point.at.volume == volume
+            )
             clauses.append(ratios if len(volumes) == 1 else f"{volume}: {ratios}")
         return f"reduced by the storage (by content-defined chunks): {'; '.join(clauses)}"
 
@@ -263,9 +265,8 @@ class DedupWording(ProfileWording):
         return (*super().warnings(points), *own)
 
 
-def _ratios_text(point: DedupPoint) -> str:
-    made, ours = (None if (one := point.figures.get(name)) is None else one.median for name in ("ratio", CDC))
-    return f"{point.at.data} {ratio_text(made)} ({ratio_text(ours)})"
+def _median(point: DedupPoint, figure: str) -> str:
+    return ratio_text(getattr(point.figures.get(figure), "median", None))
 
 
 _SLOW = 20e6  # assumed bytes a second, for the predicted time
@@ -426,9 +427,11 @@ class Dedup(Profile[DedupSettings]):
         reduce_s = None if arena.null else self._reduced(root, arena)
         end = written if reduce_s is None else self._space(root, arena)
         counts = None if isinstance(before, Usage) or before is None else (before, written, end)
+        allocated = sum(os.lstat(os.path.join(place, name)).st_blocks * 512
+                        for place, _, names in os.walk(root) for name in names)  # fmt: skip
         return DedupRun(
             **noted(turn, started, elapsed, wrote.cpu_s, processors()), files=wrote.files, bytes=wrote.bytes,
-            counted=wrote.counted, bytes_by_second=wrote.bytes_by_second, expected=expected, allocated_bytes=_allocated(root),
+            counted=wrote.counted, bytes_by_second=wrote.bytes_by_second, expected=expected, allocated_bytes=allocated,
             before=_usage(before), after_write=_usage(written), at_end=_usage(end), by_command=counts,  # type: ignore[arg-type]
             reduce_s=reduce_s, stated=_stated(s.stated).get(data), host_busy=share, load1=load1,
         )  # fmt: skip
@@ -440,7 +443,12 @@ class Dedup(Profile[DedupSettings]):
             synced(root)
             if not self.settings.used:
                 arena.show("waiting until the space in use no longer changes, a minute at most")
-                return usage_at_rest([root], self.settings.settle, wait=partial(_wait, arena))
+
+                def wait(seconds: float) -> None:
+                    arena.show("")
+                    time.sleep(seconds)
+
+                return usage_at_rest([root], self.settings.settle, wait=wait)
         output = _run([*_words(self.settings.used)], root)
         number = _NUMBER.search(output)
         if number is None:
@@ -454,11 +462,6 @@ class Dedup(Profile[DedupSettings]):
         began = time.monotonic()
         _run([*_words(self.settings.reduce), str(root)], root)
         return time.monotonic() - began
-
-
-def _wait(arena: Arena, seconds: float) -> None:
-    arena.show("")
-    time.sleep(seconds)
 
 
 def _run(command: list[str], root: Path) -> str:
@@ -497,18 +500,11 @@ def _usage(space: Usage | int | None) -> Usage | None:
     return space if isinstance(space, Usage) else None
 
 
-def _allocated(root: Path) -> int:
-    """Return the allocated bytes of all files, without directories."""
-    return sum(os.stat(os.path.join(place, name), follow_symlinks=False).st_blocks * 512
-               for place, _, names in os.walk(root) for name in names)  # fmt: skip
-
-
 _ratio_figure = partial(Figure, write=ratio_text, unit="ratio", missing="not known")
 
 
 def _compressed(run: DedupRun) -> float | None:
-    one = run.cut("CDC")
-    return None if one is None else one.with_compression
+    return getattr(run.cut("CDC"), "with_compression", None)
 
 
 def _published(data: str, what: str, value: float, remark: str = "") -> Published:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 
@@ -36,7 +36,7 @@ from core.services.process import LineProcess, answer, answer_error, answers
 from core.storage.layer import Storage
 from experiments.report import words
 from monitoring.machine import processors
-from storage_tests.tally import Counted, Tally, merged
+from storage_tests.tally import Counted, Tally, added, merged
 
 FIXED = (4096, 8192, 131_072)  # bytes
 CDC = 8192  # bytes; a chunk is from a quarter to eight times of it
@@ -174,7 +174,6 @@ def expected_of(files: Iterable[Callable[[], Iterator[bytes]]], between: Callabl
 
 
 Data = Literal["zeros", "random", "scientific", "backups", "snapshots", "discovery", "own"]
-DATA_TYPES: tuple[Data, ...] = get_args(Data)
 _PROFILES: dict[str, str] = {name: name for name in ("zeros", "random", "scientific", "backups")} | {
     "snapshots": "vm-snapshots"
 }
@@ -294,7 +293,6 @@ def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
         for process in processes:
             process.send(start)
         wrote = msgspec.convert(answers(processes, between), list[Wrote])
-    seconds = itertools.zip_longest(*(one.bytes_by_second for one in wrote), fillvalue=0)
     return Wrote(
         files=sum(one.files for one in wrote),
         bytes=sum(one.bytes for one in wrote),
@@ -302,7 +300,7 @@ def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
         ended_ns=max(one.ended_ns for one in wrote),
         cpu_s=sum(one.cpu_s for one in wrote),
         counted=merged(one for each in wrote for one in each.counted),
-        bytes_by_second=tuple(map(sum, seconds)),
+        bytes_by_second=added(one.bytes_by_second for one in wrote),
     )
 
 

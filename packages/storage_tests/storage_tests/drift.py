@@ -69,7 +69,8 @@ def drift_of(series: Sequence[float]) -> Drift | None:
     together = -(-len(series) // _MOST)
     whole = np.asarray(series[: len(series) // together * together], float)
     values = whole.reshape(-1, together).mean(axis=1)
-    slope = _slope(values)
+    later, earlier = np.tril_indices(len(values), -1)
+    slope = float(np.median((values[later] - values[earlier]) / (later - earlier)))  # of the lines through all pairs
     at, greatest = _pettitt(values)
     widening = _widening(values, at)
     n = len(values)
@@ -110,12 +111,6 @@ def _trend_p(statistic: int, variance: float, independent: float) -> float:
         return 1.0
     t, free = max(0, abs(statistic) - 1) / math.sqrt(variance), max(_LEAST_FREE, independent - 2)
     return math.erfc(t * (1 - 1 / (4 * free)) / math.sqrt(1 + t * t / (2 * free)) / math.sqrt(2))
-
-
-def _slope(values: Values) -> float:
-    """Return the median of the slopes through all pairs."""
-    later, earlier = np.tril_indices(len(values), -1)
-    return float(np.median((values[later] - values[earlier]) / (later - earlier)))
 
 
 def _pettitt(values: Values) -> tuple[int, float]:

@@ -20,7 +20,7 @@ from core.errors import RunFailed, UsageError
 from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
 from experiments.report import words
-from experiments.report.parts import Cell, Plot, Section, Series
+from experiments.report.parts import Cell, Section, plotted
 from experiments.report.plots import counts_on_x, figure_of, from_zero, legend_right
 from experiments.report.style import marker, series_colour
 from experiments.result.latency import latency
@@ -554,8 +554,7 @@ def rate_by(
     sentence = (
         f"{figure.title} by {axis}; the maximum is {words.figure(best)}. Bars are the intervals of the repeats, if any."
     )
-    series = Series(name=name, header=(group, axis, figure.name, "low", "high"), rows=tuple(rows))
-    plot = Plot(name=name, figure=drawn, sentence=sentence, series=series)
+    plot = plotted(name, drawn, sentence, (group, axis, figure.name, "low", "high"), rows)
     return Section(anchor=f"by-{axis}", title=f"{figure.title} by {axis}", parts=(plot,))
 
 

@@ -15,9 +15,10 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from pydantic import ByteSize, Field
 
 from core.errors import UsageError
+from core.plain import grouped
 from experiments.kinds import Plan, Search, planned
 from experiments.report import words
-from experiments.report.parts import Cell, Part, Parts, Plot, Section, Series, note, paragraph, section
+from experiments.report.parts import Part, Parts, Section, note, paragraph, plotted, section
 from experiments.report.plots import (
     draw_line,
     figure_of,
@@ -286,8 +287,7 @@ def _long(point: BlockPoint) -> Section:
         draw_line(axes, samples, 0, "IOPS", length)
         over_time(axes, unit, "IOPS", start="the ramp-up's end")
     judgement = run.drift.text if run.drift else f"fewer than {LEAST} samples: drift is not judged"
-    series = Series(name="long", header=("second", "iops"), rows=tuple(samples))
-    plot = Plot(name="long", figure=figure, sentence=as_sentence(judgement), series=series)
+    plot = plotted("long", figure, as_sentence(judgement), ("second", "iops"), samples)
     return Section(anchor="long", title=title, parts=(plot, note("Report R2's curve is flat.")))
 
 
@@ -310,14 +310,13 @@ def _search(result: BlockResult, points: list[BlockPoint]) -> Section:
         panels[1].axhline(most_ms, color=FAINT.light, linestyle=":", linewidth=1)
         if (best := bounded(points, most_ms)) is not None:
             panels[0].axvline(best.at.outstanding, color=FAINT.light, linestyle=":", linewidth=1)
-    rows = tuple[tuple[Cell, ...], ...](zip(loads, rates, means, strict=True))
-    series = Series(name="search", header=("outstanding", "iops", "mean_ms"), rows=rows)
+    rows = zip(loads, rates, means, strict=True)
     sentence = f"{as_sentence(bounded_text(points, most_ms))} Dotted: bound and answer."
     remark = note(
         "The mean is that of all I/Os of all volumes together; fio's latency_target, in contrast, bounds a share "
         "of the I/Os of each thread."
     )
-    parts = (Plot(name="search", figure=figure, sentence=sentence, series=series), remark)
+    parts = (plotted("search", figure, sentence, ("outstanding", "iops", "mean_ms"), rows), remark)
     return Section(
         anchor="search", title=f"Case {_SEARCHED}: the highest load within a mean of {most_ms:g} ms", parts=parts
     )
@@ -421,12 +420,9 @@ def rate_needed(terabytes: float, hours: float) -> float:
 
 def windows(points: Sequence[StreamPoint], settings: Mapping[str, Any]) -> dict[str, str]:
     """Return by tier or disks and their settings whether the backup fits its window."""
-    places: dict[str, list[StreamPoint]] = {}
-    for point in points:
-        places.setdefault(point.at.where, []).append(point)
-    return {
-        where: window_answer(group, settings["window_tb"], settings["window_hours"]) for where, group in places.items()
-    }
+    tb, hours = settings["window_tb"], settings["window_hours"]
+    places = grouped(points, lambda point: point.at.where)
+    return {where: window_answer(group, tb, hours) for where, group in places.items()}
 
 
 def window_answer(points: Sequence[StreamPoint], terabytes: float, hours: float) -> str:
@@ -651,11 +647,7 @@ Stream.ABOUT = about_test(
         dataclasses.replace(MB_PER_S, headline=True),
         Figure(name="gb_per_hour", title="GB/hour", of=lambda run: run.bytes / run.elapsed_s * 3.6e-6),
         ELAPSED,
-        Figure(
-            name="highest_mb_per_s",
-            title="highest second, MB/s",
-            of=lambda run: run.highest_second / 1e6 if run.highest_second else None,
-        ),
+        Figure("highest_mb_per_s", "highest second, MB/s", lambda run: run.highest_second / 1e6 or None),
     ),
     run_of=run_of,
     sections=lambda result: [_window(result), rate_by(result, "streams", "tier", MB_PER_S, lambda at: at.where)],

@@ -14,7 +14,7 @@ from pydantic import Field
 from core.errors import RunFailed, UsageError
 from core.histogram import bucket_bounds
 from experiments.report import words
-from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
+from experiments.report.parts import Cell, Column, Parts, Plot, Section, note, plotted, section, tabled
 from experiments.report.plots import draw_line, figure_of, from_zero, legend_right
 from experiments.report.views import middle, named, spread
 from experiments.result.schema import At, PointOf, ResultOf, Steady
@@ -285,12 +285,12 @@ def _plot(result: InsertResult, name: str, label: str, unit: str, value: Callabl
         for point in shown
         if (groups := middle(point.repeats).groups)
     )
-    series = Series(name=name, header=("point", "files", name.replace("-", "_")), rows=tuple(rows))
     sentence = f"{rates}. Of each point the run with the median elapsed time."
-    return Plot(name=name, figure=figure, sentence=sentence, series=series)
+    return plotted(name, figure, sentence, ("point", "files", name.replace("-", "_")), rows)
 
 
-def _drift(result: InsertResult) -> Section:
+@section("drift", "Drift")
+def _drift(result: InsertResult) -> Parts:
     rows = [
         (named(point, result), run.repeat + 1, what, drift)
         for point in result.points
@@ -322,10 +322,11 @@ def _drift(result: InsertResult) -> Section:
         f"not called drift. Groups that were not accepted completely are omitted; fewer than {LEAST} groups are "
         "not judged. Temporary changes (humps) are no drift."
     )
-    return Section(anchor="drift", title="Drift", parts=(shown, remark))
+    return shown, remark
 
 
-def _usage(result: InsertResult) -> Section:
+@section("usage", "Space and inodes")
+def _usage(result: InsertResult) -> Parts:
     columns: tuple[Column[InsertPoint], ...] = (
         Column("point", "point", lambda point: named(point, result), text=True),
         Column("files", "files", lambda point: middle(point.repeats).files, words.count),
@@ -338,7 +339,7 @@ def _usage(result: InsertResult) -> Section:
         "Space and inodes as the file system reports them (statvfs) before the run and after a sync, used by all "
         "programs; S3 endpoints and file systems without a number of inodes report none."
     )
-    return Section(anchor="usage", title="Space and inodes", parts=(tabled("usage", columns, result.points), remark))
+    return tabled("usage", columns, result.points), remark
 
 
 class _Wording(ClientsWording):

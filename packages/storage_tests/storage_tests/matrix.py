@@ -15,7 +15,7 @@ from pydantic import ByteSize, Field
 
 from core.errors import UsageError
 from experiments.report import words
-from experiments.report.parts import Cell, Parts, Plot, Section, Series, note, section
+from experiments.report.parts import Cell, Parts, Plot, Section, note, plotted, section
 from experiments.report.plots import (
     Axes,
     figure_of,
@@ -341,8 +341,7 @@ def _map(
     rows: list[tuple[Cell, ...]] = [
         (*cell, *(value * times for times in columns.values())) for cell, value in sorted(values.items())
     ]
-    series = Series(name=name, header=("file_bytes", "record_bytes", "threads", *columns), rows=tuple(rows))
-    return Plot(name=name, figure=figure, sentence=sentence, series=series)
+    return plotted(name, figure, sentence, ("file_bytes", "record_bytes", "threads", *columns), rows)
 
 
 def _panel(axes: Axes, values: Mapping[tuple[int, int], float], colours: Any, write: Callable[[float], str]) -> None:

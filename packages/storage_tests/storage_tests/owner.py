@@ -15,9 +15,10 @@ import socket
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
-from core.errors import StorageFault, UsageError, read_problem
+from core.errors import StorageFault, UsageError, reading_errors, system_errors
 from core.plain import unambiguous
 
 MARKER = ".edbench-profile.json"
@@ -99,13 +100,7 @@ def claimed(path: Path) -> Iterator[Path]:
             _remove(path, owner)
 
 
-@contextlib.contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
-    """Report errors of the system as StorageFault."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageFault(f"{path}: {error.strerror or error}", errno=error.errno or 0) from error
+storage_errors = partial(system_errors, StorageFault)
 
 
 @contextlib.contextmanager
@@ -127,10 +122,8 @@ def forget_dead(path: Path) -> bool:
     """Remove what a dead command left; return whether there was any. Raises UsageError for a running command, and for a
     marker that is not ours."""
     marker = path / MARKER
-    try:
+    with reading_errors(marker, "; remove it if no storage test runs there"):
         text = marker.read_text(encoding="utf-8") if marker.is_file() and not marker.is_symlink() else None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{read_problem(marker, error)}; remove it if no storage test runs there") from error
     if text is None:
         return False
     owner = _read(marker, text)

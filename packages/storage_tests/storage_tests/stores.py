@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-from core.errors import EdbenchError, RunFailed, SourceFileError, StorageFault, UsageError
+from core.errors import EdbenchError, RunFailed, SourceFileError, StorageFault, UsageError, system_errors
 from core.operations import Op, Recorder
 from core.records import FsyncPolicy
 from core.storage.files import Station
@@ -135,15 +135,13 @@ class PathStore:
             self._storage.remove(self._path(name))
 
     def forget(self, name: str) -> None:
-        try:
+        with system_errors(Failed, f"this host's cache of {name} cannot be dropped"):
             descriptor = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
             try:
                 os.fsync(descriptor)  # a page that is not written yet cannot be dropped
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             finally:
                 os.close(descriptor)
-        except OSError as error:
-            raise Failed(f"this host's cache of {name} cannot be dropped: {error.strerror}") from error
 
 
 PART_BYTES = 8 << 20

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from core.histogram import BUCKETS, CELLS, Histogram, buckets_of
 from core.operations import MOST_BYTES, Op
+from core.plain import grouped
 from experiments.result.latency import latency
 from experiments.result.schema import Latency
 
@@ -198,11 +200,14 @@ class Tally:
         return tuple(int(n) for n in self._seconds[: used[-1] + 1]) if len(used) else ()
 
 
+def added(each: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    """Return the sums by second."""
+    return tuple(map(sum, zip_longest(*each, fillvalue=0)))
+
+
 def merged(counts: Iterable[Counted]) -> tuple[Counted, ...]:
     """Merge the counts of several clients, by label."""
-    by_label: dict[str, list[Counted]] = {}
-    for one in counts:
-        by_label.setdefault(one.label, []).append(one)
+    by_label = grouped(counts, lambda one: one.label)
     return tuple(_sum(label, by_label[label]) for label in LABELS if label in by_label)
 
 

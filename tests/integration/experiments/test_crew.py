@@ -40,10 +40,9 @@ from core.services.provisioner import make, remove, servers_of
 from core.settings import Settings
 from core.storage.layer import Storage
 from experiments.crew.admission import Admission
-from experiments.crew.hold import held_system, run_databases
 from experiments.crew.lease import Leased
 from experiments.crew.orders import Crew
-from experiments.crew.system import System
+from experiments.crew.system import System, held_system, run_databases
 from experiments.workload import HostLost, Turn
 from sql import runs
 from sql.runs import RunMark

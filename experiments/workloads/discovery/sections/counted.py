@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
+from core.plain import grouped
 from experiments.report import words
 from experiments.report.parts import (
     Column,
@@ -30,13 +32,9 @@ def exceptions(result: Result) -> Parts:
     if not codes:
         sentence = f"No exception was recorded in {words.many(len(runs), 'run')}."
         return (paragraph(sentence),)
-    columns = (*KEYS, *map(_of_code, codes))
+    columns = (*KEYS, *(Column(code, None, partial(lambda code, row: row[2].get(code, 0), code)) for code in codes))
     shown = Tabled(table=_table(codes, _alike(result)), series=series("exceptions", columns, runs))
     return (shown, paragraph(_exceptions_sentence(result)))
-
-
-def _of_code(code: str) -> Column[tuple[Point, Run, dict[str, int]]]:
-    return Column(code, None, lambda row: row[2].get(code, 0))
 
 
 def _table(codes: list[str], columns: list[tuple[str, dict[str, int]]]) -> Html:
@@ -103,16 +101,13 @@ class _Service(NamedTuple):
         return None if None in values else sum(values)
 
 
-def _field(name: str) -> Column[Any]:
-    return Column(name, None, lambda row: getattr(row[2], name))
-
-
 _CSV: tuple[Column[tuple[Point, Run, ContainerUse]], ...] = (
     *KEYS,
     Column("service", None, lambda row: _service(row[2])),
     Column("container", None, lambda row: row[2].name),
-    *map(_field, ("cpu_s", "memory_peak_bytes", "block_read_bytes", "block_write_bytes", "block_source",
-                  "network_received_bytes", "network_sent_bytes")),
+    *(Column(name, None, partial(lambda name, row: getattr(row[2], name), name))
+      for name in ("cpu_s", "memory_peak_bytes", "block_read_bytes", "block_write_bytes", "block_source",
+                   "network_received_bytes", "network_sent_bytes")),
 )  # fmt: skip
 
 
@@ -147,10 +142,7 @@ def _service(use: ContainerUse) -> str:
 
 def _services(point: Point) -> list[_Service]:
     run = middle_run(point)
-    services: dict[str, list[ContainerUse]] = {}
-    for use in run.containers:
-        services.setdefault(_service(use), []).append(use)
-    return [_Service(point, run, name, uses) for name, uses in sorted(services.items())]
+    return [_Service(point, run, name, uses) for name, uses in sorted(grouped(run.containers, _service).items())]
 
 
 def _columns(result: Result) -> tuple[Column[_Service], ...]:

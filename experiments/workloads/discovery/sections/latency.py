@@ -19,6 +19,7 @@ from experiments.report.parts import (
     Tabled,
     note,
     paragraph,
+    plotted,
     section,
     series,
     tabled,
@@ -162,8 +163,7 @@ def _against_load(points: list[Point]) -> Plot:
         f"From {points[0].at.workers} to {words.many(points[-1].at.workers, 'worker')} the p99 changes: "
         f"{words.listed(clauses) or 'no read or write in both'}."
     )
-    series = Series(name="latency-by-workers", header=("op", "workers", "p99_us"), rows=tuple(rows))
-    return Plot(name="latency-by-workers", figure=figure, sentence=sentence, series=series)
+    return plotted("latency-by-workers", figure, sentence, ("op", "workers", "p99_us"), rows)
 
 
 STAGES = ("first third", "middle third", "last third")

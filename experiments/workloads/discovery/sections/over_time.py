@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from controller.labels.rules import CPU_SHARE
+from core.plain import grouped, natural
 from experiments.report import words
 from experiments.report.parts import (
     Cell,
@@ -19,6 +19,7 @@ from experiments.report.parts import (
     Tabled,
     clean,
     note,
+    plotted,
     section,
     series,
     tabled,
@@ -36,7 +37,7 @@ from experiments.report.plots import (
 )
 from experiments.report.style import WARN, series_colour
 from experiments.report.views import binned, held, rates, spread, summed_rates
-from experiments.workloads.discovery.result import Point, Result, Run, TaskSpan
+from experiments.workloads.discovery.result import Point, Result, Run, TaskSpan, merge_spans
 from experiments.workloads.discovery.views import KEYS, busiest, middle_run, phases_of, point_name, reported, which_run
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def calls_over_time(result: Result) -> Parts:
     shown = spread(with_calls, MOST_LINES)
     figure, _ = _drawn(shown, result, [("calls a second", lambda run: binned(calls_of(run))[0])])
     ops = sorted({op for p in shown for _, by_op in middle_run(p).series.calls_per_second for op in by_op})
-    columns = (Column(f"{op}_calls", None, partial(_of_second, op)) for op in ops)
+    columns = (Column(f"{op}_calls", None, partial(lambda op, row: int(row[2][1].get(op, 0)), op)) for op in ops)
     numbers = _csv("calls", shown, lambda run: run.series.calls_per_second, *columns)
     step = max(binned(calls_of(middle_run(point)))[1] for point in shown)
     sentence = f"{reported(shown, result, _calls_text)}." + (
@@ -95,10 +96,6 @@ def calls_over_time(result: Result) -> Parts:
 def calls_of(run: Run) -> list[tuple[float, float]]:
     """Return (seconds, calls of all ops in that second), in order of time."""
     return sorted((at, float(sum(by_op.values()))) for at, by_op in run.series.calls_per_second)
-
-
-def _of_second(op: str, row: _Sample) -> int:
-    return int(row[2][1].get(op, 0))
 
 
 def _calls_text(run: Run) -> str:
@@ -178,8 +175,8 @@ def _queue_plot(point: Point, run: Run, where: str) -> Plot:
             legend_right(axes)
         lower.set_xlabel(f"time since the first claim ({unit})")
         upper.tick_params(labelbottom=False)
-    numbers = Series(name="queue", header=("time_s", "pending", "dispatched", "running"), rows=samples)
-    return Plot(name="queue", figure=figure, sentence=_queue_sentence(samples, slots, where), series=numbers)
+    header = ("time_s", "pending", "dispatched", "running")
+    return plotted("queue", figure, _queue_sentence(samples, slots, where), header, samples)
 
 
 def _queue_sentence(samples: tuple[tuple[float, int, int, int], ...], slots: int, where: str) -> str:
@@ -232,8 +229,8 @@ def _phases_plot(points: list[Point], result: Result) -> Plot:
         (point.at.workers, point.at.slots, point.at.databases, name, seconds)
         for point, phases in zip(points, by_point, strict=True) for name, seconds in phases.items()
     ]  # fmt: skip
-    series = Series(name="phases", header=("workers", "slots", "databases", "phase", "seconds"), rows=tuple(rows))
-    return Plot(name="phases", figure=figure, sentence=_phases_sentence(points, by_point, result), series=series)
+    header = ("workers", "slots", "databases", "phase", "seconds")
+    return plotted("phases", figure, _phases_sentence(points, by_point, result), header, rows)
 
 
 def _phases_sentence(points: list[Point], by_point: list[dict[str, float]], result: Result) -> str:
@@ -253,7 +250,6 @@ HIGHEST = 7.4  # inches: the figure and its sentence fit one printed page
 _MERGE = 1 / 2000  # of the elapsed time: gaps narrower than a pixel are closed, or the page would be megabytes
 
 _Slot = tuple[str, int]
-_Bar = tuple[float, float, str]  # start, end, phase
 
 
 @section("occupancy", "Slot occupancy")
@@ -273,26 +269,8 @@ def occupancy(result: Result) -> Parts:
 
 def by_slot(tasks: tuple[TaskSpan, ...]) -> dict[_Slot, list[TaskSpan]]:
     """Return tasks by (worker, slot), each in order of time."""
-    rows: dict[_Slot, list[TaskSpan]] = {}
-    for task in sorted(tasks, key=lambda task: (_natural(task[0]), task[1], task[3])):
-        rows.setdefault((task[0], task[1]), []).append(task)
-    return rows
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a sort key that puts worker-2 before worker-10."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
-
-
-def merged(tasks: list[TaskSpan], gap: float) -> list[_Bar]:
-    """Return bars of a slot's tasks; neighbours of one phase that are nearer than the gap become one."""
-    bars: list[_Bar] = []
-    for _, _, phase, start, end in tasks:
-        if bars and bars[-1][2] == phase and start - bars[-1][1] <= gap:
-            bars[-1] = (bars[-1][0], max(end, bars[-1][1]), phase)
-        else:
-            bars.append((start, end, phase))
-    return bars
+    ordered = sorted(tasks, key=lambda task: (natural(task[0]), task[1], task[3]))
+    return grouped(ordered, lambda task: (task[0], task[1]))
 
 
 def _slots_plot(run: Run, drawn: dict[_Slot, list[TaskSpan]], rows: dict[_Slot, list[TaskSpan]], where: str) -> Plot:
@@ -305,7 +283,7 @@ def _slots_plot(run: Run, drawn: dict[_Slot, list[TaskSpan]], rows: dict[_Slot, 
         for place, tasks in enumerate(drawn.values()):
             for phase in phases:
                 bars = [(start / length, max(end - start, run.elapsed_s * _MERGE) / length)
-                        for start, end, name in merged(tasks, run.elapsed_s * _MERGE) if name == phase]  # fmt: skip
+                        for _, _, name, start, end in merge_spans(tasks, gap=run.elapsed_s * _MERGE) if name == phase]  # fmt: skip
                 if bars:
                     axes.broken_barh(bars, (place - 0.38, 0.76), facecolors=colours[phase], edgecolor="none")
         _name_rows(axes, list(drawn))
@@ -316,8 +294,8 @@ def _slots_plot(run: Run, drawn: dict[_Slot, list[TaskSpan]], rows: dict[_Slot, 
         axes.set_xlabel(f"time since the first claim ({unit})")
         patches = [Patch(color=colours[phase], label=phase) for phase in phases]
         figure.legend(handles=patches, loc="outside upper right", ncols=len(phases))
-    numbers = Series(name="occupancy", header=("worker", "slot", "phase", "start_s", "end_s"), rows=run.series.tasks)
-    return Plot(name="occupancy", figure=figure, sentence=_slots_sentence(run, rows, where), series=numbers)
+    header = ("worker", "slot", "phase", "start_s", "end_s")
+    return plotted("occupancy", figure, _slots_sentence(run, rows, where), header, run.series.tasks)
 
 
 def _name_rows(axes: Axes, slots: list[_Slot]) -> None:
@@ -395,10 +373,6 @@ def _on_null(run: Run) -> str:
     return f"{elapsed} in {run.null.portions} portions" if run.null and run.null.portions > 1 else elapsed
 
 
-def _of_null(name: str, row: tuple[Point, Run]) -> Cell:
-    return None if row[1].null is None else getattr(row[1].null, name)
-
-
 def _table(result: Result) -> Tabled:
     columns: tuple[Column[tuple[Point, Run]], ...] = (
         *KEYS,
@@ -412,6 +386,9 @@ def _table(result: Result) -> Tabled:
         Column("elapsed_s", "elapsed", lambda row: row[1].elapsed_s, words.seconds),
         Column("null_elapsed_s", "null storage", lambda row: row[1].null_elapsed_s, show=lambda row: _on_null(row[1])),
         Column("storage_share", "storage share", lambda row: row[1].storage_share, words.percent),
-        *(Column(f"null_{name}", None, partial(_of_null, name)) for name in _NULL),
+        *(
+            Column(f"null_{name}", None, partial(lambda name, row: getattr(row[1].null, name, None), name))
+            for name in _NULL
+        ),
     )
     return tabled("generator", columns, [(point, run) for point in result.points for run in point.repeats])

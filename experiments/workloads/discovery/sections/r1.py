@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from core.plain import grouped
 from experiments.report import words
-from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, note, paragraph, section, tabled
+from experiments.report.parts import Cell, Column, Part, Parts, Plot, note, paragraph, plotted, section, tabled
 from experiments.report.plots import counts_on_x, draw_line, figure_of, from_zero, over_time, plain, time_unit
 from experiments.report.style import marker, series_colour
 from experiments.report.views import binned, shouted
@@ -114,9 +115,7 @@ def r1_comparison(result: Result) -> Parts:
 def same_workers(points: Sequence[Point]) -> list[Point]:
     """Return the points of the (workers, slots, setting) that was run with the most different numbers of databases, if
     any."""
-    groups: dict[tuple[int, int, str | None], list[Point]] = {}
-    for point in points:
-        groups.setdefault((point.at.workers, point.at.slots, point.at.setting), []).append(point)
+    groups = grouped(points, lambda point: (point.at.workers, point.at.slots, point.at.setting))
     best = max(groups.values(), key=lambda group: (len(group), group[0].at.workers))
     return sorted(best, key=lambda point: point.at.databases) if len(best) > 1 else []
 
@@ -241,9 +240,7 @@ def sizes(result: Result) -> Parts:
         figure.legend(*left.get_legend_handles_labels(), loc="outside upper right", ncols=2)
     header = ("workers", "slots", "databases", "raw_bytes", "discovered_bytes", "index_bytes", "gb_per_hour_raw",
               "gb_per_hour_discovered")  # fmt: skip
-    series = Series(name="sizes", header=header, rows=tuple(rows))
-    plot = Plot(name="sizes", figure=figure, sentence=_sizes_sentence(result), series=series)
-    return (plot,)
+    return (plotted("sizes", figure, _sizes_sentence(result), header, rows),)
 
 
 def _sizes_sentence(result: Result) -> str:
@@ -287,8 +284,7 @@ def _plot(points: list[Point]) -> Plot:
         right.set_ylabel("discovered GB/hour")
         from_zero(right)
     header = ("databases", "workers", "elapsed_s", "gb_per_hour_discovered", "low", "high")
-    series = Series(name="one-or-two", header=header, rows=tuple(rows))
-    return Plot(name="one-or-two", figure=figure, sentence=_databases_sentence(points), series=series)
+    return plotted("one-or-two", figure, _databases_sentence(points), header, rows)
 
 
 def _databases_sentence(points: list[Point]) -> str:

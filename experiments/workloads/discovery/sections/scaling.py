@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.plain import grouped
 from experiments.report import words
-from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, note, section, tabled
+from experiments.report.parts import Cell, Column, Part, Parts, Plot, note, plotted, section, tabled
 from experiments.report.plots import Axes, counts_on_x, figure_of, from_zero
 from experiments.report.style import FAINT, line_style, marker, series_colour
 from experiments.result.statistics import ratio_of
@@ -122,9 +123,7 @@ _Line = Sequence[tuple[int, float, float | None, float | None]]  # workers, a mu
 
 
 def _groups(result: Result) -> dict[_Key, list[Point]]:
-    groups: dict[_Key, list[Point]] = {}
-    for point in result.points:
-        groups.setdefault((point.at.databases, point.at.slots, point.at.setting), []).append(point)
+    groups = grouped(result.points, lambda point: (point.at.databases, point.at.slots, point.at.setting))
     return {
         key: sorted(points, key=lambda point: point.at.workers)
         for key, points in groups.items()
@@ -181,8 +180,7 @@ def _plot(groups: dict[_Key, list[Point]], fits: dict[_Key, UslFit | None], resu
         from_zero(right)
         left.legend(loc="upper left")
     header = ("databases", "slots", "setting", "workers", "speed_up", "speed_up_low", "speed_up_high", "efficiency")
-    series = Series(name="scaling", header=header, rows=tuple(rows))
-    return Plot(name="scaling", figure=figure, sentence=_sentence(groups, result), series=series)
+    return plotted("scaling", figure, _sentence(groups, result), header, rows)
 
 
 def _curve(axes: Axes, number: int, values: _Line, label: str | None) -> None:

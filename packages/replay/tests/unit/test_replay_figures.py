@@ -43,8 +43,8 @@ def tallied(steps: list[tuple[int, int, int, int]], start: int = 5) -> ClientRes
     tally.add_block(np.array([step[0] for step in steps], np.uint8), intended, begun, ended, moved)
     return ClientResult(
         ops=tally.ops(),
-        by_second=tally.by_second(),
-        due_by_second=tally.due_by_second(),
+        by_second=tally.ended.counted(),
+        due_by_second=tally.due.counted(),
         last_due_s=tally.last_due_ns / 1e9,
         lateness_max_ns=tally.lateness_max_ns,
     )

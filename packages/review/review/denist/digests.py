@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import Any
 
 from controller.databases import JobHandle
 from core.errors import SourceFileError, StorageFault, UsageError
@@ -24,12 +23,7 @@ READERS = 4  # each waits for the filer most of the time
 _PIECE = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Digest:
-    item: uuid.UUID
-    sha256: bytes
-    md5: bytes
-    sha1: bytes
+_Digests = tuple[Any, ...]  # an item's id, SHA-256, MD5 and SHA-1
 
 
 def read_digests(handle: JobHandle) -> None:
@@ -47,15 +41,9 @@ def read_digests(handle: JobHandle) -> None:
                 checked = True
             shares = [pool.submit(_read, handle, rows[number::READERS]) for number in range(READERS)]
             read = [digest for share in shares for digest in share.result()]
+            items, sha256, md5, sha1 = ([each[place] for each in read] for place in range(4))
             with handle.database.transaction() as conn:
-                REVIEW.put_digests(
-                    conn,
-                    job=handle.id,
-                    items=[digest.item for digest in read],
-                    sha256=[digest.sha256 for digest in read],
-                    md5=[digest.md5 for digest in read],
-                    sha1=[digest.sha1 for digest in read],
-                )
+                REVIEW.put_digests(conn, job=handle.id, items=items, sha256=sha256, md5=md5, sha1=sha1)
             after = rows[-1].id
 
 
@@ -76,7 +64,7 @@ def _gone(handle: JobHandle) -> str:
     )
 
 
-def _read(handle: JobHandle, rows: list[Undigested]) -> list[_Digest]:
+def _read(handle: JobHandle, rows: list[Undigested]) -> list[_Digests]:
     """Read the digests of one thread's share, through a storage of its own; skip items that cannot be read or have
     changed."""
     storage = Storage(NullRecorder())
@@ -89,7 +77,7 @@ def _read(handle: JobHandle, rows: list[Undigested]) -> list[_Digest]:
         storage.let_go()
 
 
-def _digest(storage: Storage, source: bytes, root: bytes, row: Undigested) -> _Digest | None:
+def _digest(storage: Storage, source: bytes, root: bytes, row: Undigested) -> _Digests | None:
     if row.location is not None:
         path = os.path.join(root, bytes(row.location))
     elif row.path is not None:
@@ -98,17 +86,12 @@ def _digest(storage: Storage, source: bytes, root: bytes, row: Undigested) -> _D
         return None
     sha256, md5, sha1 = hashlib.sha256(), hashlib.md5(usedforsecurity=False), hashlib.sha1(usedforsecurity=False)
     try:
-        for piece in _pieces(storage, path):
-            for running in (sha256, md5, sha1):
-                running.update(piece)
+        with storage.open(path) as file:
+            while piece := file.read(_PIECE):
+                for running in (sha256, md5, sha1):
+                    running.update(piece)
     except SourceFileError:
         return None
     if sha256.digest() != bytes(row.sha256):
         return None
-    return _Digest(item=row.id, sha256=sha256.digest(), md5=md5.digest(), sha1=sha1.digest())
-
-
-def _pieces(storage: Storage, path: bytes) -> Iterator[bytes]:
-    with storage.open(path) as file:
-        while piece := file.read(_PIECE):
-            yield piece
+    return row.id, sha256.digest(), md5.digest(), sha1.digest()

@@ -20,9 +20,8 @@ from core.document import Document
 from core.errors import UsageError
 from core.names import display_name
 from review.carry import fixed_rows, put_flags
-from review.denist.digest_set import DigestSet
 from review.denist.digests import read_digests
-from review.denist.lists import Digests, HashKind, HashList, hash_list
+from review.denist.lists import Digests, DigestSet, HashKind, HashList, hash_list
 from review.looked_at import Site, looked_at, note, transactions
 from review.report import Report
 from review.statements import REVIEW, SystemFile

@@ -11,8 +11,7 @@ import pytest
 
 from core.errors import UsageError
 from review.denist import lists
-from review.denist.digest_set import DigestSet
-from review.denist.lists import Digests, HashKind, HashList, hash_list
+from review.denist.lists import Digests, DigestSet, HashKind, HashList, hash_list
 
 
 def _all(of: HashList) -> list[str]:

@@ -6,13 +6,14 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import chunker
 import pytest
 
 from core.errors import UsageError
 from storage_tests.dedup import DedupRun, run_of
-from storage_tests.dedup_data import DATA_TYPES, Distinct, Expected, expected_of, files_of, gathered
+from storage_tests.dedup_data import Data, Distinct, Expected, expected_of, files_of, gathered
 from storage_tests.devices import Usage, usage_at_rest
 from storage_tests.profile import Targets, made
 
@@ -69,7 +70,7 @@ def test_many_chunks_are_counted_from_some_of_them() -> None:
     assert (reported.bytes, reported.chunks) == (3 * 12_000 * 16, 36_000)
 
 
-@pytest.mark.parametrize("data", [one for one in DATA_TYPES if one not in ("discovery", "own")])
+@pytest.mark.parametrize("data", [one for one in get_args(Data) if one not in ("discovery", "own")])
 def test_the_same_seed_gives_the_same_files(data: str) -> None:
     """Of about the size that was asked for; another seed gives others, but of zeros."""
 

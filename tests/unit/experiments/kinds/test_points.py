@@ -14,9 +14,9 @@ from core.errors import UsageError
 from experiments.kinds import Measure, Plan, checked, kind_of, knee, parse_bounds, shuffled, sweep
 from experiments.result.schema import At
 from experiments.workloads.discovery import ABOUT
-from experiments.workloads.discovery.figures import Times, activity, first_and_last_done, merge_spans, used_between
+from experiments.workloads.discovery.figures import Times, activity, first_and_last_done, used_between
 from experiments.workloads.discovery.observed import Samples
-from experiments.workloads.discovery.result import PointSpec, Run
+from experiments.workloads.discovery.result import PointSpec, Run, merge_spans
 
 
 def test_every_repeat_is_a_round_of_all_points_in_its_own_order() -> None:

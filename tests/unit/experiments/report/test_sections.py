@@ -26,7 +26,6 @@ from experiments.workloads.discovery.sections.over_time import (
     calls_over_time,
     database_activity,
     generator,
-    merged,
     occupancy,
     phases,
     queue_depth,
@@ -381,12 +380,11 @@ def test_occupancy_states_the_straggler_tail() -> None:
     assert "a straggler tail of 7.0 % of elapsed" in shown_in(occupancy(made.result()))
 
 
-def test_bars_close_gaps_of_a_phase_only() -> None:
-    spans = (("w-10", 0, "walk", 0.0, 1.0), ("w-2", 0, "expand", 2.0, 3.0), ("w-2", 0, "expand", 1.0, 1.99),
-             ("w-2", 0, "index", 3.0, 4.0), ("w-2", 0, "index", 5.0, 6.0))  # fmt: skip
-    rows = by_slot(spans)
+def test_slots_are_in_order_of_their_numbers() -> None:
+    later, earlier = ("w-2", 0, "expand", 2.0, 3.0), ("w-2", 0, "expand", 1.0, 1.99)
+    rows = by_slot((("w-10", 0, "walk", 0.0, 1.0), later, earlier))
     assert list(rows) == [("w-2", 0), ("w-10", 0)]
-    assert merged(rows["w-2", 0], 0.1) == [(1.0, 3.0, "expand"), (3.0, 4.0, "index"), (5.0, 6.0, "index")]
+    assert rows["w-2", 0] == [earlier, later]
 
 
 def test_generator_table_has_every_repeat() -> None:

@@ -9,7 +9,8 @@ import time
 import pytest
 from result_packages import START, job
 
-from experiments.workloads.discovery.figures import phases_used, processors_between, thinned
+from experiments.report.views import spread
+from experiments.workloads.discovery.figures import phases_used, processors_between
 from experiments.workloads.discovery.observed import Samples
 from experiments.workloads.discovery.result import SERVERS, WORKERS
 from experiments.workloads.discovery.site import COMMAND, QUEUE_MANAGER, ServingMeter
@@ -41,11 +42,11 @@ def test_between_samples_time_is_shared_out() -> None:
 
 def test_of_many_tasks_the_ends_stay() -> None:
     values = [float(n) for n in range(1000)]
-    kept = thinned(values, 10)
+    kept = spread(values, 10)
     assert len(kept) == 10
     assert (kept[0], kept[-1]) == (0.0, 999.0)
     assert list(kept) == sorted(kept)
-    assert thinned(values[:10], 10) == values[:10]
+    assert spread(values[:10], 10) == values[:10]
 
 
 def test_of_each_task_that_is_kept_it_is_known_when_its_turn_was() -> None:
