@@ -10,7 +10,7 @@ import importlib
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -60,19 +60,7 @@ def on_scratch(directory: Path, error: type[Exception]) -> Iterator[None]:
 
 
 # Fields that a query may name, and the fields of the index that they search.
-QUERY_FIELDS = [
-    "body",
-    "custodian",
-    "type",
-    "kind",
-    "name",
-    "path",
-    "subject",
-    "sender",
-    "recipients",
-    "title",
-    "author",
-]
+QUERY_FIELDS = [one.name for one in fields(IndexDocument) if one.name not in ("item", "owner")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

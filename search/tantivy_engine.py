@@ -142,7 +142,8 @@ class TantivyWriter:
             value = getattr(document, name)
             if value:
                 fields[name] = _apart(readings(value))
-        known = dict(zip(_KNOWN_BY, _known_by(document.item, document.owner), strict=True))
+        high, low = divmod(document.item.int, 1 << 64)  # the engine's numbers are signed
+        known = dict(zip(_KNOWN_BY, (high - SIGN, low - SIGN, owner_mark(document.owner)), strict=True))
         try:
             built = tantivy.Document(**fields, **known)
         except ValueError:  # lone surrogates; looking for them beforehand would cost every document
@@ -327,11 +328,6 @@ def _sound(file: Path) -> bool:
         while piece := f.read(min(left, _PIECE)):
             crc, left = zlib.crc32(piece, crc), left - len(piece)
     return crc == stated
-
-
-def _known_by(item: uuid.UUID, owner: str) -> tuple[int, int, int]:
-    """The values of the columns that identify a document; the engine's numbers are signed."""
-    return (item.int >> 64) - SIGN, (item.int & (1 << 64) - 1) - SIGN, owner_mark(owner)
 
 
 def _apart(values: list[str]) -> list[str]:

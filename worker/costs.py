@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from core.records import Limits
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, expansion_limit
 
 _sandbox_clock: int | None = None
 
@@ -266,10 +266,7 @@ class Budget:
     def foresee(self, announced: int) -> None:
         """Refuse a child whose announced size alone would break the limit, before a byte of it is written."""
         if self._drops >= _DROPS:
-            raise DocumentError(
-                ExceptionCode.EXPANSION_LIMIT,
-                f"{_DROPS} items in this loose file were over the limit of {self.allowed}",
-            )
+            raise expansion_limit(f"{_DROPS} items in this loose file were over the limit of {self.allowed}")
         if self.spent + announced > self.allowed:
             self._drops += 1
             raise self._over(announced)
@@ -325,8 +322,7 @@ class Budget:
         return shares
 
     def _over(self, amount: int) -> DocumentError:
-        return DocumentError(
-            ExceptionCode.EXPANSION_LIMIT,
+        return expansion_limit(
             f"{self.spent + amount} bytes would have been extracted from {self.loose_bytes}; the limit is "
             f"{self.allowed}",
         )

@@ -85,7 +85,9 @@ class Crowd:
                 self._fork_due()
             self._wait()
             self._reap()
-        self._dismiss_agent()
+        self._close_pipe()  # the agent leaves in good order
+        if self._agent_pid:
+            os.waitpid(self._agent_pid, 0)
         if self._fork_server is not None:
             self._fork_server.close()  # no process is left that might order a sandbox, so it ends
         return _ENDED_EARLY if self._failed else 0
@@ -143,11 +145,6 @@ class Crowd:
     def _change(self, plans: Sequence[WorkerPlan]) -> None:
         self._changing, self._due = True, [(0.0, plan) for plan in plans]
         self._signal_all(signal.SIGTERM)
-
-    def _dismiss_agent(self) -> None:
-        self._close_pipe()  # it leaves in good order
-        if self._agent_pid:
-            os.waitpid(self._agent_pid, 0)
 
     def _close_pipe(self) -> None:
         if self._pipe is not None:

@@ -15,10 +15,10 @@ from types import ModuleType
 
 from core.errors import UsageError
 from core.extensions import NOT_INSTALLED, installed_version
-from readers.base import Handler, LeafHandler, MemorySource, Source, Text
+from readers.base import Handler, MemorySource, Source, Text
 from readers.identification import libmagic
 from readers.identification.identify import register_identify, register_magic
-from readers.office.foreign import HANDLERS, KEPT
+from readers.office.foreign import KEPT, ForeignHandler
 from readers.parsers import LIBRARIES, OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
 from readers.records import Limits
 from readers.registry import all_handlers, handler_for, register, register_modules, replace
@@ -48,12 +48,10 @@ def _register(plugin: ModuleType) -> None:
         register_identify(plugin.IDENTIFY)
 
 
-class OfficeTexts(LeafHandler):
+class OfficeTexts(ForeignHandler):
     """Replaces the handler of the same types: LibreOffice converts a document, in a directory below `scratch`."""
 
     def __init__(self, scratch: Path) -> None:
-        (own,) = HANDLERS
-        self.name, self.media_types, self.declared = own.name, own.media_types, own.declared
         self._scratch = scratch
 
     def text(self, source: Source, limits: Limits) -> Text:
@@ -87,13 +85,14 @@ def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
     others = {media_type: handler_for(media_type) for media_type in (OTHER_TEXT, OTHER_ZIP, OTHERS)}
     packages = {handler.name: _package(handler) for handler in (*handlers, *others.values())}
     plugins = set(packages.values()) - {_OURS}
+    magic = libmagic.found()  # it identifies what our own table does not know
     return ParserSet.of(
         {
             "edbench": installed_version(),
             "python": platform.python_version(),
             "types": types | {media_type: handler.name for media_type, handler in others.items()},
             "handlers": {name: f"{package} {installed_version(package)}" for name, package in packages.items()},
-            "libraries": {**dict(_libraries(plugins)), **_office(), **_magic()},
+            "libraries": {**dict(_libraries(plugins)), **_office(), **({"libmagic": magic} if magic else {})},
         }
     )
 
@@ -129,9 +128,3 @@ def _office() -> dict[str, str]:
         return {"libreoffice": find_office().version}
     except OfficeUnavailable:
         return {}
-
-
-def _magic() -> dict[str, str]:
-    """Return the version of libmagic, which identifies what our own table does not know."""
-    found = libmagic.found()
-    return {} if found is None else {"libmagic": found}

@@ -14,7 +14,7 @@ from core.imported import LOAD_DIRECTORY, RECORDS, Record
 from core.names import LOAD_KEY, LOAD_PREFIX, display_name, is_lossy
 from core.places import item_id
 from readers.clean import value
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt, too_large
 from readers.identification.identify import identify
 from readers.keys import KEYS, misfits
 from readers.records import Kind
@@ -167,13 +167,12 @@ def _read(work: TaskWork, relative: bytes) -> Record:
     """Read the record of a loose file. Raises DocumentError."""
     with work.storage.open(work.source_path(os.path.join(_RECORDS, relative + b".json"))) as file:
         if file.size > MOST_BYTES:
-            detail = f"its record in the load file has {file.size:,} bytes; the limit is {MOST_BYTES:,}"
-            raise DocumentError(ExceptionCode.TOO_LARGE, detail)
+            raise too_large(f"its record in the load file has {file.size:,} bytes; the limit is {MOST_BYTES:,}")
         data = file.readall()
     try:
         return msgspec.json.decode(data, type=Record)
     except msgspec.MsgspecError as error:
-        raise DocumentError(ExceptionCode.CORRUPT, f"its record in the load file is invalid: {error}") from error
+        raise corrupt(f"its record in the load file is invalid: {error}") from error
 
 
 def _wrong(record: Record, item: Item) -> DocumentError | None:

@@ -16,7 +16,7 @@ from core.names import display_name
 from core.storage.errors import cut_short
 from core.storage.files import MAX_READ
 from core.storage.layer import ReadFile, Storage
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, too_large
 from readers.passwords import NO_PASSWORDS, Passwords
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class FilerSource:
 
     def whole(self, limit: int) -> bytes:
         if self.size > limit:
-            raise DocumentError(ExceptionCode.TOO_LARGE, f"{self.size} bytes; the limit is {limit}")
+            raise too_large(f"{self.size} bytes; the limit is {limit}")
         with self._reading(), self._open() as f:
             return f.readall()
 
@@ -137,7 +137,7 @@ class FoundSource(FilerSource):
 
     def whole(self, limit: int) -> bytes:
         if self.size > limit:
-            raise DocumentError(ExceptionCode.TOO_LARGE, f"{self.size} bytes; the limit is {limit}")
+            raise too_large(f"{self.size} bytes; the limit is {limit}")
         with self._reading(), self._open() as f:
             if f.size != self.size:
                 raise DocumentError(ExceptionCode.HASH_DIFFERS, f"{f.size} bytes now, {self.size} when it was found")
@@ -180,7 +180,7 @@ class HashedSource(FilerSource):
         """Return all bytes. Raises DocumentError if they are not those that were hashed: `hash_differs` for an own file,
         `changed_during_processing` for a source file."""
         if self.size > limit:
-            raise DocumentError(ExceptionCode.TOO_LARGE, f"{self.size} bytes; the limit is {limit}")
+            raise too_large(f"{self.size} bytes; the limit is {limit}")
         with self._reading(), self._open() as f:
             f.size = min(f.size, self.size)
             data = f.readall()
@@ -237,19 +237,37 @@ def hash_differs(now: str, found: bytes) -> DocumentError:
     return DocumentError(ExceptionCode.HASH_DIFFERS, f"sha256 {now} now, {found.hex()} when it was found")
 
 
-class _HashedFile(io.RawIOBase):
-    """The first `size` bytes of a file; `seen`, if any, gets their hash once all were read in their order."""
+class _OverFile(io.RawIOBase):
+    """A file that is read through another."""
 
-    def __init__(self, file: ReadFile | _OwnFile, size: int, seen: Callable[[bytes], None] | None) -> None:
+    def __init__(self, file: ReadFile | _OwnFile) -> None:
         super().__init__()
-        self._file, self._size, self._seen = file, size, seen
-        self._hash, self._hashed = hashlib.sha256(), 0
+        self._file = file
 
     def readable(self) -> bool:
         return True
 
     def seekable(self) -> bool:
         return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _HashedFile(_OverFile):
+    """The first `size` bytes of a file; `seen`, if any, gets their hash once all were read in their order."""
+
+    def __init__(self, file: ReadFile | _OwnFile, size: int, seen: Callable[[bytes], None] | None) -> None:
+        super().__init__(file)
+        self._size, self._seen = size, seen
+        self._hash, self._hashed = hashlib.sha256(), 0
 
     def readinto(self, buffer: Buffer, /) -> int:
         at = self._file.tell()
@@ -272,28 +290,13 @@ class _HashedFile(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         if whence == os.SEEK_END:
             offset, whence = self._size + offset, os.SEEK_SET
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+        return super().seek(offset, whence)
 
 
-class _OwnFile(io.RawIOBase):
+class _OwnFile(_OverFile):
     """An own file being read: any error is a fault."""
 
-    def __init__(self, file: ReadFile) -> None:
-        super().__init__()
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
+    _file: ReadFile
 
     def readinto(self, buffer: Buffer, /) -> int:
         try:
@@ -306,16 +309,6 @@ class _OwnFile(io.RawIOBase):
             return self._file.readall()
         except SourceFileError as e:
             raise _lost(self._file.path, e) from e
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 def _lost(path: bytes, error: SourceFileError) -> StorageFault:

@@ -13,7 +13,7 @@ from core.dates import in_utc, is_date, zone_named
 from core.errors import SystemFault
 from core.records import DEFAULT_ZONE, NewTask, Shard
 from readers.base import TEXT_STATE, Handler, Source, Text
-from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
+from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText, corrupt, unsupported
 from readers.keys import DATE, KEYS
 from readers.records import Limits, TextState
 from sql.findings import IndexOwner, Item, ItemText
@@ -135,7 +135,7 @@ def _unread(text: str) -> DocumentError | None:
     lost = text.count("\ufffd")
     if lost <= UNREAD_SHARE * len(text):
         return None
-    return DocumentError(ExceptionCode.CORRUPT, f"{lost:,} of {len(text):,} characters are not in its character set")
+    return corrupt(f"{lost:,} of {len(text):,} characters are not in its character set")
 
 
 def _state_of(error: DocumentError | None) -> TextState:
@@ -184,7 +184,7 @@ def _booked(item: Item, taken: Text, limit: int, out: Findings, ocr: bool) -> tu
     if lacks is not None:
         out.item_failed(item.id, lacks)
     if state is TextState.UNSUPPORTED:
-        out.item_failed(item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"no handler reads {item.media_type}"))
+        out.item_failed(item.id, unsupported(f"no handler reads {item.media_type}"))
     return text, row
 
 

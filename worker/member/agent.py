@@ -23,31 +23,7 @@ import msgspec
 import psutil
 import redis
 
-from core.crew import (
-    ALIVE_SECONDS,
-    BEAT_SECONDS,
-    LEASED,
-    MEMBER,
-    MEMBERS,
-    OF_MEMBER,
-    Act,
-    Clock,
-    Drop,
-    Hello,
-    Lease,
-    Look,
-    MemberOrder,
-    Meters,
-    Prepare,
-    Return,
-    Sight,
-    Used,
-    filer_at,
-    resolved,
-    roots_of,
-    wait_for,
-    writable,
-)
+from core import crew
 from core.errors import StorageFault, SystemFault, UsageError
 from core.extensions import extensions, installed_version
 from core.orders import OrderTaker
@@ -84,23 +60,23 @@ class MemberMeter:
         self._least = psutil.virtual_memory().available
         self._peak = 0
         self._cpu = self._workers.read()
-        self.used = Used(at=time.time())
+        self.used = crew.Used(at=time.time())
 
     def look(self) -> None:
         """Update the peaks and the use so far; costs some milliseconds."""
         self._least = min(self._least, psutil.virtual_memory().available)
         self._peak = max(self._peak, self._memory())
         cpu, waited = self._workers.read()
-        self.used = Used(at=time.time(), cpu_s=cpu - self._cpu[0], waited_s=waited - self._cpu[1])
+        self.used = crew.Used(at=time.time(), cpu_s=cpu - self._cpu[0], waited_s=waited - self._cpu[1])
 
-    def read(self) -> Meters:
+    def read(self) -> crew.Meters:
         """Return everything measured up to now."""
         self.look()
         received, sent = _network()
         block = self._block_io()
         moved = (None, None) if block is None or self._block is None else (
             block.read - self._block.read, block.written - self._block.written)  # fmt: skip
-        return Meters(
+        return crew.Meters(
             seconds=round(time.monotonic() - self._began, 3),
             processors=usable_processors(),
             busy_s=round(host_seconds()[0] - self._busy, 2),
@@ -180,16 +156,16 @@ class Agent:
         settings = plan.settings
         assert settings.broker is not None  # the worker has checked
         self._plan, self._settings, self._pipe, self._crowd = plan, settings, pipe, crowd
-        self._roots = roots_of(settings, env)
+        self._roots = crew.roots_of(settings, env)
         self._remounts, self._remounted = Remounts(env), False
-        self._orders: Any = connect(settings.broker, block_seconds=ALIVE_SECONDS)
+        self._orders: Any = connect(settings.broker, block_seconds=crew.ALIVE_SECONDS)
         self._beats: Any = connect(settings.broker)
         self._changed = threading.Event()
         self._lock = threading.Lock()  # of the lease
         self._run, self._heard = "", time.monotonic()
         self._meter: MemberMeter | None = None
         self._clients: Clients | None = None
-        self._hello = Hello(
+        self._hello = crew.Hello(
             id=secrets.token_hex(8),
             name=plan.name,
             version=installed_version(),
@@ -199,13 +175,13 @@ class Agent:
             workers=workers,
         )
         self._does: Mapping[type, Callable[[Any], object]] = {
-            Lease: self._lease,
-            Return: self._return,
-            Look: self._look,
-            Clock: lambda _order: {"now": time.time()},
-            Drop: self._drop,
-            Prepare: self._prepare,
-            Act: self._act,
+            crew.Lease: self._lease,
+            crew.Return: self._return,
+            crew.Look: self._look,
+            crew.Clock: lambda _order: {"now": time.time()},
+            crew.Drop: self._drop,
+            crew.Prepare: self._prepare,
+            crew.Act: self._act,
         }
 
     def run(self) -> int:
@@ -223,35 +199,37 @@ class Agent:
     def _part(self) -> None:
         """Delete the member's record at the broker, so that its departure is noticed at once."""
         try:
-            self._beats.delete(f"{MEMBER}{self._hello.id}")
+            self._beats.delete(f"{crew.MEMBER}{self._hello.id}")
         except redis.RedisError:
             log.info("left without notice: the broker does not answer")
 
     # Orders
 
     def _take_orders(self) -> None:
-        own = f"{OF_MEMBER}{self._hello.id}"
+        own = f"{crew.OF_MEMBER}{self._hello.id}"
         try:
-            OrderTaker(self._orders, own, MemberOrder, lambda order: self._does[type(order)](order), log).run(Stop())
+            OrderTaker(self._orders, own, crew.MemberOrder, lambda order: self._does[type(order)](order), log).run(
+                Stop()
+            )
         except BaseException:
             log.exception("unexpected error; another agent takes over")
             os._exit(1)
 
-    def _lease(self, order: Lease) -> object:
+    def _lease(self, order: crew.Lease) -> object:
         with self._lock:
             self._refuse_leased()
             if order.workers > self._hello.workers:
                 raise UsageError(f"this member has at most {many(self._hello.workers, 'worker')}")
             if order.databases > len(self._settings.databases):
                 raise UsageError(f"EDBENCH_DATABASES lists {len(self._settings.databases)} databases on this host")
-            there = writable(order.place, self._roots)
-            filer = filer_at(order.filer, self._roots)
+            there = crew.writable(order.place, self._roots)
+            filer = crew.filer_at(order.filer, self._roots)
             try:
                 if order.mount is not None:
                     self._change([])  # no worker has a file open there
                     self._remounts.mount(order.mount)
                     self._remounted = True
-                wait_for(there)
+                crew.wait_for(there)
             except (UsageError, SystemFault):
                 if order.mount is not None:
                     self._go_back()
@@ -273,7 +251,7 @@ class Agent:
         if self._run:
             raise UsageError(f"this member works for run {self._run}")
 
-    def _prepare(self, order: Prepare) -> object:
+    def _prepare(self, order: crew.Prepare) -> object:
         """Prepare a package's clients. The workers stay as they are: the system has no jobs meanwhile."""
         modules = extensions(GROUP).get(order.package)
         if modules is None:
@@ -286,13 +264,13 @@ class Agent:
             self._meter = MemberMeter(self._settings.storage, self._crowd)
         return clients.ready()
 
-    def _act(self, order: Act) -> object:
+    def _act(self, order: crew.Act) -> object:
         """Pass an order to the clients, without the lock: it may take long, and a lost lease must end them."""
         if self._run != order.run or self._clients is None:
             raise UsageError(f"this member runs no clients of run {order.run}")
         return self._clients.act(order.order)
 
-    def _plans(self, settings: Settings, order: Lease) -> list[WorkerPlan]:
+    def _plans(self, settings: Settings, order: crew.Lease) -> list[WorkerPlan]:
         before = f"{order.hosts[0]}-" if order.hosts else ""
         one = dataclasses.replace(self._plan, settings=settings)
         return [
@@ -302,7 +280,7 @@ class Agent:
             for number in range(order.workers)
         ]
 
-    def _return(self, order: Return) -> object:
+    def _return(self, order: crew.Return) -> object:
         """Return from a run to the system's own jobs; do nothing if that run is over already."""
         with self._lock:
             if self._run != order.run:
@@ -333,10 +311,10 @@ class Agent:
         if not self._changed.wait(_CHANGE_SECONDS + self._plan.grace_seconds):
             raise SystemFault("the workers of the previous run do not end")
 
-    def _look(self, order: Look) -> Sight:
+    def _look(self, order: crew.Look) -> crew.Sight:
         unseen: dict[str, str] = {}
         token, source = "", (0, 0)
-        file = resolved(order.token, self._roots)
+        file = crew.resolved(order.token, self._roots)
         try:
             token = file.read_text(encoding="ascii", errors="replace")
             file.with_name(f"{file.name}.{self._hello.id}").write_text(token, encoding="ascii", errors="replace")
@@ -344,14 +322,14 @@ class Agent:
             unseen["sign" if token else "token"] = os.strerror(error.errno or 0)
         if order.source is not None:
             try:
-                root = os.stat(resolved(order.source, self._roots))
+                root = os.stat(crew.resolved(order.source, self._roots))
                 source = (root.st_dev, root.st_ino)
             except (OSError, UsageError) as error:
                 unseen["source"] = str(getattr(error, "strerror", None) or error)
-        return Sight(token=token, source=source, unseen=unseen)
+        return crew.Sight(token=token, source=source, unseen=unseen)
 
-    def _drop(self, order: Drop) -> object:
-        directories = [resolved(one, self._roots) for one in order.places]
+    def _drop(self, order: crew.Drop) -> object:
+        directories = [crew.resolved(one, self._roots) for one in order.places]
         paths = [path for directory in directories for path in regular_files(directory)]
         return dataclasses.asdict(drop_pages(paths, everything=True))
 
@@ -370,23 +348,25 @@ class Agent:
             except BaseException:
                 log.exception("unexpected error; another agent takes over")
                 os._exit(1)
-            time.sleep(BEAT_SECONDS)
+            time.sleep(crew.BEAT_SECONDS)
 
     def _report(self) -> None:
         meter = self._meter
-        used = Used() if meter is None else meter.used
+        used = crew.Used() if meter is None else meter.used
         self._hello = msgspec.structs.replace(self._hello, run=self._run, used=used)
-        self._beats.set(f"{MEMBER}{self._hello.id}", msgspec.json.encode(self._hello), px=int(ALIVE_SECONDS * 1_000))
-        self._beats.sadd(MEMBERS, self._hello.id)
+        self._beats.set(
+            f"{crew.MEMBER}{self._hello.id}", msgspec.json.encode(self._hello), px=int(crew.ALIVE_SECONDS * 1_000)
+        )
+        self._beats.sadd(crew.MEMBERS, self._hello.id)
 
     def _check_lease(self) -> None:
         run = self._run
-        if not run or self._beats.exists(f"{LEASED}{run}"):
+        if not run or self._beats.exists(f"{crew.LEASED}{run}"):
             self._heard = time.monotonic()
         self._forget_lost_lease()
 
     def _forget_lost_lease(self) -> None:
-        if not self._run or time.monotonic() - self._heard < ALIVE_SECONDS:
+        if not self._run or time.monotonic() - self._heard < crew.ALIVE_SECONDS:
             return
         with self._lock:
             if self._run:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from core.records import OcrChoice
 from readers.base import Source
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import corrupt, too_large
 from readers.images.size import measured
 from readers.records import Limits
 from worker.items.sources import CHUNK
@@ -69,16 +69,15 @@ def _frames(source: Source, limits: Limits, choice: OcrChoice) -> int:
     """Return the number of frames. Raises DocumentError if it is too large, or no picture after all: tesseract would
     take it for a list of files to open."""
     if source.size > limits.parse_bytes:
-        raise DocumentError(ExceptionCode.TOO_LARGE, f"{source.size} bytes; the limit is {limits.parse_bytes}")
+        raise too_large(f"{source.size} bytes; the limit is {limits.parse_bytes}")
     if not is_picture(source.head[:16]):
-        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like an image that tesseract reads")
+        raise corrupt("it does not begin like an image that tesseract reads")
     measurement = measured(source)
     if measurement is None:
-        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like an image")
+        raise corrupt("it does not begin like an image")
     _, size = measurement
     if size.width * size.height > choice.pixels:
-        detail = f"{size.width} x {size.height} pixels; OCR takes {choice.pixels} at most"
-        raise DocumentError(ExceptionCode.TOO_LARGE, detail)
+        raise too_large(f"{size.width} x {size.height} pixels; OCR takes {choice.pixels} at most")
     return size.frames or 1
 
 
@@ -134,7 +133,7 @@ class Pages:
         if picture is None:
             return None
         if not picture.data.startswith(_PGM):
-            raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} was not rendered to an image")
+            raise corrupt(f"page {number + 1} was not rendered to an image")
         os.ftruncate(self.file, 0)
         os.lseek(self.file, 0, os.SEEK_SET)
         _write(self.file, picture.data)
@@ -157,7 +156,7 @@ def _copy(source: Source, file: int) -> None:
         while chunk := stream.read(CHUNK):
             _write(file, chunk)
     if not is_picture(os.pread(file, 16, 0)):
-        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like an image that tesseract reads")
+        raise corrupt("it does not begin like an image that tesseract reads")
 
 
 _PGM = b"P5 "

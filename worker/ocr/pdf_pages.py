@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pypdfium2 as pdfium
 
 from core.records import OcrChoice
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import corrupt
 from worker.ocr.candidates import LEAST_PIXELS
 from worker.ocr.page import Page
 
@@ -37,7 +37,7 @@ class PdfPages:
                 colour = self.choice.colour
                 bitmap = page.render(scale=dpi / _POINTS_AN_INCH, grayscale=not colour, rev_byteorder=colour)
         except pdfium.PdfiumError as error:
-            raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} cannot be rendered") from error
+            raise corrupt(f"page {number + 1} cannot be rendered") from error
         try:
             return _bilevel(bitmap, dpi) if self.choice.bilevel else _netpbm(bitmap, dpi)
         finally:
@@ -68,6 +68,6 @@ def dpi_for(width: float, height: float, choice: OcrChoice) -> float:
     limit."""
     area, sides = width * height, width + height
     if not (width > 0 and height > 0 and math.isfinite(area)):
-        raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width:g} x {height:g} points cannot be rendered")
+        raise corrupt(f"a page of {width:g} x {height:g} points cannot be rendered")
     most = (math.sqrt(sides * sides + 4 * area * (choice.rendered_pixels - 1)) - sides) / (2 * area)
     return min(float(choice.dpi), _POINTS_AN_INCH * most)

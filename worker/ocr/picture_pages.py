@@ -25,7 +25,7 @@ from PIL import (
 
 from core.records import OcrChoice
 from readers.base import Source
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import corrupt
 from readers.records import Limits
 from worker.ocr.page import Page
 
@@ -78,7 +78,7 @@ class PicturePages:
             dpi = _dpi(self.image, max(frame.size))
             frame = _on_white(frame).convert("RGB" if self.choice.colour else "L")
         except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
-            raise DocumentError(ExceptionCode.CORRUPT, f"frame {number + 1} cannot be decoded: {error}") from error
+            raise corrupt(f"frame {number + 1} cannot be decoded: {error}") from error
         less = math.sqrt(min(1.0, self.choice.rendered_pixels / (frame.width * frame.height)))
         less = min(less, self.choice.dpi / dpi)
         if less < 1:
@@ -117,6 +117,6 @@ def opened(source: Source, limits: Limits, choice: OcrChoice) -> Iterator[Pictur
     try:
         image = Image.open(io.BytesIO(source.whole(limits.parse_bytes)), formats=_FORMATS)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DocumentError(ExceptionCode.CORRUPT, f"it cannot be decoded: {error}") from error
+        raise corrupt(f"it cannot be decoded: {error}") from error
     with image:
         yield PicturePages(image, choice)

@@ -22,7 +22,7 @@ from core.errors import EdbenchError, SystemFault, UsageError
 from core.records import OcrChoice
 from core.services.launch import CANNOT_START
 from core.services.process import tied
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt
 from worker.sandbox import confine
 
 OLDEST = 4  # the first release with the recogniser whose figures docs/ocr.md has
@@ -268,7 +268,7 @@ def fault_of(status: int, output: bytes) -> DocumentError:
         raise SystemFault(f"tesseract cannot be started: {_last(output)}; see `edbench doctor`")
     if status < 0:
         return DocumentError(ExceptionCode.KILLED_PARSER, f"tesseract was killed reading it ({_signal(-status)})")
-    return DocumentError(ExceptionCode.CORRUPT, f"tesseract cannot read the picture ({_last(output)})")
+    return corrupt(f"tesseract cannot read the picture ({_last(output)})")
 
 
 def _lacked_memory(output: bytes) -> bool:

@@ -28,7 +28,7 @@ from core.errors import StorageFault, SystemFault
 from core.services.launch import CANNOT_START
 from core.services.process import signal_group, tied
 from readers.base import Source
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt, expansion_limit, too_large, unsupported
 from readers.identification.identify import identify
 from readers.records import Limits
 from worker.costs import clock_of
@@ -383,8 +383,7 @@ class Converter:
             limits = document.limits or self.limits
             try:
                 if document.source.size > limits.parse_bytes:
-                    detail = f"{document.source.size} bytes; the limit is {limits.parse_bytes}"
-                    raise DocumentError(ExceptionCode.TOO_LARGE, detail)
+                    raise too_large(f"{document.source.size} bytes; the limit is {limits.parse_bytes}")
                 with document.source.open() as source, (directory / name).open("wb") as target:
                     if document.source.head.startswith(_ZIP):
                         _refuse_bomb(source, document.source.size, limits)
@@ -416,8 +415,7 @@ class Converter:
             if not stat.S_ISREG(about.st_mode):
                 return None
             if about.st_size > most:
-                detail = f"its {self.form.ending.upper()} has {about.st_size} bytes; the limit is {most}"
-                return DocumentError(ExceptionCode.TOO_LARGE, detail)
+                return too_large(f"its {self.form.ending.upper()} has {about.st_size} bytes; the limit is {most}")
             data = file.read()
         return data if data.startswith(self.form.begins) and self.form.ends in data[-32:] else None
 
@@ -433,8 +431,7 @@ def _refuse_bomb(file: BinaryIO, size: int, limits: Limits) -> None:
     for entry in iter_entries(file, find_directory(file, size)):
         parts += entry.size
         if parts > most:
-            detail = f"its parts have more than {most:,} bytes, the limit for a document of {size:,}"
-            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, detail)
+            raise expansion_limit(f"its parts have more than {most:,} bytes, the limit for a document of {size:,}")
 
 
 def _first(left: dict[int, Document], most: int) -> dict[int, Document]:
@@ -454,9 +451,7 @@ def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
     if ended.status in (-signal.SIGALRM, -signal.SIGXCPU):
         return DocumentError(ExceptionCode.TIMEOUT, f"LibreOffice did not finish within {bounds.seconds:g} CPU seconds")
     if ended.status == -signal.SIGXFSZ:
-        return DocumentError(
-            ExceptionCode.EXPANSION_LIMIT, f"LibreOffice wrote more than {bounds.scratch_bytes:,} bytes"
-        )
+        return expansion_limit(f"LibreOffice wrote more than {bounds.scratch_bytes:,} bytes")
     if any(word in ended.output.lower() for word in _MEMORY_WORDS):
         return DocumentError(
             ExceptionCode.MEMORY, f"LibreOffice needs more than {bounds.memory_mb:,} MB of memory to convert it"
@@ -465,7 +460,7 @@ def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
         return DocumentError(
             ExceptionCode.KILLED_PARSER, f"LibreOffice died while converting it (status {ended.status})"
         )
-    return DocumentError(ExceptionCode.CORRUPT, "LibreOffice cannot open it")
+    return corrupt("LibreOffice cannot open it")
 
 
 _SHARE = 0.4  # of an item's seconds, for each of two starts: its slot must be done when its deadline comes
@@ -477,12 +472,9 @@ def to_open_document(source: Source, media_types: Sequence[str], scratch: Path, 
     try:
         office = find_office()
     except OfficeUnavailable as error:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, f"{error}; install it to read this file: {INSTALL}") from error
+        raise unsupported(f"{error}; install it to read this file: {INSTALL}") from error
     if ODT.part not in office.parts:
-        raise DocumentError(
-            ExceptionCode.UNSUPPORTED,
-            f"LibreOffice on this host has no {ODT.part}; install it to read this file: {INSTALL}",
-        )
+        raise unsupported(f"LibreOffice on this host has no {ODT.part}; install it to read this file: {INSTALL}")
     media_type = identify(source)
     document = Document(media_type if media_type in media_types else media_types[0], source)
     bounds = Bounds(
@@ -494,7 +486,7 @@ def to_open_document(source: Source, media_types: Sequence[str], scratch: Path, 
     except StorageFault:
         raise
     except SystemFault as error:  # it cannot be started: as if it were not there
-        raise DocumentError(ExceptionCode.UNSUPPORTED, str(error)) from error
+        raise unsupported(str(error)) from error
     if isinstance(verdict, DocumentError):
         raise verdict
     return verdict

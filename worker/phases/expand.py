@@ -235,7 +235,7 @@ class _Expand:
             costs.setdefault(deferred.budget, []).append(_weight(deferred))
         shares = {budget: iter(budget.hand_over(weights, more=more)) for budget, weights in costs.items()}
         for deferred in self.deferred:
-            yield _deferred_cost(deferred), _entry(deferred, next(shares[deferred.budget]))
+            yield deferred.cost + ITEM_COST, _entry(deferred, next(shares[deferred.budget]))
         self.deferred.clear()
 
     def _spent(self) -> dict[uuid.UUID, float]:
@@ -299,11 +299,6 @@ def _entry(deferred: Deferred, share: Allowance) -> dict[str, Any]:
         if deferred.part.known:
             entry["known"] = deferred.part.known
     return entry
-
-
-def _deferred_cost(deferred: Deferred) -> int:
-    """Return the cost: of a range, what one range is cut to, whatever its unit (bytes or directory indexes)."""
-    return deferred.cost + ITEM_COST
 
 
 def _weight(deferred: Deferred) -> int:

@@ -5,7 +5,6 @@ Containers are not read again: their content is their children's; they get a doc
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 from core.errors import SourceFileError
 from readers.base import MemorySource, Source
@@ -25,7 +24,9 @@ def run(work: TaskWork) -> TaskResult:
     with work.database.transaction() as conn:
         items = ITEMS.load_items(conn, items=ids)
         known = ITEMS.item_codes(conn, items=ids)
-    out = Findings(known=set(known), notes=_notes(work.claimed.payload))
+    # What phase expand learned of these items that reading them alone would not show.
+    notes = {uuid.UUID(item): about for item, about in work.claimed.payload.get("notes", {}).items()}
+    out = Findings(known=set(known), notes=notes)
     indexing = Indexing(work, work.context.shards.of(work.job.id, work.job.options.index_engine), out)
     costs = ItemCosts(work, ids)
     for item in items:
@@ -37,11 +38,6 @@ def run(work: TaskWork) -> TaskResult:
     out.follow_on.extend(indexing.ocr_tasks())
     shard, index_bytes = indexing.publish()
     return out.result(shard=shard, index_bytes=index_bytes)
-
-
-def _notes(payload: dict[str, Any]) -> dict[uuid.UUID, dict[str, Any]]:
-    """Return what phase expand learned of these items that reading them alone would not show."""
-    return {uuid.UUID(item): about for item, about in payload.get("notes", {}).items()}
 
 
 def _index(work: TaskWork, indexing: Indexing, item: Item, refusal: DocumentError | None) -> None:

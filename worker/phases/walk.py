@@ -64,9 +64,14 @@ class _Walk:
 
     def _hand_on(self) -> None:
         """Add follow-on tasks for what has been found, except the batch of files that is being gathered."""
-        self._follow_on(self.beyond)
+        for group in _groups(self.beyond, DIRECTORIES_A_FOLLOW_ON):
+            payload = {"custodian": self.custodian, "directories": [path_text(d) for d in group], "files_only": False}
+            self.out.follow_on.append(NewTask(phase=Phase.WALK, weight=len(group), payload=payload))
         self.beyond.clear()
-        self._index_failed()
+        # The items made here are found by name like every other, in single-pass mode too.
+        for items in _groups(self.out.items, self.work.job.options.batch_files):
+            ids = [item.id.hex for item in items]
+            self.out.follow_on.append(NewTask(phase=Phase.INDEX, weight=len(items), payload={"items": ids}))
 
     def _pause(self) -> None:
         """Write a portion of the findings once they are many."""
@@ -147,17 +152,6 @@ class _Walk:
             self.out.follow_on.append(NewTask(phase=Phase.EXPAND, weight=weight, payload=payload))
             self.noted += sum(_rows(path) for path, _, _ in self.files)
             self.files, self.batch_bytes = [], 0
-
-    def _follow_on(self, directories: list[bytes]) -> None:
-        for group in _groups(directories, DIRECTORIES_A_FOLLOW_ON):
-            payload = {"custodian": self.custodian, "directories": [path_text(d) for d in group], "files_only": False}
-            self.out.follow_on.append(NewTask(phase=Phase.WALK, weight=len(group), payload=payload))
-
-    def _index_failed(self) -> None:
-        """Add index tasks for the items made here: they are found by name like every other, in single-pass mode too."""
-        for group in _groups(self.out.items, self.work.job.options.batch_files):
-            payload = {"items": [item.id.hex for item in group]}
-            self.out.follow_on.append(NewTask(phase=Phase.INDEX, weight=len(group), payload=payload))
 
 
 def _rows(path: bytes | str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+from functools import partial
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import Annotated, Any
 
@@ -449,11 +450,5 @@ def counted(value: int | None, most: int = _MOST_COUNTED) -> int | None:
     return None if value is None else max(0, min(value, most))
 
 
-def paged(value: int | None) -> int | None:
-    """Limit a number of pages that a file claims."""
-    return counted(value, _MOST_PAGES)
-
-
-def sized(value: int | None) -> int | None:
-    """Limit a number of bytes that a file claims."""
-    return counted(value, _I63)
+paged = partial(counted, most=_MOST_PAGES)  # of pages
+sized = partial(counted, most=_I63)  # of bytes

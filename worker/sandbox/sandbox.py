@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
+from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
 import msgspec
 
@@ -30,59 +30,12 @@ from readers.identification.identify import identify_by
 from readers.parsers import ParserSet
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import FixedLimits, Limits
+from readers.streams import ByteStream
 from worker.items.sources import CHUNK
 from worker.ocr import pages
-from worker.ocr.page import Page as PagePicture
+from worker.ocr.page import Page
 from worker.ocr.pages import Rendering, render_by
-from worker.sandbox.messages import (
-    ENCODER,
-    SPOKEN,
-    Announced,
-    Answer,
-    Asked,
-    Batch,
-    Children,
-    Count,
-    Ended,
-    Err,
-    Failed,
-    FarChild,
-    FarHashes,
-    FarText,
-    Hashes,
-    Head,
-    Identify,
-    Introduce,
-    Introduced,
-    Introduction,
-    More,
-    Nonsense,
-    Open,
-    OpenPages,
-    Page,
-    ParsersListed,
-    Parts,
-    Piece,
-    Pipe,
-    Pull,
-    Question,
-    Ranges,
-    Read,
-    Ref,
-    Rendered,
-    Reply,
-    Request,
-    Settle,
-    TakeText,
-    Type,
-    Whole,
-    err,
-    range_of,
-    unpacked,
-)
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from worker.sandbox import messages
 
 PID = struct.Struct("<i")  # of the sandbox, the first thing that the fork server sends
 STATUS = struct.Struct("<i?")  # a wait status, and whether the kernel had killed because memory ran out
@@ -185,13 +138,15 @@ log = logging.getLogger(__name__)
 class Sandbox:
     """One sandbox, as long as this process lives. `status` receives the wait status of a sandbox that died."""
 
-    pipe: Pipe
+    pipe: messages.Pipe
     status: int
     pid: int = 0  # as the fork server reports it
     _known: dict[tuple[int, bytes], tuple[int, bytes]] = field(default_factory=dict)  # id of bytes, name → key, bytes
     _files: Files = field(default_factory=Files)
     _latest: tuple[int, Source] | None = None  # the source that was sent last
-    _ahead: tuple[Source, int, Type] | None = None  # identified last: its generator, and what came with its type
+    _ahead: tuple[Source, int, messages.Type] | None = (
+        None  # identified last: its generator, and what came with its type
+    )
     _keys: int = 0
     _generators: int = 0
     _forget: list[int] = field(default_factory=list)
@@ -201,12 +156,12 @@ class Sandbox:
     _fault: BaseException | None = None  # error of a read of ours during the present request
     _busy: bool = False
 
-    def ask(self, what: Asked, wanted: type[_T], limits: Limits | None = None) -> _T:
+    def ask(self, what: messages.Asked, wanted: type[_T], limits: Limits | None = None) -> _T:
         """Send a request and return the answer. Raises the handler's DocumentError, and what a read of ours raised."""
-        request = Request(what)
+        request = messages.Request(what)
         if limits is not None and limits is not self._limits:
             self._limits, request.limits = limits, FixedLimits.of(limits)
-        passwords = self._passwords_of_latest()
+        passwords = None if self._latest is None else self._latest[1].passwords
         if passwords is not None and passwords is not self._passwords:
             self._passwords = passwords
             request.bank = dict(passwords.bank)
@@ -219,70 +174,72 @@ class Sandbox:
             self._files.close(answer.closed)
         except MemoryError:
             os._exit(EXIT_MEMORY)  # half a message may be on its way, so it cannot continue
-        except Ended:
+        except messages.Ended:
             die_alike(self.status)
-        except (Nonsense, msgspec.DecodeError, struct.error, ValueError, KeyError) as error:
+        except (messages.Nonsense, msgspec.DecodeError, struct.error, ValueError, KeyError) as error:
             self.broken(error)
         finally:
             self._busy = False
         return self._unfolded(answer, wanted)
 
-    def introduced(self) -> list[Introduction]:
+    def introduced(self) -> list[messages.Introduction]:
         """Return the sandbox's handlers, once the fork server has loaded them and the sandbox is running."""
-        return self.ask(Introduce(), Introduced).handlers
+        return self.ask(messages.Introduce(), messages.Introduced).handlers
 
     def parsers(self) -> ParserSet:
         """Return the sandbox's parsers with their versions. Call it before the sandbox has anything to read."""
         try:
-            return ParserSet.of(unpacked(self.ask(Introduce(versions=True), ParsersListed).parsers))
+            return ParserSet.of(
+                messages.unpacked(self.ask(messages.Introduce(versions=True), messages.ParsersListed).parsers)
+            )
         except ValueError as error:
             self.broken(error)
 
-    def _exchange(self, request: Request) -> Answer:
-        self.pipe.send(ENCODER.encode(request))
+    def _exchange(self, request: messages.Request) -> messages.Answer:
+        self.pipe.send(messages.ENCODER.encode(request))
         while True:
-            message = SPOKEN.decode(self.pipe.receive())
-            if not isinstance(message, (Head, Whole, Open, Read)):
+            message = messages.SPOKEN.decode(self.pipe.receive())
+            if not isinstance(message, (messages.Head, messages.Whole, messages.Open, messages.Read)):
                 return message
-            self.pipe.send(ENCODER.encode(self._reply(message)))
+            self.pipe.send(messages.ENCODER.encode(self._reply(message)))
 
-    def _unfolded(self, answer: Answer, wanted: type[_T]) -> _T:
+    def _unfolded(self, answer: messages.Answer, wanted: type[_T]) -> _T:
         fault = self._fault
         if fault is not None and not isinstance(fault, SourceFileError):
             raise fault
-        if isinstance(answer, Failed):
+        if isinstance(answer, messages.Failed):
             raise self.raised(answer.error)
         if isinstance(answer, wanted):
             return answer
         return self.broken(f"{type(answer).__name__} instead of {wanted.__name__}")
 
-    def raised(self, error: Err) -> DocumentError:
+    def raised(self, error: messages.Err) -> DocumentError:
         """Return the error to raise for the latest request: the one that a read of ours met, or the handler's own."""
         if isinstance(self._fault, SourceFileError) and self._fault.code is error.code:
             return self._fault
         return error.raised()
 
-    def _reply(self, question: Question) -> Reply:
+    def _reply(self, question: messages.Question) -> messages.Reply:
         """Serve a read. An error is kept, and reported to the sandbox as far as the handler has to know it."""
         try:
             match question:
-                case Head():
-                    return Reply(self._files.source(question.key).head)
-                case Whole():
-                    return Reply(self._files.source(question.key).whole(question.limit))
-                case Open():
-                    return Reply(file=self._files.open(question.key))
-                case Read():
+                case messages.Head():
+                    return messages.Reply(self._files.source(question.key).head)
+                case messages.Whole():
+                    return messages.Reply(self._files.source(question.key).whole(question.limit))
+                case messages.Open():
+                    return messages.Reply(file=self._files.open(question.key))
+                case messages.Read():
                     self._files.close(question.closed)
-                    return Reply(self._files.read(question.file, question.offset, question.size))
+                    return messages.Reply(self._files.read(question.file, question.offset, question.size))
         except SourceFileError as error:
             self._fault = self._fault or error
-            return Reply(error=err(error), errno=error.errno)
+            return messages.Reply(error=messages.err(error), errno=error.errno)
         except DocumentError as error:
-            return Reply(error=err(error))
+            return messages.Reply(error=messages.err(error))
         except SystemFault as error:
             self._fault = error
-            return Reply(fault=True)
+            return messages.Reply(fault=True)
 
     def broken(self, why: object) -> NoReturn:
         """End the process: the sandbox broke the protocol, so its answers cannot be used and its inputs are dropped."""
@@ -296,17 +253,17 @@ class Sandbox:
         ref, number = self.ref(source), 0
         if limits is not None and isinstance(source, MemorySource):
             number = self.new_generator(ref)
-        answer = self.ask(Identify(ref, declared, number), Type, limits)
+        answer = self.ask(messages.Identify(ref, declared, number), messages.Type, limits)
         self._ahead = source, number, answer
         return answer.media_type
 
-    def hashes_of(self, source: Source, handler: str, limits: Limits) -> FarHashes:
+    def hashes_of(self, source: Source, handler: str, limits: Limits) -> messages.FarHashes:
         """Return the hashes of a message."""
         if self._ahead is not None and _same(self._ahead[0], source) and self._ahead[2].hashes is not None:
             return self._ahead[2].hashes
-        return self.ask(Hashes(self.ref(source), handler), FarHashes, limits)
+        return self.ask(messages.Hashes(self.ref(source), handler), messages.FarHashes, limits)
 
-    def opened_ahead(self, source: Source) -> tuple[int, Batch] | None:
+    def opened_ahead(self, source: Source) -> tuple[int, messages.Batch] | None:
         """Return the generator over this source that was opened when it was identified, and its first batch; once."""
         if self._ahead is None or not _same(self._ahead[0], source) or self._ahead[2].batch is None:
             return None
@@ -323,30 +280,27 @@ class Sandbox:
 
     # Sources and generators
 
-    def ref(self, source: Source) -> Ref:
+    def ref(self, source: Source) -> messages.Ref:
         """Return the sandbox's name of a source; the source is sent along if the sandbox does not know it yet."""
         if isinstance(source, MemorySource):
             known = self._known.get((id(source.data), source.name))
             if known is not None:
-                return Ref(known[0])
+                return messages.Ref(known[0])
         if self._latest is not None and _same(self._latest[1], source):
-            return Ref(self._latest[0])
+            return messages.Ref(self._latest[0])
         self._forget_latest()
         self._keys += 1
         self._latest = self._keys, source
         if isinstance(source, MemorySource):
-            return Ref(self._keys, source.name, source.data)
+            return messages.Ref(self._keys, source.name, source.data)
         self._files.add(self._keys, source)
-        return Ref(self._keys, source.name, None, source.size)
+        return messages.Ref(self._keys, source.name, None, source.size)
 
     def _forget_latest(self) -> None:
         if self._latest is not None:
             key, self._latest = self._latest[0], None
             self._forget.append(key)
             self._files.release(key)
-
-    def _passwords_of_latest(self) -> Passwords | None:
-        return None if self._latest is None else self._latest[1].passwords
 
     def keep(self, key: int, name: bytes, data: bytes) -> None:
         """Note that the sandbox has a child's bytes already."""
@@ -358,18 +312,18 @@ class Sandbox:
             del self._known[id(data), name]
         self._forget.append(key)
 
-    def new_generator(self, ref: Ref) -> int:
+    def new_generator(self, ref: messages.Ref) -> int:
         """Return the number of a new generator over that source, which may be read until the generator ends."""
         self._generators += 1
         self._files.hold(ref.key)
         return self._generators
 
-    def end_generator(self, number: int, ref: Ref, settle: Asked) -> None:
+    def end_generator(self, number: int, ref: messages.Ref, settle: messages.Asked) -> None:
         """End the generator with the next request, or at once if files of ours are open for it."""
         self._close.append(number)
         self._files.release(ref.key)
         if self._files.open_of(ref.key) and not self._busy:
-            self.ask(settle, Count)
+            self.ask(settle, messages.Count)
 
 
 def _same(one: Source, other: Source) -> bool:
@@ -392,12 +346,12 @@ class RenderedItem:
         self._rendering = self._stack.enter_context(opened)
         return self._rendering.count
 
-    def page(self, number: int) -> Rendered:
+    def page(self, number: int) -> messages.Rendered:
         """Return one page. Raises KeyError when no item is open."""
         if self._rendering is None:
             raise KeyError("no item is open")
         page = self._rendering.page(number)
-        return Rendered(b"", None) if page is None else Rendered(page.data, page.dpi)
+        return messages.Rendered(b"", None) if page is None else messages.Rendered(page.data, page.dpi)
 
     def close(self) -> None:
         """Close the item."""
@@ -412,9 +366,9 @@ class SandboxedRendering:
     sandbox: Sandbox
     count: int
 
-    def page(self, number: int) -> PagePicture | None:
-        rendered = self.sandbox.ask(Page(number), Rendered)
-        return PagePicture(rendered.data, rendered.dpi or 70) if rendered.data else None
+    def page(self, number: int) -> Page | None:
+        rendered = self.sandbox.ask(messages.Page(number), messages.Rendered)
+        return Page(rendered.data, rendered.dpi or 70) if rendered.data else None
 
 
 def sandboxed_rendering(sandbox: Sandbox) -> Any:
@@ -422,12 +376,12 @@ def sandboxed_rendering(sandbox: Sandbox) -> Any:
 
     @contextmanager
     def rendered(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Rendering]:
-        asked = OpenPages(sandbox.ref(source), media_type, dataclasses.asdict(choice))
-        count = sandbox.ask(asked, Count, limits).value
+        asked = messages.OpenPages(sandbox.ref(source), media_type, dataclasses.asdict(choice))
+        count = sandbox.ask(asked, messages.Count, limits).value
         try:
             yield SandboxedRendering(sandbox, count or 0)
         finally:
-            sandbox.ask(Settle(pages=True), Count)
+            sandbox.ask(messages.Settle(pages=True), messages.Count)
 
     return rendered
 
@@ -440,7 +394,7 @@ def install(sandbox: Sandbox) -> None:
     render_by(sandboxed_rendering(sandbox))
 
 
-def sandboxed(handler: Introduction, sandbox: Sandbox) -> Handler:
+def sandboxed(handler: messages.Introduction, sandbox: Sandbox) -> Handler:
     """Return a handler that forwards to the sandbox's handler of this name."""
     return SandboxedLeaf(handler, sandbox) if handler.leaf else SandboxedHandler(handler, sandbox)
 
@@ -448,7 +402,7 @@ def sandboxed(handler: Introduction, sandbox: Sandbox) -> Handler:
 class SandboxedLeaf(LeafHandler):
     """Handler without children that forwards to the sandbox."""
 
-    def __init__(self, handler: Introduction, sandbox: Sandbox) -> None:
+    def __init__(self, handler: messages.Introduction, sandbox: Sandbox) -> None:
         self.name = handler.name
         self.media_types = handler.media_types
         self.container = handler.container
@@ -460,7 +414,7 @@ class SandboxedLeaf(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         sandbox = self._sandbox
-        far = sandbox.ask(TakeText(sandbox.ref(source), self.name), FarText, limits)
+        far = sandbox.ask(messages.TakeText(sandbox.ref(source), self.name), messages.FarText, limits)
         try:
             return far.opened()
         except ValueError as error:
@@ -481,12 +435,12 @@ class SandboxedHandler(SandboxedLeaf):
     def announced(self, source: Source) -> int | None:
         if not self._announces:
             return None
-        return self._sandbox.ask(Announced(self._sandbox.ref(source), self.name), Count).value
+        return self._sandbox.ask(messages.Announced(self._sandbox.ref(source), self.name), messages.Count).value
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
         if not self.splits:
             return []
-        ranges = self._sandbox.ask(Parts(self._sandbox.ref(source), self.name, target_bytes), Ranges)
+        ranges = self._sandbox.ask(messages.Parts(self._sandbox.ref(source), self.name, target_bytes), messages.Ranges)
         try:
             return [one.part() for one in ranges.parts]
         except ValueError as error:
@@ -497,21 +451,25 @@ class SandboxedHandler(SandboxedLeaf):
         ref = sandbox.ref(source)
         ahead = sandbox.opened_ahead(source) if part is None else None
         number = sandbox.new_generator(ref) if ahead is None else ahead[0]
-        wanted = None if part is None else range_of(part)
+        wanted = None if part is None else messages.range_of(part)
         try:
-            batch = sandbox.ask(Children(ref, self.name, wanted, number), Batch, limits) if ahead is None else ahead[1]
+            batch = (
+                sandbox.ask(messages.Children(ref, self.name, wanted, number), messages.Batch, limits)
+                if ahead is None
+                else ahead[1]
+            )
             while True:
                 error = None if batch.error is None else sandbox.raised(batch.error)
                 yield from self._of(batch, number)
                 if batch.ended:
                     break
-                batch = sandbox.ask(More(number), Batch)
+                batch = sandbox.ask(messages.More(number), messages.Batch)
         finally:
-            sandbox.end_generator(number, ref, Settle())
+            sandbox.end_generator(number, ref, messages.Settle())
         if error is not None:
             raise error
 
-    def _of(self, batch: Batch, number: int) -> Iterator[Child]:
+    def _of(self, batch: messages.Batch, number: int) -> Iterator[Child]:
         sandbox = self._sandbox
         last = len(batch.children) - 1
         for position, far in enumerate(batch.children):
@@ -526,9 +484,9 @@ class SandboxedHandler(SandboxedLeaf):
                     sandbox.drop(far.key, far.name, far.data)
                     far.data = None
 
-    def _child(self, far: FarChild, number: int) -> Child:
+    def _child(self, far: messages.FarChild, number: int) -> Child:
         try:
-            notes = unpacked(far.notes)
+            notes = messages.unpacked(far.notes)
         except ValueError as error:
             self._sandbox.broken(error)
         return Child(
@@ -547,7 +505,7 @@ class SandboxedHandler(SandboxedLeaf):
         )
 
 
-class SandboxedStream(io.RawIOBase):
+class SandboxedStream(ByteStream):
     """The bytes of a child that is too large for one message."""
 
     def __init__(self, sandbox: Sandbox, generator: int) -> None:
@@ -555,19 +513,10 @@ class SandboxedStream(io.RawIOBase):
         self._sandbox = sandbox
         self._generator = generator
 
-    def readable(self) -> bool:
-        return True
-
     def read(self, size: int = -1, /) -> bytes:
         """Return at most `size` bytes; b"" at the end."""
         wanted = CHUNK if size < 0 else size
-        data = self._sandbox.ask(Pull(self._generator, wanted), Piece).data
+        data = self._sandbox.ask(messages.Pull(self._generator, wanted), messages.Piece).data
         if len(data) > wanted:
             self._sandbox.broken("more bytes than requested")
         return data
-
-    def readinto(self, buffer: Buffer, /) -> int:
-        view = memoryview(buffer).cast("B")
-        data = self.read(len(view))
-        view[: len(data)] = data
-        return len(data)

@@ -151,13 +151,11 @@ class SpoolTracer(Tracer):
             try:
                 self._part(self._job).write(self._rows, self._phase)
             except OSError as error:
-                self._warn(self._job, error)
+                if not self._warned:
+                    self._warned = True
+                    text = "slot %d: calls are missing from the trace of job %s: %s"
+                    log.warning(text, self._slot, self._job, error)
         self._rows.clear()  # also what a file made that was open still when its job's last task had ended
-
-    def _warn(self, job: uuid.UUID, error: OSError) -> None:
-        if not self._warned:
-            log.warning("slot %d: calls are missing from the trace of job %s: %s", self._slot, job, error)
-            self._warned = True
 
     def close(self) -> None:
         """Close the files; they stay."""

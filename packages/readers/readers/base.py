@@ -12,10 +12,28 @@ from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 import msgspec
 
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, too_large
+from readers.modules import MEDIA_TYPES
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import Kind, Limits, TextState
+
+
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """One format as users know it: the only source of `edbench formats` and docs/formats.md (`make formats-page`).
+    Sentences are fragments without a full stop: "cells by rows, hidden sheets too"."""
+
+    title: str  # "Excel workbooks, 97 to 2003"
+    extensions: tuple[str, ...]  # the usual ones, lower case, without the dot; the bytes decide, not these
+    media_types: tuple[str, ...] = ()  # the handler's media types that are this format; () for all
+    text: str = ""  # what becomes text; "" if the state is `empty` (a container), `no text layer` or `unsupported`
+    metadata: tuple[str, ...] = ()  # keys of readers.keys that it may give
+    children: str = ""  # what its children are, in their order; "" where it has none
+    announces: str = ""  # what gives the number of children ("the central directory"); "" where nothing does
+    leaves_out: tuple[str, ...]  # what is not extracted, and limits of its own; at least one
+
+    def alone(self) -> tuple[Declared, ...]:
+        """The declarations of a handler that reads this format only."""
+        return (self,)
 
 
 class Source(Protocol):
@@ -64,7 +82,7 @@ class MemorySource(msgspec.Struct, frozen=True):
 
     def whole(self, limit: int) -> bytes:
         if len(self.data) > limit:
-            raise DocumentError(ExceptionCode.TOO_LARGE, f"{len(self.data)} bytes; the limit is {limit}")
+            raise too_large(f"{len(self.data)} bytes; the limit is {limit}")
         return self.data
 
 
@@ -150,10 +168,11 @@ class Handler(Protocol):
 
 
 class LeafHandler:
-    """Base class for formats without children; also the defaults of the optional methods of a handler.
+    """Base class for formats without children; also the defaults of the optional methods of a handler. The media types
+    of a handler of this package are those of its module in readers.modules, unless it names some of them.
 
-    Every built-in handler overrides `declared`: one `Declared` for each format people have a name for (see
-    readers.declared; zip.py is an example). Without it the handler works, but a unit test fails, because
+    Every built-in handler overrides `declared`: one `Declared` for each format people have a name for (the
+    zip handler is an example). Without it the handler works, but a unit test fails, because
     docs/formats.md (`make formats-page`) and `edbench formats` would omit it."""
 
     name = ""
@@ -162,6 +181,10 @@ class LeafHandler:
     splits = False
     whole = True
     declared: tuple[Declared, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        if "media_types" not in vars(cls) and cls.__module__.startswith("readers."):
+            cls.media_types = MEDIA_TYPES.get(cls.__module__.removeprefix("readers."), cls.media_types)
 
     def announced(self, source: Source) -> int | None:
         return None

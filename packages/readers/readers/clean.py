@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 from readers.base import Text
 from readers.charset import Detected
@@ -65,19 +66,25 @@ class Collector:
         """Return everything taken so far."""
         return separator.join(self._pieces)
 
-    def read_in(self, detected: Detected, error: DocumentError | None = None) -> Text:
-        """Return the result with the keys of its charset, and `guessed` if it may be another."""
-        out = self.result(error=error)
-        note_charset(out, detected)
-        return out
-
-    def result(self, separator: str = "", error: DocumentError | None = None) -> Text:
-        """Return the text with its state: `truncated_by_limit` if it was cut, else left to the caller. The document's
-        `error` comes with the text, or is raised if there is no text."""
+    def result(
+        self,
+        separator: str = "",
+        error: DocumentError | None = None,
+        *,
+        detected: Detected | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        pages: int | None = None,
+    ) -> Text:
+        """Return the text with its state: `truncated_by_limit` if it was cut, `guessed` if the detected charset may be
+        another, else left to the caller. The document's `error` comes with the text, or is raised if there is no
+        text."""
         text = self.text(separator)
         if error is not None and not text:
             raise error
-        return Text(text=text, state=TextState.TRUNCATED_BY_LIMIT if self.cut else None, error=error)
+        state = TextState.TRUNCATED_BY_LIMIT if self.cut else None
+        out = Text(text=text, state=state, pages=pages, metadata=dict(metadata or {}), error=error)
+        note_charset(out, detected)
+        return out
 
 
 def note_charset(out: Text, detected: Detected | None) -> None:

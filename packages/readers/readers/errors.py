@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Protocol
 
 
 class ExceptionCode(enum.StrEnum):
@@ -54,12 +58,34 @@ class DocumentError(Exception):
         return _remade, (type(self), self.code, self.detail, dict(self.__dict__))
 
 
+# Most errors, by their detail.
+corrupt = partial(DocumentError, ExceptionCode.CORRUPT)
+truncated = partial(DocumentError, ExceptionCode.TRUNCATED)
+encrypted = partial(DocumentError, ExceptionCode.ENCRYPTED)
+unsupported = partial(DocumentError, ExceptionCode.UNSUPPORTED)
+too_large = partial(DocumentError, ExceptionCode.TOO_LARGE)
+expansion_limit = partial(DocumentError, ExceptionCode.EXPANSION_LIMIT)
+
+
 class PagesWithoutText(DocumentError):
     """Some pages show pictures and have no text, while others have text; not a failure if OCR reads them."""
 
 
 class FieldUnread(DocumentError):
     """The value of a metadata field cannot be determined, so the field is absent; no text is missing."""
+
+
+class _Failing(Protocol):
+    error: DocumentError | None
+
+
+@contextmanager
+def kept_in(owner: _Failing) -> Iterator[None]:
+    """Keep a document error of the block in `owner`, if that has none yet."""
+    try:
+        yield
+    except DocumentError as error:
+        owner.error = owner.error or error
 
 
 def _remade(kind: type[DocumentError], code: ExceptionCode, detail: str, state: dict[str, object]) -> DocumentError:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from readers.base import Handler
-from readers.declared import Declared, declared_types
+from readers.base import Declared, Handler
 from readers.keys import KEYS
 from readers.records import FixedLimits, TextState
 
@@ -41,7 +40,7 @@ class Listed(Struct, frozen=True):
 
     @property
     def media_types(self) -> tuple[str, ...]:
-        return declared_types(self.handler.media_types, self.declared)
+        return self.declared.media_types or self.handler.media_types
 
     def named(self, word: str) -> bool:
         """Return whether a user may mean it by an extension, a media type or a word of its title."""

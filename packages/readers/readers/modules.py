@@ -1,6 +1,6 @@
 """Modules of the handlers by media type: no reader is imported before a file of its type is found.
 
-A new handler is one entry here; the registry refuses a module whose `HANDLERS` declare anything else."""
+A new handler is one entry here; the registry refuses a module whose handlers declare anything else."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import encrypted
 from readers.records import Limits
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class Passwords:
 
         `lock` identifies the encrypted data; `known` are passwords that are tried without a bank."""
         if lock in self._shut:
-            raise DocumentError(ExceptionCode.ENCRYPTED, self._shut[lock])
+            raise encrypted(self._shut[lock])
         tried = 0
         for password, line in self._candidates(lock, known):
             # A password that is already known, or generally known, is tried regardless of the budget.
@@ -92,7 +92,7 @@ class Passwords:
             tried += line is not None
         detail = needed(tried, len(self._bank))
         _remember(self._shut, lock, detail)
-        raise DocumentError(ExceptionCode.ENCRYPTED, detail)
+        raise encrypted(detail)
 
     def _candidates(self, lock: bytes, known: tuple[str, ...]) -> list[tuple[str, int | None]]:
         if lock in self._opened:

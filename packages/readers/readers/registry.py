@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable, Mapping
+from types import ModuleType
 
 from readers.base import Handler, LeafHandler
 from readers.modules import MEDIA_TYPES
@@ -52,7 +53,7 @@ def check_handlers(handlers: Iterable[Handler]) -> dict[str, Handler]:
     return by_type
 
 
-_TABLE: dict[str, tuple[str, ...]] = {}  # declared types of each module's HANDLERS
+_TABLE: dict[str, tuple[str, ...]] = {}  # declared types of each module's handlers
 _MODULES: dict[str, str] = {}  # media type → module
 _HANDLERS: dict[str, Handler] = {}  # the loaded ones
 
@@ -72,13 +73,21 @@ def register_modules(table: Mapping[str, tuple[str, ...]]) -> None:
 register_modules({f"{__package__}.{module}": media_types for module, media_types in MEDIA_TYPES.items()})
 
 
+def _handlers_of(module: ModuleType) -> Iterable[Handler]:
+    """Return the HANDLERS of a module; if it has none, one of each public handler class in it."""
+    own = [one for name, one in vars(module).items() if name[0] != "_" and isinstance(one, type)]
+    return getattr(module, "HANDLERS", None) or [
+        one() for one in own if issubclass(one, LeafHandler) and one.__module__ == module.__name__
+    ]
+
+
 def _loaded(media_type: str) -> Handler | None:
     """Return the handler of a type, imported. Raises ValueError if its module differs from the table."""
     handler = _HANDLERS.get(media_type)
     module = _MODULES.get(media_type)
     if handler is not None or module is None:
         return handler
-    declared = check_handlers(importlib.import_module(module).HANDLERS)
+    declared = check_handlers(_handlers_of(importlib.import_module(module)))
     if set(declared) != set(_TABLE[module]):
         raise ValueError(f"{module}: declares {sorted(declared)}, and its row in readers.modules differs")
     check_handlers(

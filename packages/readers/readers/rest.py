@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from readers.base import Child, MemorySource, Source
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import corrupt
 from readers.records import Kind
 from readers.streams import CHUNK, SMALL_MEMBER, RangeStream
 
@@ -51,7 +51,7 @@ def rest(
         detail += " are a separate item"
     else:
         detail += " were not read"
-    raise DocumentError(ExceptionCode.CORRUPT, detail, missing=0)
+    raise corrupt(detail, missing=0)
 
 
 _ASKED: list[Callable[[Source], bool]] = []

@@ -15,7 +15,20 @@ CHUNK = 1 << 18
 _PIECE, _KEPT_PIECES, _AHEAD = 1 << 17, 64, 1 << 13  # bytes of a piece, pieces kept of a file, bytes copied at a time
 
 
-class RangeStream(io.RawIOBase):
+class ByteStream(io.RawIOBase):
+    """A stream that is read by `read` alone."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast("bytearray", buffer))
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+
+class RangeStream(ByteStream):
     """A stream of `prefix`, then `length` bytes of a file from `start`. Each read seeks first, so the file may be used
     in between. It closes the file only if it `owns` it."""
 
@@ -29,9 +42,6 @@ class RangeStream(io.RawIOBase):
     def buffered(cls, file: BinaryIO, start: int, length: int, *, owns: bool = False) -> BinaryIO:
         """Return the range as a buffered reader."""
         return io.BufferedReader(cls(file, start, length, owns=owns), CHUNK)
-
-    def readable(self) -> bool:
-        return True
 
     def seekable(self) -> bool:
         return True
@@ -54,19 +64,13 @@ class RangeStream(io.RawIOBase):
         self._at += len(data)
         return data
 
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast("bytearray", buffer))
-        data = self.read(len(view))
-        view[: len(data)] = data
-        return len(data)
-
     def close(self) -> None:
         if self._owns:
             self._file.close()
         super().close()
 
 
-class PieceStream(io.RawIOBase):
+class PieceStream(ByteStream):
     """A stream of the pieces that `produce` returns until it returns b"". A DocumentError of `produce` is raised by the
     read that has no other bytes to return, so every byte before it arrives."""
 
@@ -80,20 +84,6 @@ class PieceStream(io.RawIOBase):
     def of(cls, pieces: Iterator[bytes]) -> PieceStream:
         """Return the stream of these pieces, none of which is empty."""
         return cls(lambda: next(pieces, b""))
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast("bytearray", buffer))
-        if not self._ready:
-            if self._error is not None:
-                raise self._error
-            self._ready = memoryview(self._produce())
-        count = min(len(view), len(self._ready))
-        view[:count] = self._ready[:count]
-        self._ready = self._ready[count:]
-        return count
 
     def read(self, size: int | None = -1) -> bytes:
         """Return `size` bytes, fewer only at the end or before an error, which is raised by the next read. Return all

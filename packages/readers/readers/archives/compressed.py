@@ -14,9 +14,8 @@ from isal import isal_zlib
 from readers.archives.names import shown
 from readers.archives.tar.handler import tar_children
 from readers.archives.tar.header import is_tar_header
-from readers.base import Child, ContainerHandler, Handler, Part, Source
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, ContainerHandler, Declared, Handler, Part, Source
+from readers.errors import DocumentError, corrupt, truncated, unsupported
 from readers.inflate import DECODE_ERRORS, DEFLATED, ISAL_ERROR, Inflater, zstd_decompressor
 from readers.records import Kind, Limits
 from readers.rest import AFTER_CONTENT, rest
@@ -55,7 +54,7 @@ class StreamReader:
                 data = self._file.read(self._step)
                 self._step = min(CHUNK, 2 * self._step)
                 if not data:
-                    raise DocumentError(ExceptionCode.TRUNCATED, f"the {self._what} file ends in the middle")
+                    raise truncated(f"the {self._what} file ends in the middle")
             try:
                 out: bytes = self._codec.decompress(data, CHUNK)
             except DECODE_ERRORS as error:
@@ -83,10 +82,8 @@ class StreamReader:
     def _failed(self, error: Exception) -> DocumentError:
         text = str(error)
         if "emory" in text:
-            return DocumentError(
-                ExceptionCode.UNSUPPORTED, f"the {self._what} file takes too much memory to decode: {text}"
-            )
-        return DocumentError(ExceptionCode.CORRUPT, f"the {self._what} data is damaged: {text}")
+            return unsupported(f"the {self._what} file takes too much memory to decode: {text}")
+        return corrupt(f"the {self._what} data is damaged: {text}")
 
 
 def content_children(piece: Callable[[], bytes], name: bytes, skippable: int) -> Iterator[Child]:
@@ -225,7 +222,7 @@ class GzipReader:
         most = _FIRST_STEP
         while (length := self._header_length(most)) is None:
             if most > _MAX_HEADER:
-                raise DocumentError(ExceptionCode.CORRUPT, "the gzip header does not end")
+                raise corrupt("the gzip header does not end")
             most *= 4
         self._at += length
         self._inflater, self._crc, self._size, self._step = Inflater(DEFLATED), 0, 0, _FIRST_STEP
@@ -263,7 +260,7 @@ class GzipReader:
         try:
             out = inflater.feed(data, CHUNK)
         except ISAL_ERROR as error:
-            raise DocumentError(ExceptionCode.CORRUPT, f"the gzip data is damaged: {error}") from error
+            raise corrupt(f"the gzip data is damaged: {error}") from error
         self._crc = isal_zlib.crc32(out, self._crc)
         self._size += len(out)
         return out
@@ -278,11 +275,11 @@ class GzipReader:
         crc, size = struct.unpack_from("<LL", self._buffer, self._at)
         self._at += 8
         if (crc, size) != (self._crc, self._size & 0xFFFFFFFF):
-            raise DocumentError(ExceptionCode.CORRUPT, "the CRC of the gzip file does not match")
+            raise corrupt("the CRC of the gzip file does not match")
 
 
 def _cut() -> DocumentError:
-    return DocumentError(ExceptionCode.TRUNCATED, "the gzip file ends in the middle")
+    return truncated("the gzip file ends in the middle")
 
 
 def header_length(data: bytes) -> int | None:
@@ -291,7 +288,7 @@ def header_length(data: bytes) -> int | None:
     if len(data) < 10:
         return None
     if not data.startswith(_MAGIC) or data[2] != 8:
-        raise DocumentError(ExceptionCode.CORRUPT, "not a gzip header")
+        raise corrupt("not a gzip header")
     flags, at = data[3], 10
     if flags & 4:
         if len(data) < at + 2:

@@ -12,14 +12,12 @@ from msgspec import Struct
 from pycdlib.pycdlibexception import PyCdlibException
 
 from readers.archives.zip.handler import failed_member, link_member, streamed_member
-from readers.base import Child, ContainerHandler, Handler, Part, Source
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, ContainerHandler, Declared, Part, Source
+from readers.errors import DocumentError, corrupt, truncated
 from readers.records import Limits
 from readers.rest import rest
 from readers.streams import CHUNK, PieceStream, scattered
 
-MEDIA_TYPE = "application/x-iso9660-image"
 _ERRORS = (PyCdlibException, struct.error, ValueError, LookupError, AttributeError, TypeError)
 
 
@@ -98,14 +96,13 @@ def _opened(file: BinaryIO) -> Iterator[_Tree]:
 
 
 def _damaged(error: Exception) -> DocumentError:
-    return DocumentError(ExceptionCode.CORRUPT, f"the disc image cannot be read: {error}"[:300])
+    return corrupt(f"the disc image cannot be read: {error}"[:300])
 
 
 class IsoHandler(ContainerHandler):
     """A disc image; its files are its children, with their position as ordinal."""
 
     name = "iso"
-    media_types: tuple[str, ...] = (MEDIA_TYPE,)
     declared = Declared(
         title="Images of optical discs (ISO 9660)",
         extensions=("iso",),
@@ -171,7 +168,7 @@ def _child(tree: _Tree, path: _Path, position: int, end: int | None) -> Iterator
 
 
 def _cut() -> DocumentError:
-    return DocumentError(ExceptionCode.TRUNCATED, "the disc image ends before the file does")
+    return truncated("the disc image ends before the file does")
 
 
 def _pieces(content: BinaryIO, length: int) -> Iterator[bytes]:
@@ -185,6 +182,3 @@ def _pieces(content: BinaryIO, length: int) -> Iterator[bytes]:
             raise _cut()
         length -= len(piece)
         yield piece
-
-
-HANDLERS: tuple[Handler, ...] = (IsoHandler(),)

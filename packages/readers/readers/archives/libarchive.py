@@ -21,9 +21,8 @@ from isal import isal_zlib
 from readers.archives.compressed import skippable
 from readers.archives.names import shown
 from readers.archives.zip.handler import link_member, streamed_member
-from readers.base import Child, ContainerHandler, Handler, Part, Source
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, ContainerHandler, Declared, Part, Source
+from readers.errors import DocumentError, ExceptionCode, corrupt, expansion_limit, truncated, unsupported
 from readers.records import Kind, Limits
 from readers.rest import rest
 from readers.streams import PieceStream
@@ -93,9 +92,7 @@ def library() -> Any:
         except (OSError, AttributeError):
             continue  # not there, or linked with something that is not
         return loaded
-    raise DocumentError(
-        ExceptionCode.UNSUPPORTED, "libarchive cannot be loaded; install the package libexpat1 or libarchive13"
-    )
+    raise unsupported("libarchive cannot be loaded; install the package libexpat1 or libarchive13")
 
 
 class ArchiveEntry:
@@ -160,10 +157,10 @@ class ArchiveReader:
             if count.value == 0:
                 continue
             if offset.value != made:
-                raise DocumentError(ExceptionCode.CORRUPT, f"the member's data has a gap after {made} bytes")
+                raise corrupt(f"the member's data has a gap after {made} bytes")
             made += count.value
             if limit is not None and made > limit:
-                raise DocumentError(ExceptionCode.CORRUPT, f"the member holds more than the announced {limit} bytes")
+                raise corrupt(f"the member holds more than the announced {limit} bytes")
             yield ctypes.string_at(pointer.value or 0, count.value)
 
     @property
@@ -232,14 +229,12 @@ class Members:
             for piece in self._pieces:
                 self._skippable -= len(piece)
                 if self._skippable < 0:
-                    raise DocumentError(
-                        ExceptionCode.EXPANSION_LIMIT, "the rest follows more data than the archive may expand to"
-                    )
+                    raise expansion_limit("the rest follows more data than the archive may expand to")
         self._pieces = iter(())
         entry = self._reader.next()
         self._names -= len(entry.name) if entry is not None else 0
         if self._names < 0:  # a table of names may give each member all of it
-            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the names of the members are longer than the archive")
+            raise expansion_limit("the names of the members are longer than the archive")
         return entry
 
     def child(self, entry: ArchiveEntry, position: int, name: bytes | None = None, crc: int | None = None) -> Child:
@@ -262,9 +257,9 @@ class Members:
                 computed = isal_zlib.crc32(piece, computed)
             yield piece
         if entry.size is not None and made < entry.size:
-            raise DocumentError(ExceptionCode.TRUNCATED, f"the member ends after {made} of {entry.size} bytes")
+            raise truncated(f"the member ends after {made} of {entry.size} bytes")
         if crc is not None and computed != crc:
-            raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
+            raise corrupt("the member's CRC does not match")
 
 
 def all_members(
@@ -324,9 +319,7 @@ class CabHandler(ContainerHandler):
             end = _end(source.head)
             yield from shown(all_members(reader, source.size, limits, solid=True, file=file, what="cabinet", end=end))
         if in_a_set:
-            raise DocumentError(
-                ExceptionCode.UNSUPPORTED, "one cabinet of a set; the others are read separately", missing=0
-            )
+            raise unsupported("one cabinet of a set; the others are read separately", missing=0)
 
 
 def _end(head: bytes) -> int | None:
@@ -397,10 +390,3 @@ class CpioHandler(ContainerHandler):
         """The members in order; DocumentError where the archive is damaged."""
         with source.open() as file, closing(ArchiveReader(file, source.size, "cpio")) as reader:
             yield from shown(all_members(reader, source.size, limits, solid=False, file=file, what="cpio archive"))
-
-
-HANDLERS: tuple[Handler, ...] = (
-    CabHandler(),
-    ArHandler(),
-    CpioHandler(),
-)

@@ -13,8 +13,7 @@ from readers.archives.rar import SIGNATURE_4, SIGNATURE_5, RarHandler
 from readers.archives.sevenz.handler import SevenZipHandler
 from readers.archives.zip.directory import find_directory
 from readers.archives.zip.handler import ZipHandler
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from readers.declared import Declared
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.errors import DocumentError
 from readers.passwords import Passwords
 from readers.records import Limits, TextState
@@ -37,7 +36,6 @@ class ProgramHandler(LeafHandler):
     """A program; the members of the archive in it are its children."""
 
     name = "program"
-    media_types: tuple[str, ...] = ("application/x-dosexec",)
     whole = False
     declared = Declared(
         title="Self-extracting archives",
@@ -139,6 +137,3 @@ def _found(file: BinaryIO, start: int, stop: int) -> tuple[int, LeafHandler] | N
             return at - len(carry) + found.start(), dict(_ARCHIVES)[found[0]]
         at, carry = at + len(data), window[-_LONGEST:]
     return None
-
-
-HANDLERS: tuple[Handler, ...] = (ProgramHandler(),)

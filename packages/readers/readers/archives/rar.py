@@ -15,9 +15,8 @@ from msgspec import Struct
 from readers.archives.libarchive import ArchiveReader, Members, library
 from readers.archives.names import shown
 from readers.archives.zip.handler import failed_member, link_member
-from readers.base import Child, ContainerHandler, Handler, Part, Source
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, ContainerHandler, Declared, Part, Source
+from readers.errors import DocumentError, corrupt, encrypted, truncated, unsupported
 from readers.records import Kind, Limits
 from readers.rest import rest
 from readers.streams import RangeStream, as_binary
@@ -60,7 +59,7 @@ def read_layout(file: BinaryIO) -> Layout:
     if head == SIGNATURE_5:
         return _layout_5(file)
     if not head.startswith(SIGNATURE_4):
-        raise DocumentError(ExceptionCode.CORRUPT, "not the signature of a RAR archive")
+        raise corrupt("not the signature of a RAR archive")
     file.seek(len(SIGNATURE_4))
     block = _block_4(file, len(SIGNATURE_4))
     if block is None or block.type != _MAIN_4:
@@ -90,18 +89,18 @@ def members(file: BinaryIO, size: int, layout: Layout, ends: list[int] | None = 
             count += 1
         at = block.end
     if at > size:
-        raise DocumentError(ExceptionCode.TRUNCATED, f"the RAR archive breaks off in member {count}")
+        raise truncated(f"the RAR archive breaks off in member {count}")
     # Version 4 may lack the block that marks the end of the archive.
     if layout.version == 5:
-        raise DocumentError(ExceptionCode.TRUNCATED, f"the RAR archive breaks off after {count} members")
+        raise truncated(f"the RAR archive breaks off after {count} members")
 
 
 def _damaged(count: int) -> DocumentError:
-    return DocumentError(ExceptionCode.CORRUPT, f"damaged RAR header after {count} members")
+    return corrupt(f"damaged RAR header after {count} members")
 
 
 def _hidden() -> DocumentError:
-    return DocumentError(ExceptionCode.ENCRYPTED, "the names in this RAR archive need a password")
+    return encrypted("the names in this RAR archive need a password")
 
 
 class _Block(Struct, frozen=True):
@@ -288,7 +287,6 @@ class RarHandler(ContainerHandler):
     counted in the position and are not items."""
 
     name = "rar"
-    media_types: tuple[str, ...] = ("application/vnd.rar",)
     declared = Declared(
         title="RAR archives, versions 4 and 5, including solid ones",
         extensions=("rar",),
@@ -332,9 +330,7 @@ class RarHandler(ContainerHandler):
             for end in ends:
                 yield from rest(file, end, source.size, ordinal, "RAR archive")
             if layout.volume:
-                raise DocumentError(
-                    ExceptionCode.UNSUPPORTED, "one part of a split RAR archive; join the parts or repack it"
-                )
+                raise unsupported("one part of a split RAR archive; join the parts or repack it")
 
 
 def _without_data(member: Member, position: int) -> Child | None:
@@ -342,10 +338,10 @@ def _without_data(member: Member, position: int) -> Child | None:
     if member.link:
         return link_member(member.name, position)
     if member.split:
-        why = DocumentError(ExceptionCode.UNSUPPORTED, "it continues in another part of a split archive")
+        why = unsupported("it continues in another part of a split archive")
         return failed_member(member.name, position, why)
     if member.encrypted:
-        why = DocumentError(ExceptionCode.ENCRYPTED, "the member needs a password")
+        why = encrypted("the member needs a password")
         return failed_member(member.name, position, why)
     if member.size == 0:
         return Child(name=member.name, kind=Kind.ARCHIVE_MEMBER, ordinal=position, data=b"")
@@ -394,12 +390,9 @@ def _read(passing: Members, member: Member, position: int) -> Child:
     try:
         entry = passing.next()
         if entry is None:
-            raise DocumentError(ExceptionCode.TRUNCATED, "the archive ends before the member")
+            raise truncated("the archive ends before the member")
     except DocumentError as error:
         return failed_member(member.name, position, error)
     if entry.directory or member.link or member.directory:
         return Child(name=member.name, kind=Kind.ARCHIVE_MEMBER, ordinal=position, data=b"")
     return passing.child(entry, position, member.name, member.crc)
-
-
-HANDLERS: tuple[Handler, ...] = (RarHandler(),)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from readers.base import Handler, LeafHandler, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Declared, LeafHandler, Source, Text
+from readers.errors import unsupported
 from readers.records import Limits
 
 MEDIA_TYPE = "application/x-archive-part"
@@ -14,7 +13,6 @@ class SplitPartHandler(LeafHandler):
     """The middle or the end of an archive that begins in another file."""
 
     name = "part"
-    media_types: tuple[str, ...] = (MEDIA_TYPE,)
     whole = False
     declared = Declared(
         title="Further parts of split archives",
@@ -24,7 +22,4 @@ class SplitPartHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Raise DocumentError `unsupported`."""
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "a further part of a split archive; join the parts first")
-
-
-HANDLERS: tuple[Handler, ...] = (SplitPartHandler(),)
+        raise unsupported("a further part of a split archive; join the parts first")

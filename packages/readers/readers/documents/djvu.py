@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import djvu_rs
 
 from readers import clean
-from readers.base import Handler, LeafHandler, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
+from readers.base import Declared, LeafHandler, Source, Text
+from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText, corrupt, truncated
 from readers.records import Limits, TextState
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ class DjvuHandler(LeafHandler):
     """A document whose pages are in one file."""
 
     name = "djvu"
-    media_types: tuple[str, ...] = ("image/vnd.djvu",)
     declared = Declared(
         title="DjVu documents",
         extensions=("djvu", "djv"),
@@ -52,9 +50,8 @@ class DjvuHandler(LeafHandler):
         unreadable, bare, without = _collect(document, collector)
         about, titles, lost = _properties(document)
         collector.lines(titles)
-        out = collector.result()
-        out.pages = pages = document.page_count()
-        out.metadata = dict(clean.values(about))
+        pages = document.page_count()
+        out = collector.result(metadata=clean.values(about), pages=pages)
         if not out.text.strip():
             out.text, out.state = "", TextState.NO_TEXT_LAYER
         elif without and without == pages - unreadable:  # text of links and of an outline is not a text layer
@@ -62,15 +59,15 @@ class DjvuHandler(LeafHandler):
         elif bare:
             out.metadata["pages_without_text"] = clean.written(bare)
         if cut:
-            out.error = DocumentError(ExceptionCode.TRUNCATED, "the DjVu document is shorter than its header states")
+            out.error = truncated("the DjVu document is shorter than its header states")
         elif behind := len(data[int.from_bytes(data[_LENGTH_AT:_HEADER], "big") + _HEADER :].strip(b"\0")):
             out.error = FieldUnread(
                 ExceptionCode.CORRUPT, f"{behind:,} bytes after the end of the document were not read"
             )
         elif unreadable:
-            out.error = DocumentError(ExceptionCode.CORRUPT, f"{unreadable} of {out.pages} pages cannot be read")
+            out.error = corrupt(f"{unreadable} of {out.pages} pages cannot be read")
         elif lost:
-            out.error = DocumentError(ExceptionCode.CORRUPT, f"its outline or its properties cannot be read: {lost}")
+            out.error = corrupt(f"its outline or its properties cannot be read: {lost}")
         elif bare and out.state is not TextState.NO_TEXT_LAYER:
             out.error = PagesWithoutText(
                 ExceptionCode.UNSUPPORTED, f"{without} of {out.pages} pages have no text layer"
@@ -140,6 +137,3 @@ def _about(document: Document) -> Iterable[tuple[str, str | None]]:
         ("doc_subject", known["subject"]),
         ("keywords", known["keywords"]),
     )
-
-
-HANDLERS: tuple[Handler, ...] = (DjvuHandler(),)

@@ -3,7 +3,7 @@ S/MIME that is no CMS."""
 
 from __future__ import annotations
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, unsupported
 from readers.modules import MEDIA_TYPES
 
 _LESS = frozenset(("text/plain", "text/html"))
@@ -49,15 +49,13 @@ def read_as_less(declared: str | None, extension: bytes, found: str) -> Document
     name that agrees with what was found counts for more than the declaration: senders call a table
     `application/vnd.ms-excel`."""
     if declared and (elsewhere := _ELSEWHERE.get(declared)) is not None and declared != found:
-        return DocumentError(ExceptionCode.UNSUPPORTED, f"{declared}: {elsewhere}")
+        return unsupported(f"{declared}: {elsewhere}")
     if found not in _LESS or declared == found or extension in _NAMED_TEXT:
         return None
     if declared and not declared.endswith("+xml") and (declared in _STRUCTURED or declared.startswith(_MEDIA)):
         if found == "text/html" and declared.startswith(_OFFICE):
             return None
-        return DocumentError(ExceptionCode.CORRUPT, f"declared as {declared}, but read as {found}")
+        return corrupt(f"declared as {declared}, but read as {found}")
     if extension in _NAMED:
-        return DocumentError(
-            ExceptionCode.CORRUPT, f"its name ends in .{extension.decode()}, but it was read as {found}"
-        )
+        return corrupt(f"its name ends in .{extension.decode()}, but it was read as {found}")
     return None

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from readers import clean
-from readers.base import Handler, LeafHandler, Source, Text
+from readers.base import Declared, LeafHandler, Source, Text
 from readers.charset import CHARSET_KEYS
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import truncated
 from readers.images import captions, exif
 from readers.images.heif import breaks_off
 from readers.images.size import reader_of
@@ -25,7 +24,6 @@ class ImageHandler(LeafHandler):
     """Raster images of any size; only headers and a few bytes at the end are read."""
 
     name = "image"
-    media_types: tuple[str, ...] = (*_RASTER, *_STILLS, *_JPEG_2000)
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
@@ -71,7 +69,7 @@ class ImageHandler(LeafHandler):
             out = _still(head)
             with source.open() as file:
                 if breaks_off(file, source.size):
-                    out.error = DocumentError(ExceptionCode.TRUNCATED, "the file is incomplete or contains no picture")
+                    out.error = truncated("the file is incomplete or contains no picture")
                 found = exif.read(file, source.size, str(out.metadata["format"]))
             out.metadata |= found.likely | found.metadata
             return _captioned(out, found, "", limits)
@@ -132,6 +130,3 @@ def _jpeg_2000(head: bytes) -> Text:
         metadata["width"] = int.from_bytes(head[at + 8 : at + 12], "big")
         metadata["height"] = int.from_bytes(head[at + 4 : at + 8], "big")
     return Text(state=TextState.NO_TEXT_LAYER, metadata=metadata)
-
-
-HANDLERS: tuple[Handler, ...] = (ImageHandler(),)

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from readers.base import Source
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, truncated
 
 _MAX_SEGMENTS = 2000  # JPEG segments before the picture
 _MAX_FRAMES = 100_000  # TIFF directories
@@ -26,18 +26,10 @@ class Size(Struct):
     error: DocumentError | None = None
 
 
-def _truncated(detail: str) -> DocumentError:
-    return DocumentError(ExceptionCode.TRUNCATED, detail)
-
-
-def _corrupt(detail: str) -> DocumentError:
-    return DocumentError(ExceptionCode.CORRUPT, detail)
-
-
 def _take(file: BinaryIO, count: int, what: str) -> bytes:
     data = file.read(count)
     if len(data) < count:
-        raise _truncated(f"the {what} ends inside its header")
+        raise truncated(f"the {what} ends inside its header")
     return data
 
 
@@ -45,11 +37,11 @@ def png(file: BinaryIO, size: int) -> Size:
     """Read PNG (ISO/IEC 15948): IHDR first, IEND last."""
     head = _take(file, 24, "PNG")
     if head[12:16] != b"IHDR":
-        raise _corrupt("the PNG does not begin with its header chunk")
+        raise corrupt("the PNG does not begin with its header chunk")
     width, height = struct.unpack_from(">II", head, 16)
     file.seek(max(0, size - 12))
     whole = file.read(12)[4:8] == b"IEND" or _png_end(file, size)
-    return Size(width, height, error=None if whole else _truncated("the PNG ends before its IEND chunk"))
+    return Size(width, height, error=None if whole else truncated("the PNG ends before its IEND chunk"))
 
 
 def _png_end(file: BinaryIO, size: int) -> bool:
@@ -73,7 +65,7 @@ def jpeg(file: BinaryIO, size: int) -> Size:
         while marker[1:] == b"\xff":  # fill bytes
             marker = b"\xff" + _take(file, 1, "JPEG")
         if marker[0] != 0xFF:
-            raise _corrupt("the JPEG has no marker where one is required")
+            raise corrupt("the JPEG has no marker where one is required")
         kind = marker[1]
         if kind == 0xD9:
             break
@@ -85,12 +77,12 @@ def jpeg(file: BinaryIO, size: int) -> Size:
         if kind == 0xDA:
             break
         if length < 2 or file.tell() + length - 2 > size:
-            raise _truncated("the JPEG ends inside its header")
+            raise truncated("the JPEG ends inside its header")
         file.seek(length - 2, 1)
     if picture is None:
-        raise _corrupt("the JPEG has no frame header")
+        raise corrupt("the JPEG has no frame header")
     if not _jpeg_end(file, size):
-        picture.error = _truncated("the JPEG ends before its end-of-image marker")
+        picture.error = truncated("the JPEG ends before its end-of-image marker")
     return picture
 
 
@@ -112,7 +104,7 @@ def _jpeg_end(file: BinaryIO, size: int) -> bool:
 def gif(file: BinaryIO, size: int) -> Size:
     """Read GIF87a and GIF89a: the logical screen. A missing trailer is tolerated; a GIF of its header alone is cut."""
     if size <= 13:
-        raise _truncated("the GIF ends with its header")
+        raise truncated("the GIF ends with its header")
     width, height = struct.unpack_from("<HH", _take(file, 13, "GIF"), 6)
     return Size(width, height)
 
@@ -129,7 +121,7 @@ def bmp(file: BinaryIO, size: int) -> Size:
     picture = Size(abs(width), abs(height))
     row = (abs(width) * depth + 31) // 32 * 4
     if compression == 0 and depth in (1, 4, 8, 16, 24, 32) and pixels_at + row * abs(height) > size:
-        picture.error = _truncated("the BMP ends before its last row")
+        picture.error = truncated("the BMP ends before its last row")
     return picture
 
 
@@ -146,9 +138,9 @@ def webp(file: BinaryIO, size: int) -> Size:
     elif kind == b"VP8 ":
         width, height = (value & 0x3FFF for value in struct.unpack_from("<HH", head, 26))
     else:
-        raise _corrupt("the WebP does not begin with a picture chunk")
+        raise corrupt("the WebP does not begin with a picture chunk")
     cut = struct.unpack_from("<I", head, 4)[0] + 8 > size + 1  # an odd length may lack its padding byte
-    return Size(width, height, error=_truncated("the WebP ends before its announced end") if cut else None)
+    return Size(width, height, error=truncated("the WebP ends before its announced end") if cut else None)
 
 
 def tiff(file: BinaryIO, size: int) -> Size:
@@ -167,12 +159,12 @@ def tiff(file: BinaryIO, size: int) -> Size:
         seen.add(at)
         following = _tiff_directory(file, size, at, order, big, picture if not frames else None)
         if following is None:
-            picture.error = _truncated(f"the TIFF ends before its directory {frames + 1}")
+            picture.error = truncated(f"the TIFF ends before its directory {frames + 1}")
             break
         frames += 1
         at = following
     if not frames:
-        raise picture.error or _corrupt("the TIFF has no directory")
+        raise picture.error or corrupt("the TIFF has no directory")
     picture.frames = frames
     return picture
 

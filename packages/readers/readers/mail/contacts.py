@@ -12,10 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readers import charset, clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS, Detected
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import corrupt, truncated
 from readers.mail.base64 import base64_damage, decode_base64
 from readers.mail.transfer import from_quoted_printable
 from readers.records import Kind, Limits, TextState
@@ -134,7 +133,8 @@ def content_lines(text: str) -> Iterator[ContentLine]:
                 yield ContentLine("", {}, line)
             continue
         name = match[1].rpartition(".")[2].upper()
-        parameters = {key.upper(): _of_parameter(value) for key, value in _parameters(match[2])}
+        stated = itertools.islice(_PARAMETER.finditer(match[2]), _MOST_PARAMETERS)
+        parameters = {one[1].upper(): _of_parameter(one[2] or "") for one in stated}
         found = ContentLine(name, parameters, _decoded(line[match.end() :], parameters))
         if parameters and found.is_base64:
             waiting = found
@@ -150,11 +150,6 @@ def may_have(data: bytes, words: Iterable[str]) -> bool:
         return True
     text = _FOLD.sub(b"", data).upper()
     return any(word.encode() in text for word in words)
-
-
-def _parameters(head: str) -> Iterator[tuple[str, str]]:
-    for match in itertools.islice(_PARAMETER.finditer(head), _MOST_PARAMETERS):
-        yield match[1], match[2] or ""
 
 
 def _of_parameter(value: str) -> str:
@@ -315,7 +310,7 @@ class _ContentLinesHandler(LeafHandler):
                     kind=Kind.EMBEDDED_OBJECT,
                     ordinal=position,
                     data=content,
-                    error=DocumentError(ExceptionCode.CORRUPT, damage) if (damage := line.damage) else None,
+                    error=corrupt(damage) if (damage := line.damage) else None,
                 )
                 position += 1
 
@@ -336,10 +331,10 @@ class _ContentLinesHandler(LeafHandler):
             elif line.name == "END" and (ended := line.value.strip().upper()) in opened:
                 while opened.pop() != ended:
                     pass  # a component inside it was not closed
-        out = collector.read_in(detected)
+        out = collector.result(detected=detected)
         out.metadata |= gathered.metadata()
         if opened and out.state is not TextState.TRUNCATED_BY_LIMIT:
-            out.error = DocumentError(ExceptionCode.TRUNCATED, f"it ends inside its {opened[-1][:40]}")
+            out.error = truncated(f"it ends inside its {opened[-1][:40]}")
         return out
 
 
@@ -392,9 +387,3 @@ class CalendarHandler(_ContentLinesHandler):
     ).alone()
 
     gathered = EventFields
-
-
-HANDLERS: tuple[Handler, ...] = (
-    VCardHandler(),
-    CalendarHandler(),
-)

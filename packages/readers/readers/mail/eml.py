@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice
 
-from readers.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, MessageHashes, Part, Source, Text
 from readers.charset import CHARSET_KEYS
 from readers.clean import Collector, note_charset, value, values
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode, FieldUnread
+from readers.errors import DocumentError, ExceptionCode, FieldUnread, corrupt, encrypted, truncated, unsupported
 from readers.last import Last
 from readers.mail import headers
 from readers.mail.parts import MAX_PARTS, MailPart, Message
@@ -19,7 +18,6 @@ from readers.records import Kind, Limits, TextState
 from readers.text.html import carried, html_decode, may_hold
 from readers.text.unread import unread_in
 
-MEDIA_TYPE = "message/rfc822"
 _PARTIAL = "message/partial"
 MAIL_KEYS = (
     "from",
@@ -55,7 +53,6 @@ class EmlHandler(LeafHandler):
     """One message: its text, its header fields, and every other part as a child."""
 
     name = "eml"
-    media_types: tuple[str, ...] = (MEDIA_TYPE,)
     declared = Declared(
         title="Mail messages (MIME)",
         extensions=("eml",),
@@ -106,7 +103,8 @@ class EmlHandler(LeafHandler):
             out.metadata["references"] = len(ids)
             out.metadata["reference_ids"] = [value(each) for each in headers.reference_ids(ids)]
         if children := message.child_parts():
-            out.metadata["attachments"] = [value(name) for name in _names(children)]
+            named = enumerate(children[:_MAX_NAMES])
+            out.metadata["attachments"] = [value(leaf.file_name or f"part-{position}") for position, leaf in named]
         kind = message.root.media_type
         if kind == "multipart/signed":
             out.metadata["signed"] = True
@@ -114,7 +112,7 @@ class EmlHandler(LeafHandler):
             out.error = _partial(message)
         elif kind == "multipart/encrypted":
             # PGP/MIME and the like (RFC 1847); encrypted S/MIME is a part with a type of its own.
-            out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
+            out.error = encrypted("an encrypted message")
         out.error = out.error or _headless(message) or damage_of(message.root) or text_cut(message, "message")
         out.error = out.error or unread_in(out.text) or _date_unread(fields)
         return out
@@ -154,14 +152,14 @@ def _headless(message: Message) -> DocumentError | None:
     """Return the error for a message without a header, if it has none: all of it is text then."""
     root = message.root
     if not (len(root.fields) or root.children) and root.content().strip():
-        return DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
+        return corrupt("no header field at the start of the message")
     return None
 
 
 def cut(message: Message, called: str) -> DocumentError | None:
     """Return the error for a message, or a web archive, that was not read completely, if it was not."""
     if message.truncated:
-        return DocumentError(ExceptionCode.TRUNCATED, f"the {called} ends before its closing boundary")
+        return truncated(f"the {called} ends before its closing boundary")
     if message.limited:
         return DocumentError(ExceptionCode.CHILDREN_LIMIT, f"it has more than {MAX_PARTS} parts; the rest are left out")
     return None
@@ -184,7 +182,7 @@ def _partial(message: Message) -> DocumentError:
     """Return the error for a message/partial (RFC 2046, 5.2.2), which is not a whole message."""
     given = headers.parameters(headers.decode_text(message.root.fields.raw(b"content-type")))
     place = f"part {given.get('number', '?')[:9]} of {given.get('total', '?')[:9]} of a message"
-    return DocumentError(ExceptionCode.UNSUPPORTED, f"{place}; join the parts first")
+    return unsupported(f"{place}; join the parts first")
 
 
 def _memo(fields: headers.Fields) -> str:
@@ -206,13 +204,8 @@ def child_of(leaf: MailPart, position: int, kind: Kind, *, media_type: str | Non
     """Return a part under this name, its declared file name or `part-N`; with an error if its encoding is damaged."""
     data = leaf.content()
     named = (leaf.file_name if name is None else name).encode("utf-8", "backslashreplace") or b"part-%d" % position
-    error = DocumentError(ExceptionCode.CORRUPT, leaf.damage) if leaf.damage else None
+    error = corrupt(leaf.damage) if leaf.damage else None
     return Child(name=named, kind=kind, ordinal=position, data=data, error=error, media_type=media_type)
-
-
-def _names(leaves: Iterable[MailPart]) -> Iterator[str]:
-    for position, leaf in enumerate(islice(leaves, _MAX_NAMES)):
-        yield leaf.file_name or f"part-{position}"
 
 
 def _body(message: Message, limits: Limits) -> Collector:
@@ -238,6 +231,3 @@ def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
         ",".join(sorted(hashlib.sha256(content).hexdigest() for content in contents)).encode("ascii"),
     )
     return hashlib.sha256(b"".join([piece for raw in wanted for piece in (len(raw).to_bytes(8, "big"), raw)])).digest()
-
-
-HANDLERS: tuple[Handler, ...] = (EmlHandler(),)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from readers.base import Child, Handler, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, Declared, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
+from readers.errors import DocumentError, corrupt, truncated
 from readers.mail.eml import MAIL_KEYS, EmlHandler
 from readers.mail.headers import RARER_KEYS
 from readers.records import Limits
@@ -23,7 +22,6 @@ class EmlxHandler(LeafHandler):
     """A message of Apple Mail, read as the Internet message in it."""
 
     name = "emlx"
-    media_types: tuple[str, ...] = ("message/x-emlx",)
     declared = Declared(
         title="Mail messages of Apple Mail",
         extensions=("emlx",),
@@ -66,7 +64,7 @@ def _message(source: Source, limits: Limits) -> tuple[MemorySource, DocumentErro
     first, newline, _ = data.partition(b"\n")
     count = first.strip()
     if not newline or not count.isdigit() or len(count) > 12:
-        raise DocumentError(ExceptionCode.CORRUPT, "no byte count in the first line")
+        raise corrupt("no byte count in the first line")
     start, error = len(first) + 1, None
     end = start + int(count)
     behind = data[end:].lstrip()
@@ -76,15 +74,10 @@ def _message(source: Source, limits: Limits) -> tuple[MemorySource, DocumentErro
         *_, last = (None, *_PROPERTIES.finditer(data, start))
         if end > len(data):
             found = f"the message ends after {len(data) - start} of {int(count)} bytes"
-            error = DocumentError(ExceptionCode.TRUNCATED, found)
+            error = truncated(found)
         elif last is None:
-            error = DocumentError(
-                ExceptionCode.CORRUPT, f"no property list follows the {int(count)} bytes of the message"
-            )
+            error = corrupt(f"no property list follows the {int(count)} bytes of the message")
         end = last.start() if last else len(data)
     elif rest := behind.rpartition(b"</plist>")[2].strip() if behind.startswith(b"<") else b"":
-        error = DocumentError(ExceptionCode.CORRUPT, f"{len(rest):,} bytes after the property list were not read")
+        error = corrupt(f"{len(rest):,} bytes after the property list were not read")
     return MemorySource(source.name, data[start:end]), error
-
-
-HANDLERS: tuple[Handler, ...] = (EmlxHandler(),)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS
-from readers.clean import Collector, note_charset
-from readers.declared import Declared
-from readers.identification.text import FILES_IN_TEXT
+from readers.clean import Collector
 from readers.mail.eml import child_of
 from readers.mail.parts import text_with_files
 from readers.mail.text import body_texts, parts_of, read_in
@@ -21,7 +19,6 @@ class EncodedHandler(LeafHandler):
     """A text with files in it. If it is over the parse limit it is read as plain text."""
 
     name = "encoded"
-    media_types: tuple[str, ...] = tuple(FILES_IN_TEXT.values())
     whole = False
     declared = Declared(
         title="Files in uuencode, yEnc and BinHex",
@@ -51,10 +48,6 @@ class EncodedHandler(LeafHandler):
         root = text_with_files(source.whole(limits.parse_bytes))
         collector = Collector(limits.text_characters)
         collector.pieces(body_texts(root))
-        out = collector.result("\n")
-        note_charset(out, read_in(root))
+        out = collector.result("\n", detected=read_in(root))
         out.error = unread_in(out.text)
         return out
-
-
-HANDLERS: tuple[Handler, ...] = (EncodedHandler(),)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS
-from readers.clean import Collector, note_charset, values
-from readers.declared import Declared
+from readers.clean import Collector, values
 from readers.mail.eml import child_of, cut, in_pages, text_cut
 from readers.mail.headers import noted_date
 from readers.mail.parts import Message
@@ -20,7 +19,6 @@ class MhtmlHandler(LeafHandler):
     """A saved web page. It is a document, not a message, whatever its header contains."""
 
     name = "mhtml"
-    media_types: tuple[str, ...] = ("multipart/related", "application/x-mimearchive")
     declared = Declared(
         title="Web archives",
         extensions=("mht", "mhtml"),
@@ -49,14 +47,10 @@ class MhtmlHandler(LeafHandler):
         message = Message(source.whole(limits.parse_bytes))
         collector = Collector(limits.text_characters)
         collector.pieces(body_texts(message.root))
-        out = collector.result("\n")
         fields = message.root.fields
         address = fields.text(b"snapshot-content-location") or fields.text(b"content-location")
         saved = noted_date(fields.stored(b"date"))
-        out.metadata = dict(values((("title", fields.text(b"subject")), ("address", address), ("created", saved))))
-        note_charset(out, read_in(message.root))
+        about = values((("title", fields.text(b"subject")), ("address", address), ("created", saved)))
+        out = collector.result("\n", detected=read_in(message.root), metadata=about)
         out.error = damage_of(message.root) or text_cut(message, "web archive")
         return out
-
-
-HANDLERS: tuple[Handler, ...] = (MhtmlHandler(),)

@@ -8,7 +8,7 @@ from html import unescape
 
 from readers import charset
 from readers.charset import Detected
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt
 from readers.mail.parts import NESTED, MailPart
 from readers.text.html import html_decode, html_text
 
@@ -130,7 +130,7 @@ def damage_of(root: MailPart) -> DocumentError | None:
     detail = next(damaged, None)
     if detail == NESTED:
         return DocumentError(ExceptionCode.NESTING_LIMIT, detail)
-    return DocumentError(ExceptionCode.CORRUPT, f"a body of the message is damaged: {detail}") if detail else None
+    return corrupt(f"a body of the message is damaged: {detail}") if detail else None
 
 
 def parts_of(root: MailPart) -> Iterator[MailPart]:
@@ -183,7 +183,7 @@ def _text_of(part: MailPart) -> str:
     if part.media_type != "text/html":
         text, part.detected = charset.decode(data, part.charset)
         if part.media_type in _WITH_COMMANDS:
-            return _COMMAND.sub(_shown, text)
+            return _COMMAND.sub(lambda command: _SIGNS.get(command[0].lower(), ""), text)
         return _without_added_blanks(text) if _DELSP.search(part.fields.stored(b"content-type")) else text
     markup, part.detected = html_decode(data, part.charset)
     try:
@@ -191,10 +191,6 @@ def _text_of(part: MailPart) -> str:
     except DocumentError as error:  # the rest of the message is kept
         part.damage = error.detail
         return ""
-
-
-def _shown(command: re.Match[str]) -> str:
-    return _SIGNS.get(command[0].lower(), "")
 
 
 def _without_added_blanks(text: str) -> str:

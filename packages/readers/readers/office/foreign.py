@@ -3,10 +3,8 @@ is installed, another handler has it convert them to OpenDocument (worker.parser
 
 from __future__ import annotations
 
-from readers.base import Handler, LeafHandler, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
-from readers.modules import MEDIA_TYPES
+from readers.base import Declared, LeafHandler, Source, Text
+from readers.errors import unsupported
 from readers.records import Limits
 
 KEPT = ("title", "author", "doc_subject", "keywords", "description")  # kept by LibreOffice; dates are its own
@@ -16,7 +14,6 @@ class ForeignHandler(LeafHandler):
     """A document of WordPerfect and others, without LibreOffice."""
 
     name = "word processors"
-    media_types: tuple[str, ...] = MEDIA_TYPES["office.foreign"]
     declared = Declared(
         title="WordPerfect, Works, Write, Word 2, WordPro",
         extensions=("wpd", "wp", "wp5", "wp6", "wps", "wri", "lwp"),
@@ -31,9 +28,4 @@ class ForeignHandler(LeafHandler):
     ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
-        raise DocumentError(
-            ExceptionCode.UNSUPPORTED, "only LibreOffice can read it; install LibreOffice on the workers"
-        )
-
-
-HANDLERS: tuple[Handler, ...] = (ForeignHandler(),)
+        raise unsupported("only LibreOffice can read it; install LibreOffice on the workers")

@@ -16,9 +16,8 @@ from types import ModuleType
 from typing import Any
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
+from readers.errors import DocumentError, corrupt, encrypted, truncated, unsupported
 from readers.inflate import DECODE_ERRORS, DEFLATED, Inflater
 from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 from readers.records import Kind, Limits
@@ -50,7 +49,6 @@ def _load() -> tuple[ModuleType | None, str]:
 UNHWP, MISSING = _load()
 
 
-MEDIA_TYPE = "application/x-hwp"
 _HEADER = struct.Struct("<32sII")  # of the stream FileHeader: signature, version, properties
 _SIGNATURE = b"HWP Document File"
 _COMPRESSED, _ENCRYPTED, _FOR_DISTRIBUTION = 1, 2, 4  # bits of the properties
@@ -61,7 +59,6 @@ class HwpHandler(LeafHandler):
     """A document of Hancom's word processor."""
 
     name = "hwp"
-    media_types: tuple[str, ...] = (MEDIA_TYPE,)
     declared = Declared(
         title="Documents of Hancom's word processor (Hangul)",
         extensions=("hwp",),
@@ -92,15 +89,13 @@ class HwpHandler(LeafHandler):
         """Return all sections; for a document for distribution its notice and `unsupported`."""
         compound, properties = _opened(source, limits)
         if properties & _ENCRYPTED:
-            raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+            raise encrypted("a password is needed to open it")
         document = _parsed(source.whole(limits.parse_bytes))
         collector = clean.Collector(limits.text_characters)
         collector.add(document.plain_text)
-        out = collector.result()
-        out.metadata = dict(clean.values((("title", document.title), ("author", document.author))))
+        out = collector.result(metadata=clean.values((("title", document.title), ("author", document.author))))
         if properties & _FOR_DISTRIBUTION:
-            detail = "a document for distribution: its text is encrypted for Hancom's viewer"
-            out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
+            out.error = unsupported("a document for distribution: its text is encrypted for Hancom's viewer")
         else:
             out.error = compound.error
         return out
@@ -110,21 +105,21 @@ def _opened(source: Source, limits: Limits) -> tuple[CompoundFile, int]:
     """Return the compound file and the document's properties."""
     data = source.whole(limits.parse_bytes)
     if data.startswith(_SIGNATURE):
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "a document of a version before 5")
+        raise unsupported("a document of a version before 5")
     compound = CompoundFile(data)
     header = compound.read(compound.root.stream("FileHeader"))
     if len(header) < _HEADER.size or not header.startswith(_SIGNATURE):
-        raise DocumentError(ExceptionCode.CORRUPT, "its header is not that of a Hancom document")
+        raise corrupt("its header is not that of a Hancom document")
     return compound, _HEADER.unpack_from(header)[2]
 
 
 def _parsed(data: bytes) -> Any:
     if UNHWP is None:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, f"Hancom documents cannot be read: {MISSING}")
+        raise unsupported(f"Hancom documents cannot be read: {MISSING}")
     try:
         return UNHWP.parse_bytes(data)
     except UNHWP.UnhwpError as error:
-        raise DocumentError(ExceptionCode.CORRUPT, f"the Hancom document cannot be read: {error}") from error
+        raise corrupt(f"the Hancom document cannot be read: {error}") from error
 
 
 def _child(compound: CompoundFile, entry: DirectoryEntry, position: int, limits: Limits, *, packed: bool) -> Child:
@@ -135,13 +130,10 @@ def _child(compound: CompoundFile, entry: DirectoryEntry, position: int, limits:
         try:
             data = inflater.feed(data, limits.parse_bytes)
             if not inflater.ended:
-                error = DocumentError(ExceptionCode.TRUNCATED, "its data end early")
+                error = truncated("its data end early")
         except DECODE_ERRORS:  # some are stored uncompressed
             pass
     if data.startswith(MAGIC, _LENGTH):
         data = data[_LENGTH:]
     name = entry.name.encode("utf-8", "backslashreplace")
     return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)
-
-
-HANDLERS: tuple[Handler, ...] = (HwpHandler(),)

@@ -13,9 +13,8 @@ from typing import BinaryIO
 from msgspec import Struct, field
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
+from readers.errors import DocumentError, corrupt, expansion_limit, truncated, unsupported
 from readers.records import FixedLimits, Kind, Limits
 from readers.streams import SMALL_MEMBER, RangeStream
 
@@ -76,12 +75,12 @@ def read_store(file: BinaryIO, size: int) -> Store:
     file.seek(0)
     header = file.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES:
-        raise DocumentError(ExceptionCode.TRUNCATED, "the OneNote file ends in its header")
+        raise truncated("the OneNote file ends in its header")
     start, length = struct.unpack_from("<QL", header, 172)
     walk = _Walk(file, size)
     walk.read(start, length)
     if not walk.nodes:
-        raise walk.store.error or DocumentError(ExceptionCode.CORRUPT, "the OneNote file has no list of its contents")
+        raise walk.store.error or corrupt("the OneNote file has no list of its contents")
     return walk.store
 
 
@@ -148,10 +147,10 @@ class _Walk:
     def _bytes(self, start: int, length: int, most: int) -> bytes:
         """Return bytes of the file. Raises DocumentError if they are not complete, or too many."""
         if start + length > self._size:
-            raise DocumentError(ExceptionCode.TRUNCATED, "the OneNote file ends before what it refers to")
+            raise truncated("the OneNote file ends before what it refers to")
         self._left -= length
         if length > most or self._left < 0:
-            raise DocumentError(ExceptionCode.CORRUPT, "the parts of the OneNote file overlap or are too large")
+            raise corrupt("the parts of the OneNote file overlap or are too large")
         self._file.seek(start)
         return self._file.read(length)
 
@@ -161,7 +160,7 @@ class _Walk:
             self._entered.add(start)
             raw = self._bytes(start, length, _MAX_LIST)
             if not raw.startswith(_FRAGMENT) or len(raw) < 36:
-                raise DocumentError(ExceptionCode.CORRUPT, "there is no list at the position given in the OneNote file")
+                raise corrupt("there is no list at the position given in the OneNote file")
             at, end = 16, len(raw) - 20
             while at + 4 <= end:
                 head = int.from_bytes(raw[at : at + 4], "little")
@@ -170,7 +169,7 @@ class _Walk:
                     break
                 self.nodes += 1
                 if self.nodes > _MAX_NODES:
-                    raise DocumentError(ExceptionCode.EXPANSION_LIMIT, f"more than {_MAX_NODES} nodes in the file")
+                    raise expansion_limit(f"more than {_MAX_NODES} nodes in the file")
                 yield _node(head, raw[at + 4 : at + size])
                 at += size
             start, length = struct.unpack_from("<QL", raw, len(raw) - 20)
@@ -179,9 +178,7 @@ class _Walk:
         """Read a FileDataStoreObject (2.6.13)."""
         head = self._bytes(start, 36, 36)
         if head[:16] != _FILE_DATA:
-            raise DocumentError(
-                ExceptionCode.CORRUPT, "there is no embedded file at the position given in the OneNote file"
-            )
+            raise corrupt("there is no embedded file at the position given in the OneNote file")
         size = int.from_bytes(head[16:24], "little")
         return StoredFile(start + 36, size, start + 36 + size <= self._size)
 
@@ -398,7 +395,7 @@ def _stream_objects(data: bytes) -> Iterator[tuple[int, int, int]]:
             break
         yield kind, at, at + length
         at += length
-    raise DocumentError(ExceptionCode.TRUNCATED, "the OneNote file ends in the middle of its package")
+    raise truncated("the OneNote file ends in the middle of its package")
 
 
 def _compact(data: bytes, at: int) -> tuple[int, int]:
@@ -423,7 +420,6 @@ def _guid(data: bytes, at: int) -> bytes:
     raise IndexError("no extended GUID")
 
 
-MEDIA_TYPE = "application/onenote"
 # Numbers of properties with their types, [MS-ONE] 2.1.12.
 _TEXT, _TEXT_8BIT, _TITLE, _ALT_TEXT = 0x1C001C22, 0x1C003498, 0x1C001CF3, 0x1C001E58
 _AUTHOR, _FILE_NAME, _PICTURE_NAME = 0x1C001D75, 0x1C001D9C, 0x1C001DD7
@@ -439,7 +435,6 @@ class OneNoteHandler(LeafHandler):
     """A section, or the table of contents of a notebook."""
 
     name = "onenote"
-    media_types: tuple[str, ...] = (MEDIA_TYPE,)
     whole = False
     declared = Declared(
         title="OneNote sections",
@@ -493,8 +488,7 @@ class OneNoteHandler(LeafHandler):
                         written.add((held.owner, line))
                 elif number in (_TITLE, _AUTHOR, _CREATED, _MODIFIED):
                     by_number.setdefault(number, []).append(value)
-        out = collector.result()
-        out.metadata = _metadata(by_number)
+        out = collector.result(metadata=_metadata(by_number))
         out.error = out.error or store.error
         return out
 
@@ -505,7 +499,7 @@ def _store(file: BinaryIO, source: Source, limits: Limits) -> Store:
     if file_type == PACKAGING:
         return read_packaged(source.whole(limits.parse_bytes))
     if file_type != REVISION_STORE and len(file_type) == 16:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "a OneNote file with an unknown packaging")
+        raise unsupported("a OneNote file with an unknown packaging")
     return read_store(file, source.size)
 
 
@@ -555,14 +549,10 @@ def _child(file: BinaryIO, size: int, position: int, name: str, stored: StoredFi
     length = max(0, min(stored.size, size - stored.start))
     child = Child(name=name.encode("utf-8", "backslashreplace"), kind=Kind.EMBEDDED_OBJECT, ordinal=position)
     if not stored.complete:
-        detail = f"the OneNote file ends after {length} of the embedded file's {stored.size} bytes"
-        child.error = DocumentError(ExceptionCode.TRUNCATED, detail)
+        child.error = truncated(f"the OneNote file ends after {length} of the embedded file's {stored.size} bytes")
     if length > SMALL_MEMBER:
         child.stream, child.size_hint = RangeStream.buffered(file, stored.start, length), length
     else:
         file.seek(stored.start)
         child.data = file.read(length)
     return child
-
-
-HANDLERS: tuple[Handler, ...] = (OneNoteHandler(),)

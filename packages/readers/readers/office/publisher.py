@@ -9,9 +9,8 @@ import struct
 from collections.abc import Iterator
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
+from readers.errors import DocumentError, truncated, unsupported
 from readers.office import art as office_art
 from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
@@ -39,7 +38,6 @@ class PublisherHandler(LeafHandler):
     """A document of Publisher 98 or newer."""
 
     name = "pub"
-    media_types: tuple[str, ...] = ("application/x-mspublisher",)
     declared = Declared(
         title="Publisher documents",
         extensions=("pub",),
@@ -64,12 +62,11 @@ class PublisherHandler(LeafHandler):
         """Return text of frames and WordArt. Raises DocumentError `unsupported` if it is not stored as known."""
         compound = CompoundFile(source.whole(limits.parse_bytes))
         contents = compound.read(compound.root.stream(*_CONTENTS))
-        pieces, letters = list(_pieces(contents)), list(_letters(compound))
+        pieces = list(_pieces(contents))
+        letters = list(office_art.lettering(compound.read(compound.root.stream(*_DRAWING))))
         lacks = compound.error
         if not pieces:
-            lacks = lacks or DocumentError(
-                ExceptionCode.UNSUPPORTED, "it has no text in the format of Publisher 98 or newer"
-            )
+            lacks = lacks or unsupported("it has no text in the format of Publisher 98 or newer")
             if not letters:
                 raise lacks
         collector = clean.Collector(limits.text_characters)
@@ -78,16 +75,11 @@ class PublisherHandler(LeafHandler):
             if not collector.add(text):
                 break
         all(map(collector.add, letters))
-        out = collector.result("\n")
-        out.metadata = property_set.metadata(compound)
+        out = collector.result("\n", metadata=property_set.metadata(compound))
         out.error = lacks
         if any(start + length > len(contents) for start, length in pieces):
-            out.error = out.error or DocumentError(ExceptionCode.TRUNCATED, "the text is incomplete")
+            out.error = out.error or truncated("the text is incomplete")
         return out
-
-
-def _letters(compound: CompoundFile) -> Iterator[str]:
-    return office_art.lettering(compound.read(compound.root.stream(*_DRAWING)))
 
 
 def _pieces(contents: bytes) -> Iterator[tuple[int, int]]:
@@ -100,6 +92,3 @@ def _pieces(contents: bytes) -> Iterator[tuple[int, int]]:
         size, _, kind, start, length = _ENTRY.unpack_from(contents, at)
         if size == _ENTRY.size and kind == b"TEXT" and length:
             yield start, length
-
-
-HANDLERS: tuple[Handler, ...] = (PublisherHandler(),)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from readers import clean
-from readers.base import Handler, LeafHandler, Source, Text
-from readers.declared import Declared
+from readers.base import Declared, LeafHandler, Source, Text
 from readers.errors import DocumentError
 from readers.office.ooxml.kinds import KEYS_OF_2003
 from readers.office.ooxml.sheet import printed
@@ -27,7 +26,6 @@ class SpreadsheetMlHandler(LeafHandler):
     """A workbook in Excel's own XML, before Office Open XML."""
 
     name = "spreadsheetml"
-    media_types: tuple[str, ...] = ("application/vnd.ms-spreadsheetml",)
     whole = False
     declared = Declared(
         title="Excel workbooks in one XML file, Excel 2002 and 2003",
@@ -52,9 +50,7 @@ class SpreadsheetMlHandler(LeafHandler):
                         break
         except DocumentError as error:
             failed = error
-        out = collector.result(error=failed)
-        out.metadata = dict(clean.values(pairs))
-        return out
+        return collector.result(error=failed, metadata=clean.values(pairs))
 
 
 def _line(element: Element) -> Iterator[str]:
@@ -88,6 +84,3 @@ def _cell(cell: Element) -> Iterator[str]:
 
 def _own_text(element: Element) -> str:
     return "".join(piece for piece in element.itertext() if isinstance(piece, str)).strip()
-
-
-HANDLERS: tuple[Handler, ...] = (SpreadsheetMlHandler(),)

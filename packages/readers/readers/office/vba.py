@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from readers.base import Child
 from readers.charset import decode
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, too_large
 from readers.office.ole.compound import CompoundFile
 from readers.records import Kind, Limits
 
@@ -113,7 +113,7 @@ def _project(data: bytes) -> tuple[int, list[_Module]]:
 def decompressed(data: bytes, most: int) -> bytes:
     """Decompress a container (2.4.1) of at most `most` bytes. Raises DocumentError `corrupt`, `too_large`."""
     if data[:1] != b"\x01":
-        raise DocumentError(ExceptionCode.CORRUPT, "a compressed container has no signature")
+        raise corrupt("a compressed container has no signature")
     out = bytearray()
     at = 1
     while at + 2 <= len(data):
@@ -124,7 +124,7 @@ def decompressed(data: bytes, most: int) -> bytes:
         else:
             out += data[at + 2 : stop]
         if len(out) > most:
-            raise DocumentError(ExceptionCode.TOO_LARGE, f"more than {most} bytes")
+            raise too_large(f"more than {most} bytes")
         at = stop
     return bytes(out)
 
@@ -156,7 +156,7 @@ def _copy(out: bytearray, token: int) -> None:
     bits = max(4, (size - 1).bit_length())  # bits of the distance, which grow with the output
     length, distance = (token & (0xFFFF >> bits)) + 3, (token >> (16 - bits)) + 1
     if distance > size or size + length > _CHUNK:
-        raise DocumentError(ExceptionCode.CORRUPT, "a copy in compressed source refers to data outside it")
+        raise corrupt("a copy in compressed source refers to data outside it")
     start = size - distance
     if length <= distance:
         out += out[start : start + length]

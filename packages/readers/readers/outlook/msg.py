@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from readers.base import Child, Handler, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
 from readers.cfb import LEFT_OUT
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, truncated
 from readers.last import Last
 from readers.mail.eml import MAIL_KEYS, EmlHandler
 from readers.mail_form import MailForm, write_message
@@ -42,7 +41,7 @@ def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) 
     if has_fields(own.text(mapi.MESSAGE_CLASS)):
         own = _with_names(compound, storage, own, _TOP if top else _EMBEDDED)
     if not own.values:
-        raise DocumentError(ExceptionCode.CORRUPT, "the message has no properties")
+        raise corrupt("the message has no properties")
     recipients, attachments = _objects(storage)
     people = [_properties(compound, entry, _OTHER) for entry in recipients]
     decode_strings(own, people)
@@ -125,7 +124,7 @@ def _attachment(compound: CompoundFile, own: Properties, data: DirectoryEntry | 
 def _whole(compound: CompoundFile, entry: DirectoryEntry) -> bytes:
     data = compound.read(entry)
     if len(data) < entry.size:
-        raise DocumentError(ExceptionCode.TRUNCATED, f"it ends after {len(data)} of {entry.size} bytes")
+        raise truncated(f"it ends after {len(data)} of {entry.size} bytes")
     return data
 
 
@@ -142,7 +141,6 @@ class MsgHandler(LeafHandler):
     """An Outlook message. It keeps its own bytes; text, children and hashes are those of its canonical form."""
 
     name = "msg"
-    media_types: tuple[str, ...] = ("application/vnd.ms-outlook",)
     declared = Declared(
         title="Outlook messages",
         extensions=("msg", "oft"),
@@ -215,6 +213,3 @@ def _form(data: bytes, limits: Limits) -> _Form:
 
 
 _FORMS = Last(_form)
-
-
-HANDLERS: tuple[Handler, ...] = (MsgHandler(),)

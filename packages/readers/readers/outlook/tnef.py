@@ -11,10 +11,9 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct, field
 
-from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, MemorySource, Part, Source, Text
 from readers.charset_labels import by_page
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, truncated
 from readers.last import Last
 from readers.mail.eml import MAIL_KEYS, EmlHandler
 from readers.mail_form import MailForm, message_name, write_message
@@ -53,17 +52,13 @@ class Tnef(Struct):
 
     def as_message(self) -> MapiMessage:
         """Return the message with its attachments."""
-        return MapiMessage(self.message, self.recipients, self._attachments)
-
-    def _attachments(self) -> Iterator[MapiAttachment]:
-        for own in self.attachments:
-            yield _attachment(own)
+        return MapiMessage(self.message, self.recipients, lambda: map(_attachment, self.attachments))
 
 
 def read(data: bytes) -> Tnef:
     """Parse everything in the stream. Raises DocumentError if it does not begin as TNEF."""
     if len(data) < 6 or not data.startswith(SIGNATURE):
-        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like TNEF")
+        raise corrupt("it does not begin like TNEF")
     out = Tnef()
     old: dict[int, bytes] = {}
     codec = ""
@@ -86,7 +81,8 @@ def read(data: bytes) -> Tnef:
     if not has_fields(
         out.message.text(mapi.MESSAGE_CLASS)
     ):  # they do not count for the detection of the charset either
-        _without_named(out.message)
+        for ident in [ident for ident in out.message.values if ident >= NAMED]:
+            del out.message.values[ident]
     out.message.detected = string_charset((out.message, *out.recipients), codec)
     for own in (out.message, *out.recipients, *out.attachments):
         own.codec = out.message.detected.charset
@@ -114,17 +110,15 @@ def _attributes(data: bytes, out: Tnef) -> Iterator[tuple[int, int, bytes]]:
         at += _ATTRIBUTE.size
         value = data[at : at + length]
         if len(value) < length:
-            out.error = DocumentError(
-                ExceptionCode.TRUNCATED, f"an attribute ends after {len(value)} of {length} bytes"
-            )
+            out.error = truncated(f"an attribute ends after {len(value)} of {length} bytes")
         elif at + length + 2 <= len(data):
             stored = int.from_bytes(data[at + length : at + length + 2], "little")
             if stored != _checksum(value) and out.error is None:
-                out.error = DocumentError(ExceptionCode.CORRUPT, "the checksum of an attribute is wrong")
+                out.error = corrupt("the checksum of an attribute is wrong")
         at += length + 2
         yield level, ident, value
     if (rest := data[at:].strip(b"\0\r\n\t ")) and out.error is None:
-        out.error = DocumentError(ExceptionCode.CORRUPT, f"{len(rest):,} bytes after the last attribute were not read")
+        out.error = corrupt(f"{len(rest):,} bytes after the last attribute were not read")
 
 
 def _checksum(value: bytes) -> int:
@@ -170,7 +164,7 @@ def _list(data: bytes, at: int, out: Tnef) -> tuple[Properties, int]:
                     properties.values.setdefault(ours, (kind, value))
     except struct.error:
         at = len(data)
-        out.error = out.error or DocumentError(ExceptionCode.CORRUPT, "a list of properties breaks off")
+        out.error = out.error or corrupt("a list of properties breaks off")
     return properties, at
 
 
@@ -178,11 +172,6 @@ def _our_id(data: bytes, at: int) -> int:
     """Return our id of a property that has a number for a name; 0 if it is not needed."""
     kind, number = struct.unpack_from("<II", data, at + 16)
     return 0 if kind else our_id(data[at : at + 16], number)
-
-
-def _without_named(own: Properties) -> None:
-    for ident in [ident for ident in own.values if ident >= NAMED]:
-        del own.values[ident]
 
 
 def _behind_name(data: bytes, at: int) -> int:
@@ -259,7 +248,6 @@ class TnefHandler(LeafHandler):
     """One TNEF stream."""
 
     name = "tnef"
-    media_types: tuple[str, ...] = ("application/vnd.ms-tnef",)
     declared = Declared(
         title="Outlook attachments in one (winmail.dat)",
         extensions=("dat", "tnef"),
@@ -318,6 +306,3 @@ def _child(attachment: MapiAttachment, limits: Limits) -> Child | None:
         media_type=declared,
     )
     return note_in_child(child, made.message)
-
-
-HANDLERS: tuple[Handler, ...] = (TnefHandler(),)

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from operator import itemgetter
 
-from readers.base import Handler, LeafHandler, Source, Text
+from readers.base import Declared, LeafHandler, Source, Text
 from readers.charset import CHARSET_KEYS
-from readers.declared import Declared
 from readers.records import Limits
 from readers.text.plain import decoded_text
 
@@ -64,7 +63,6 @@ class CsvHandler(LeafHandler):
     """CSV and TSV of any size."""
 
     name = "csv"
-    media_types: tuple[str, ...] = ("text/csv", "text/tab-separated-values")
     whole = False
     declared = Declared(
         title="Tables as text (CSV, TSV)",
@@ -86,6 +84,3 @@ class CsvHandler(LeafHandler):
                 rows, columns = _count(out.text), 1
             out.metadata.update(delimiter=delimiter, rows=rows, columns=columns)
         return out
-
-
-HANDLERS: tuple[Handler, ...] = (CsvHandler(),)

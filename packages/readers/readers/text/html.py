@@ -12,11 +12,10 @@ from urllib.parse import unquote_to_bytes
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS, Detected, decode
 from readers.charset_labels import XML_CHARSET, by_mark
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, truncated
 from readers.mail.base64 import BASE64_ALPHABET, base64_damage, decode_base64
 from readers.records import Kind, Limits
 from readers.text.unread import unread_in
@@ -52,7 +51,7 @@ class DataUri(NamedTuple):
             return raw, None
         digits = _SPACE.sub("", raw.decode("latin-1")).translate(_URL_SAFE).encode("latin-1")  # folded attributes
         damage = base64_damage(digits)
-        error = DocumentError(ExceptionCode.CORRUPT, f"a data: URI: {damage}") if damage else None
+        error = corrupt(f"a data: URI: {damage}") if damage else None
         foreign = digits.translate(None, BASE64_ALPHABET + b"=")
         return (None if foreign else decode_base64(digits)), error
 
@@ -311,7 +310,7 @@ def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
     detail = (
         "an element, comment or tag of the web page is not closed: a browser hides the rest; edbench reads it as text"
     )
-    return content, metadata, DocumentError(ExceptionCode.TRUNCATED, detail)
+    return content, metadata, truncated(detail)
 
 
 def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
@@ -341,19 +340,15 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
         whole = _END in content or tree.css_first("frameset") is not None
         content = content.replace(_END, "").strip()
     framed += [" ".join(readings)] if readings else []
-    return "\n".join(filter(None, (content, *map(_framed, framed)))), metadata, whole
-
-
-def _framed(markup: str) -> str:
-    """Return the text of a web page in an attribute of another (`srcdoc`), or of readings, without pages framed in it."""
-    return _read(_SRCDOC.sub("", markup))[0]
+    inside = (_read(_SRCDOC.sub("", page))[0] for page in framed)  # without pages framed in these
+    return "\n".join(filter(None, (content, *inside))), metadata, whole
 
 
 def _parsed(markup: str) -> LexborHTMLParser:
     try:
         return LexborHTMLParser(markup)
     except (SelectolaxError, ValueError, RuntimeError) as error:
-        raise DocumentError(ExceptionCode.CORRUPT, f"the HTML cannot be parsed: {error}") from error
+        raise corrupt(f"the HTML cannot be parsed: {error}") from error
 
 
 def _may_have_long_tag(markup: str) -> bool:
@@ -388,7 +383,6 @@ class HtmlHandler(LeafHandler):
     """HTML and XHTML."""
 
     name = "html"
-    media_types: tuple[str, ...] = ("text/html", "application/xhtml+xml")
     declared = Declared(
         title="Web pages",
         extensions=("html", "htm", "xhtml"),
@@ -413,10 +407,7 @@ class HtmlHandler(LeafHandler):
         content, metadata, error = _read(markup)
         collector = clean.Collector(limits.text_characters)
         collector.add(content)
-        out = collector.read_in(detected)
+        out = collector.result(detected=detected)
         out.metadata |= metadata
         out.error = error or unread_in(content)
         return out
-
-
-HANDLERS: tuple[Handler, ...] = (HtmlHandler(),)

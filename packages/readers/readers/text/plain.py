@@ -7,12 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS, Decoder, decode
 from readers.charset_labels import by_declaration
 from readers.clean import paired
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import truncated
 from readers.records import Limits, TextState
 from readers.text.unread import unread_in
 
@@ -89,7 +88,9 @@ def with_letters(pieces: Iterable[str]) -> Iterator[str]:
     half = ""
     for piece in _uncut(pieces, "&", _ENTITY):
         if half or "&#" in piece:
-            piece = half + (_NUMBERS.sub(_letters, piece) if "&#" in piece else piece)
+            piece = half + (
+                _NUMBERS.sub(lambda numbers: _NUMBER.sub(_letter, numbers[0]), piece) if "&#" in piece else piece
+            )
             half = piece[-1] if piece and "\ud800" <= piece[-1] < "\udc00" else ""
             piece = paired(piece[:-1] if half else piece)
         yield piece
@@ -106,10 +107,6 @@ def _uncut(pieces: Iterable[str], begin: str, whole: re.Pattern[str]) -> Iterato
             piece, rest = piece[:begun], piece[begun:]
         yield piece
     yield rest
-
-
-def _letters(numbers: re.Match[str]) -> str:
-    return _NUMBER.sub(_letter, numbers[0])
 
 
 def _letter(number: re.Match[str]) -> str:
@@ -174,7 +171,7 @@ def decoded_text(
         for piece in form(decoder.chunks(stream)):
             if not collector.add(piece):
                 break
-    return collector.read_in(decoder.detected)
+    return collector.result(detected=decoder.detected)
 
 
 class XmlHandler(LeafHandler):
@@ -222,11 +219,11 @@ class XmlHandler(LeafHandler):
         pieces = _character_data(text)
         collector = clean.Collector(limits.text_characters)
         collector.add("".join(with_letters((text,))) if pieces is None else "\n".join(pieces))
-        out = collector.read_in(detected)
+        out = collector.result(detected=detected)
         if pieces is None:
             out.metadata["well_formed"] = False
             if _breaks_off(text):
-                out.error = DocumentError(ExceptionCode.TRUNCATED, "the XML ends before its root element does")
+                out.error = truncated("the XML ends before its root element does")
         return out
 
 
@@ -260,8 +257,3 @@ def _character_data(text: str) -> list[str] | None:
 
 
 TEXT = TextHandler()
-
-HANDLERS: tuple[Handler, ...] = (
-    TEXT,
-    XmlHandler(),
-)

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
+from readers.errors import DocumentError, corrupt, truncated
 from readers.records import Limits
 from readers.text import web_archive
 from readers.text.web_archive import RESOURCE_DATA, RESOURCE_TYPE, RESOURCE_URL
@@ -34,14 +33,12 @@ class _Objects:
 
     def __init__(self, data: bytes) -> None:
         if len(data) < _MAGIC + _TRAILER.size:
-            raise DocumentError(ExceptionCode.TRUNCATED, "the property list ends before its trailer")
+            raise truncated("the property list ends before its trailer")
         self._data = data
         self._offset_size, self._size, self._count, self.top, self._table = _TRAILER.unpack(data[-_TRAILER.size :])
         end = len(data) - _TRAILER.size
         if not (self._offset_size and self._size) or self._table + self._count * self._offset_size > end:
-            raise DocumentError(
-                ExceptionCode.CORRUPT, "the property list's trailer is damaged or belongs to another file"
-            )
+            raise corrupt("the property list's trailer is damaged or belongs to another file")
         self._room = len(data)  # bytes that long objects may have together: they do not overlap
         self._left = len(data)  # references that may be followed: each has at least one byte
 
@@ -93,7 +90,7 @@ class _Objects:
 
 
 def _damaged() -> DocumentError:
-    return DocumentError(ExceptionCode.CORRUPT, "the property list refers to objects that are missing from the file")
+    return corrupt("the property list refers to objects that are missing from the file")
 
 
 def _decoded(kind: int, raw: bytes) -> str:
@@ -161,7 +158,6 @@ class PlistHandler(LeafHandler):
     """A binary property list; those in XML are read as XML."""
 
     name = "plist"
-    media_types: tuple[str, ...] = ("application/x-bplist",)
     declared = Declared(
         title="Property lists",
         extensions=("plist", "webarchive"),
@@ -189,6 +185,3 @@ class PlistHandler(LeafHandler):
         except DocumentError as failed:
             error = failed
         return collector.result(error=error)
-
-
-HANDLERS: tuple[Handler, ...] = (PlistHandler(),)

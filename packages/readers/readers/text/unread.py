@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, encrypted, truncated
 
 _ARMOUR = re.compile(r"-----BEGIN (PGP MESSAGE|PKCS7|CMS)-----")
 # By a word in each: searching a text for a word is faster than with an expression.
@@ -29,13 +29,13 @@ def unread_in(text: str) -> DocumentError | None:
     `truncated` if it ends within a character; None for other texts."""
     for armour in _ARMOUR.finditer(text) if "-----BEGIN " in text else ():
         if _begins_line(text, armour.start(), " \t"):
-            return DocumentError(ExceptionCode.ENCRYPTED, f"a message in the text was not read: {armour[1]}")
+            return encrypted(f"a message in the text was not read: {armour[1]}")
     if text.endswith("\ufffd") and not text.endswith("\ufffd\ufffd"):
-        return DocumentError(ExceptionCode.TRUNCATED, "the text ends within a character")
+        return truncated("the text ends within a character")
     for word, mark in _FILES.items():
         for file in mark.finditer(text) if word in text else ():
             if _begins_line(text, file.start(), _QUOTING):
-                return DocumentError(ExceptionCode.CORRUPT, f"a file in the text could not be decoded: {file[0]!r}")
+                return corrupt(f"a file in the text could not be decoded: {file[0]!r}")
     return None
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from readers.base import Child
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import corrupt
 from readers.records import Kind
 
 RESOURCE_DATA, RESOURCE_URL, RESOURCE_TYPE = "WebResourceData", "WebResourceURL", "WebResourceMIMEType"
@@ -26,7 +26,7 @@ def children(resources: Iterable[Resource]) -> Iterator[Child]:
     for position, resource in enumerate(resources):
         error = None
         if resource.data is None:
-            error = DocumentError(ExceptionCode.CORRUPT, "a resource of the web archive cannot be decoded")
+            error = corrupt("a resource of the web archive cannot be decoded")
         yield Child(
             name=name_of(resource.url).encode("utf-8", "backslashreplace") or b"resource-%d" % position,
             kind=Kind.EMBEDDED_OBJECT,

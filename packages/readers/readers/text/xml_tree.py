@@ -124,7 +124,7 @@ def flowing(root: Element) -> list[str]:
         parted = ended = False
 
     for event, element in etree.iterwalk(root, events=("start", "end")):
-        name = _local(element)
+        name = str(element.tag).rpartition("}")[2].lower()
         begins = event == "start"
         if not begins:
             flows.pop()
@@ -152,10 +152,6 @@ def _holds_line(element: Element) -> bool:
     if not len(element):
         return False
     return any(text and not text.isspace() for text in (element.text, *(child.tail for child in element)))
-
-
-def _local(element: Element) -> str:
-    return str(element.tag).rpartition("}")[2].lower()
 
 
 def _is_text(value: str) -> bool:

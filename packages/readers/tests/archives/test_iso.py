@@ -12,7 +12,7 @@ from archive_files import written
 from as_found import Found
 
 from core.records import Limits
-from readers.archives.iso import MEDIA_TYPE, IsoHandler
+from readers.archives.iso import IsoHandler
 from readers.base import Child, MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
@@ -39,7 +39,7 @@ def children(data: bytes) -> list[tuple[Child, bytes]]:
 def test_names_and_bytes(joliet: bool, rock_ridge: bool) -> None:
     data = disc(FILES, joliet=joliet, rock_ridge=rock_ridge)
     source = MemorySource(b"x", data)
-    assert identify(source) == MEDIA_TYPE
+    assert identify(source) == "application/x-iso9660-image"
     found = children(data)
     assert {child.name.decode(): body for child, body in found} == FILES
     assert [child.ordinal for child, _ in found] == [0, 1, 2]
@@ -78,8 +78,8 @@ def test_links_and_large_files() -> None:
 
 def test_an_image_with_a_boot_record_is_known_by_its_name() -> None:
     data = b"\x33\xed\x90" * 100 + disc(FILES)[300:]
-    assert identify(MemorySource(b"linux.ISO", data)) == MEDIA_TYPE
-    assert identify(MemorySource(b"linux.bin", data)) != MEDIA_TYPE
+    assert identify(MemorySource(b"linux.ISO", data)) == "application/x-iso9660-image"
+    assert identify(MemorySource(b"linux.bin", data)) != "application/x-iso9660-image"
 
 
 def test_cut_and_damaged_images() -> None:

@@ -42,7 +42,7 @@ def _own_handler(tmp_path: Path) -> Iterator[None]:
     """LibreOffice reads what it does in jobs and in `inspect`, for the test alone."""
     read_by_office(tmp_path)
     yield
-    registry.replace(foreign.HANDLERS)
+    registry.replace((foreign.ForeignHandler(),))
 
 
 def _stand_in(monkeypatch: pytest.MonkeyPatch, directory: Path, script: str) -> None:

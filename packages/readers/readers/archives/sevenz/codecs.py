@@ -15,7 +15,7 @@ from isal import isal_zlib
 
 from readers.archives.sevenz.header import AES, Coder, Folder
 from readers.ciphers import aes_cbc
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, encrypted, too_large, unsupported
 from readers.inflate import DECODE_ERRORS, Deflate64, zstd_decompressor
 from readers.passwords import needed
 from readers.streams import CHUNK
@@ -42,7 +42,7 @@ class Properties:
         self.vector = data[2 + salt : 2 + salt + vector].ljust(BLOCK, b"\0")
         long_enough = len(data) >= (2 + salt + vector if first & 0xC0 else 1)
         if not long_enough or (self.power > _MOST_POWER and self.power != _NO_ROUNDS):
-            raise DocumentError(ExceptionCode.UNSUPPORTED, "AES with unknown properties")
+            raise unsupported("AES with unknown properties")
 
     @property
     def cost(self) -> float:
@@ -219,7 +219,7 @@ class FolderReader:
         self._rest = [coder.size for coder in folder.chain]
         self._buffer, self._taken = b"", 0
         if self.problem is None and folder.position + folder.packed > archive_size:
-            self.problem = DocumentError(ExceptionCode.CORRUPT, "packed data beyond the end of the archive")
+            self.problem = corrupt("packed data beyond the end of the archive")
         if self.problem is None:
             try:
                 self._stages = _stages(folder.chain, password)
@@ -237,7 +237,7 @@ class FolderReader:
                 self.problem = error
                 raise
             except DECODE_ERRORS as error:
-                self.problem = DocumentError(ExceptionCode.CORRUPT, f"the packed data is damaged: {error}")
+                self.problem = corrupt(f"the packed data is damaged: {error}")
                 raise self.problem from error
         out = self._buffer[self._taken : self._taken + count]
         self._taken += len(out)
@@ -277,17 +277,17 @@ def _stages(chain: tuple[Coder, ...], password: str | None) -> list[_Stage]:
         if spec is not None:
             dictionaries += spec["dict_size"]
             if dictionaries > _MOST_DICTIONARY:
-                raise DocumentError(ExceptionCode.TOO_LARGE, f"it needs a dictionary of {dictionaries} bytes")
+                raise too_large(f"it needs a dictionary of {dictionaries} bytes")
         try:
             stages.append(_stage(coder, spec) if coder.method != AES else _aes(coder, password))
         except DECODE_ERRORS as error:
-            raise DocumentError(ExceptionCode.UNSUPPORTED, f"settings of {coder.method.hex()}: {error}") from error
+            raise unsupported(f"settings of {coder.method.hex()}: {error}") from error
     return stages
 
 
 def _aes(coder: Coder, password: str | None) -> _Stage:
     if password is None:
-        raise DocumentError(ExceptionCode.ENCRYPTED, needed(0, 0))
+        raise encrypted(needed(0, 0))
     return Aes(coder.properties, password)
 
 
@@ -325,4 +325,4 @@ def _stage(coder: Coder, spec: dict[str, int] | None) -> _Stage:
         import bcj  # it imports importlib.metadata, which takes longer than the readers of 7z
 
         return _Branches(getattr(bcj, _FILTERS[method]), coder.size)
-    raise DocumentError(ExceptionCode.UNSUPPORTED, f"7z method {method.hex()} cannot be read")
+    raise unsupported(f"7z method {method.hex()} cannot be read")

@@ -13,9 +13,8 @@ from readers.archives.libarchive import ArchiveReader
 from readers.archives.sevenz.codecs import BLOCK, FolderReader, Properties, last_block
 from readers.archives.sevenz.header import Archive, Coder, Folder, SevenZipEntry, is_header, read_archive
 from readers.archives.zip.handler import failed_member, link_member, streamed_member
-from readers.base import Child, ContainerHandler, Handler, Part, Source
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, ContainerHandler, Declared, Part, Source
+from readers.errors import DocumentError, ExceptionCode, corrupt, expansion_limit, unsupported
 from readers.passwords import Opened, Passwords, TryBudget
 from readers.records import FixedLimits, Kind, Limits
 from readers.rest import rest
@@ -119,7 +118,7 @@ class LibraryFolders:
         if member is not None:
             return member
         if self._passes == _MOST_PASSES:
-            raise DocumentError(ExceptionCode.CORRUPT, "the archive is damaged in too many places")
+            raise corrupt("the archive is damaged in too many places")
         self._passes += 1
         self._entries = self._walk()
         return next((pieces for position, pieces in self._entries if position >= first), iter(()))
@@ -172,7 +171,6 @@ class SevenZipHandler(ContainerHandler):
     counted in the position and are not items."""
 
     name = "7z"
-    media_types: tuple[str, ...] = ("application/x-7z-compressed",)
     declared = Declared(
         title="7z archives",
         extensions=("7z",),
@@ -227,9 +225,7 @@ def _read(file: BinaryIO, source: Source, limits: Limits, budget: TryBudget) -> 
         return read_archive(read_at, source.size, limits.parse_bytes, decode)
     except DocumentError as error:
         if error.code is ExceptionCode.TRUNCATED and _VOLUME.search(source.name):
-            raise DocumentError(
-                ExceptionCode.UNSUPPORTED, "one part of a split 7z archive; join the parts first"
-            ) from error
+            raise unsupported("one part of a split 7z archive; join the parts first") from error
         raise
 
 
@@ -283,7 +279,7 @@ class _Members:
         self._skippable -= self._unread
         if self._skippable < 0 and self._unread and self._reader is not None:
             beyond = "it follows more data than the archive may expand to"
-            self._reader.problem = self._reader.problem or DocumentError(ExceptionCode.EXPANSION_LIMIT, beyond)
+            self._reader.problem = self._reader.problem or expansion_limit(beyond)
         try:
             while self._unread > 0 and self._piece():
                 pass
@@ -298,13 +294,13 @@ class _Members:
             computed = zlib.crc32(piece, computed)
             yield piece
         if crc is not None and computed != crc:
-            raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
+            raise corrupt("the member's CRC does not match")
 
     def _piece(self) -> bytes:
         assert self._reader is not None  # an entry with data has set it
         piece = self._reader.read(min(CHUNK, self._unread))
         if not piece and self._unread:
-            self._reader.problem = DocumentError(ExceptionCode.CORRUPT, "the packed data ends before the member does")
+            self._reader.problem = corrupt("the packed data ends before the member does")
             raise self._reader.problem
         self._unread -= len(piece)
         return piece
@@ -320,6 +316,3 @@ class _Members:
             return failed_member(entry.name, entry.position, self._reader.problem)
         stream = PieceStream.of(self._checked(crc))
         return streamed_member(entry.name, entry.position, stream, length, dict(self._notes))
-
-
-HANDLERS: tuple[Handler, ...] = (SevenZipHandler(),)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, encrypted, too_large, truncated, unsupported
 
 # The folders of a 7z archive (7zFormat.txt of the LZMA SDK): packed streams, their decoders, the files in them.
 
@@ -50,9 +50,9 @@ class Folder(Struct):
         return next((coder for coder in self.chain if coder.method == AES), None)
 
 
-def corrupt(detail: str) -> DocumentError:
+def _damaged(detail: str) -> DocumentError:
     """Return the error for a header that does not follow the format."""
-    return DocumentError(ExceptionCode.CORRUPT, f"the 7z header is damaged: {detail}")
+    return corrupt(f"the 7z header is damaged: {detail}")
 
 
 class Cursor:
@@ -67,7 +67,7 @@ class Cursor:
 
     def take(self, count: int) -> bytes:
         if count > self.left:
-            raise corrupt("it breaks off")
+            raise _damaged("it breaks off")
         self._at += count
         return self._data[self._at - count : self._at]
 
@@ -93,7 +93,7 @@ class Cursor:
         """Read which of `count` entries are defined: all, or those of a bit vector."""
         if self.byte():
             if count > max(NAMELESS, 8 * self.left):
-                raise corrupt("more entries than it has room for")
+                raise _damaged("more entries than it has room for")
             return [True] * count
         return self.bits(count)
 
@@ -102,7 +102,7 @@ class Cursor:
 
     def expect(self, wanted: int) -> None:
         if self.byte() != wanted:
-            raise corrupt(f"property {wanted} is missing")
+            raise _damaged(f"property {wanted} is missing")
 
 
 def read_folders(cursor: Cursor) -> list[Folder]:
@@ -124,7 +124,7 @@ def read_folders(cursor: Cursor) -> list[Folder]:
         for folder in folders:
             folder.sizes, folder.crcs = [folder.size], [folder.crc]
     if kind != END:
-        raise corrupt(f"property {kind} among the streams")
+        raise _damaged(f"property {kind} among the streams")
     return folders
 
 
@@ -133,12 +133,12 @@ def _packed_sizes(cursor: Cursor) -> list[int]:
     while (kind := cursor.byte()) != END:
         if kind == _SIZE:
             if count > cursor.left:
-                raise corrupt("more packed streams than it has room for")
+                raise _damaged("more packed streams than it has room for")
             sizes = [cursor.number() for _ in range(count)]
         elif kind == _CRC:
             cursor.crcs(count)
         else:
-            raise corrupt(f"property {kind} among the packed streams")
+            raise _damaged(f"property {kind} among the packed streams")
     return sizes
 
 
@@ -156,22 +156,22 @@ def _folders(cursor: Cursor, position: int, packed: list[int]) -> list[Folder]:
     cursor.expect(_FOLDER)
     count = cursor.number()
     if cursor.byte():
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "a 7z archive with folders outside the header")
+        raise unsupported("a 7z archive with folders outside the header")
     if count > cursor.left:
-        raise corrupt("more folders than it has room for")
+        raise _damaged("more folders than it has room for")
     wirings = [_wiring(cursor) for _ in range(count)]
     cursor.expect(_UNPACK_SIZE)
     sizes = [[cursor.number() for _ in range(wiring.outs)] for wiring in wirings]
     crcs: list[int | None] = [None] * count
     while (kind := cursor.byte()) != END:
         if kind != _CRC:
-            raise corrupt(f"property {kind} among the folders")
+            raise _damaged(f"property {kind} among the folders")
         crcs = cursor.crcs(count)
     out, stream = [], 0
     for wiring, given, crc in zip(wirings, sizes, crcs, strict=True):
         mine = packed[stream : stream + len(wiring.packed)]
         if len(mine) < len(wiring.packed):
-            raise corrupt("a folder without packed bytes")
+            raise _damaged("a folder without packed bytes")
         stream += len(mine)
         out.append(_folder(wiring, given, crc, position, sum(mine)))
         position += sum(mine)
@@ -181,14 +181,14 @@ def _folders(cursor: Cursor, position: int, packed: list[int]) -> list[Folder]:
 def _wiring(cursor: Cursor) -> _Wiring:
     count = cursor.number()
     if not 1 <= count <= _MOST_CODERS:
-        raise corrupt(f"a folder of {count} coders")
+        raise _damaged(f"a folder of {count} coders")
     coders, ins, outs, simple = [], 0, 0, True
     for _ in range(count):
         flags = cursor.byte()
         method = cursor.take(flags & 15)
         inputs, outputs = (cursor.number(), cursor.number()) if flags & 0x10 else (1, 1)
         if not (1 <= inputs <= 32 and 1 <= outputs <= 32):
-            raise corrupt("a coder with too many streams")
+            raise _damaged("a coder with too many streams")
         coders.append((method, cursor.take(cursor.number()) if flags & 0x20 else b""))
         simple = simple and (inputs, outputs) == (1, 1)
         ins, outs = ins + inputs, outs + outputs
@@ -198,7 +198,7 @@ def _wiring(cursor: Cursor) -> _Wiring:
         bound[stream] = cursor.number()
     left = ins - len(bound)
     if left < 1:
-        raise corrupt("a folder without packed streams")
+        raise _damaged("a folder without packed streams")
     packed = [cursor.number() for _ in range(left)] if left > 1 else [s for s in range(ins) if s not in bound][:1]
     return _Wiring(coders, simple, outs, bound, packed)
 
@@ -208,17 +208,17 @@ def _folder(wiring: _Wiring, sizes: list[int], crc: int | None, position: int, p
     fed = set(wiring.bound.values())
     free_outs = [out for out in range(wiring.outs) if out not in fed]
     if len(free_outs) != 1:
-        raise corrupt("a folder whose streams do not connect")
+        raise _damaged("a folder whose streams do not connect")
     folder = Folder((), position, packed, sizes[free_outs[0]], crc)
     if not wiring.simple and any(method == AES for method, _ in wiring.coders):
-        folder.problem = DocumentError(ExceptionCode.ENCRYPTED, "encrypted behind a coder that cannot be read (BCJ2)")
+        folder.problem = encrypted("encrypted behind a coder that cannot be read (BCJ2)")
     elif not wiring.simple:
-        folder.problem = DocumentError(ExceptionCode.UNSUPPORTED, "a coder of several streams (BCJ2) cannot be read")
+        folder.problem = unsupported("a coder of several streams (BCJ2) cannot be read")
     else:
         chain, at = [free_outs[0]], wiring.bound.get(free_outs[0])
         while at is not None:
             if at in chain or at >= len(wiring.coders):
-                raise corrupt("a folder whose coders form a cycle")
+                raise _damaged("a folder whose coders form a cycle")
             chain.append(at)
             at = wiring.bound.get(at)
         folder.chain = tuple(Coder(*wiring.coders[i], sizes[i]) for i in reversed(chain))
@@ -233,12 +233,12 @@ def _substreams(cursor: Cursor, folders: list[Folder]) -> None:
         kind = cursor.byte()
     for folder, count in zip(folders, counts, strict=True):
         if count > max(NAMELESS, cursor.left + 1):
-            raise corrupt("more files than it has room for")
+            raise _damaged("more files than it has room for")
         folder.sizes = [cursor.number() for _ in range(count - 1)] if kind == _SIZE else []
         if count and len(folder.sizes) == count - 1:
             folder.sizes.append(folder.size - sum(folder.sizes))
         if len(folder.sizes) != count or min(folder.sizes, default=0) < 0:
-            raise corrupt("files longer than their folder")
+            raise _damaged("files longer than their folder")
     if kind == _SIZE:
         kind = cursor.byte()
     whole = [len(folder.sizes) == 1 and folder.crc is not None for folder in folders]
@@ -287,19 +287,19 @@ def read_archive(
     `truncated` if the archive ends before its header, `encrypted` if the header is, `unsupported`, `corrupt`."""
     start = read_at(0, START.size)
     if len(start) < START.size:
-        raise DocumentError(ExceptionCode.TRUNCATED, "the 7z archive ends in its first bytes")
+        raise truncated("the 7z archive ends in its first bytes")
     _, _, start_crc, offset, length, crc = START.unpack(start)
     if zlib.crc32(start[12:]) != start_crc:
-        raise corrupt("the CRC of its position does not match")
+        raise _damaged("the CRC of its position does not match")
     if length == 0:
         return Archive([], [])
     if START.size + offset + length > size:
-        raise DocumentError(ExceptionCode.TRUNCATED, "the 7z archive ends before its header")
+        raise truncated("the 7z archive ends before its header")
     _check_size(length, limit)
     data = read_at(START.size + offset, length)
     for _ in range(_MOST_PACKED):
         if zlib.crc32(data) != crc:
-            raise corrupt("its CRC does not match")
+            raise _damaged("its CRC does not match")
         cursor = Cursor(data)
         kind = cursor.byte()
         if kind == _HEADER:
@@ -308,16 +308,16 @@ def read_archive(
             break
         folders = read_folders(cursor)
         if len(folders) != 1:
-            raise corrupt("a packed header of several folders")
+            raise _damaged("a packed header of several folders")
         _check_size(folders[0].size, limit)
         data = decode(folders[0])
         crc = folders[0].crc if folders[0].crc is not None else zlib.crc32(data)
-    raise corrupt("no header at the position given in the archive")
+    raise _damaged("no header at the position given in the archive")
 
 
 def _check_size(size: int, limit: int) -> None:
     if size > limit:
-        raise DocumentError(ExceptionCode.TOO_LARGE, f"the 7z header has {size} bytes; the limit is {limit}")
+        raise too_large(f"the 7z header has {size} bytes; the limit is {limit}")
 
 
 def is_header(data: bytes) -> bool:
@@ -348,7 +348,7 @@ def _header(cursor: Cursor) -> Archive:
         kind = cursor.byte()
     entries = _entries(cursor) if kind == _FILES else []
     if sum(len(folder.sizes) for folder in folders) != sum(entry.has_data for entry in entries):
-        raise corrupt("files and their data differ in number")
+        raise _damaged("files and their data differ in number")
     return Archive(folders, entries)
 
 
@@ -356,7 +356,7 @@ def _entries(cursor: Cursor) -> list[SevenZipEntry]:
     """Read FilesInfo."""
     count = cursor.number()
     if count > max(NAMELESS, cursor.left):
-        raise corrupt("more files than it has room for")
+        raise _damaged("more files than it has room for")
     empty, without, no_directory, anti = [False] * count, 0, [], []
     names = [b""] * count
     attributes = [0] * count
@@ -386,15 +386,15 @@ def _entries(cursor: Cursor) -> list[SevenZipEntry]:
 
 def _names(inside: Cursor, count: int) -> list[bytes]:
     if inside.byte():
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "a 7z archive with names outside the header")
+        raise unsupported("a 7z archive with names outside the header")
     names = inside.take(inside.left & ~1).decode("utf-16-le", "surrogatepass").split("\0")
     if len(names) < count:
-        raise corrupt("fewer names than files")
+        raise _damaged("fewer names than files")
     return [name.encode("utf-8", "backslashreplace") for name in names[:count]]
 
 
 def _attributes(inside: Cursor, count: int) -> list[int]:
     there = inside.some(count)
     if inside.byte():
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "a 7z archive with attributes outside the header")
+        raise unsupported("a 7z archive with attributes outside the header")
     return [int.from_bytes(inside.take(4), "little") if has else 0 for has in there]

@@ -8,9 +8,8 @@ from typing import BinaryIO
 
 from readers.archives.names import shown
 from readers.archives.tar.reader import ByteReader, Outside, TarEntry, expanded, iter_tar
-from readers.base import Child, ContainerHandler, Handler, Part, Source
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, ContainerHandler, Declared, Part, Source
+from readers.errors import DocumentError, ExceptionCode, truncated
 from readers.records import Kind, Limits
 from readers.rest import rest
 from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
@@ -47,7 +46,7 @@ def tar_children(stream: BinaryIO, *, size: int | None, skippable: int | None = 
 
 
 def _cut(entry: TarEntry) -> DocumentError:
-    return DocumentError(ExceptionCode.TRUNCATED, f"the tar archive breaks off in entry {entry.position}")
+    return truncated(f"the tar archive breaks off in entry {entry.position}")
 
 
 def _child(entry: TarEntry, reader: ByteReader) -> Child:
@@ -72,7 +71,7 @@ def _child(entry: TarEntry, reader: ByteReader) -> Child:
         child.stream = as_binary(PieceStream.of(_pieces(entry, reader)))
         child.size_hint = entry.size
     if entry.continued:
-        child.error = DocumentError(ExceptionCode.TRUNCATED, "its beginning is in another volume of the archive")
+        child.error = truncated("its beginning is in another volume of the archive")
     return child
 
 
@@ -104,7 +103,6 @@ class TarHandler(ContainerHandler):
     """A tar archive, which has no directory: one slot reads it from front to back."""
 
     name = "tar"
-    media_types: tuple[str, ...] = ("application/x-tar",)
     declared = Declared(
         title="Tar archives",
         extensions=("tar",),
@@ -123,6 +121,3 @@ class TarHandler(ContainerHandler):
         """See `tar_children`."""
         with source.open() as file:
             yield from shown(tar_children(file, size=source.size))
-
-
-HANDLERS: tuple[Handler, ...] = (TarHandler(),)

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from msgspec import Struct, field
 
 from readers.archives.tar.header import is_tar_header
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, expansion_limit, truncated
 from readers.streams import CHUNK, SMALL_MEMBER
 
 # Forward reading of a file or of a stream that is being decompressed.
@@ -84,9 +84,7 @@ class ByteReader:
             return
         self._skippable -= count
         if self._skippable < 0:
-            raise DocumentError(
-                ExceptionCode.EXPANSION_LIMIT, "the rest follows more data than the archive may expand to"
-            )
+            raise expansion_limit("the rest follows more data than the archive may expand to")
 
 
 # Sparse files in tar archives: where their data belongs (GNU tar manual, "Storing Sparse Files").
@@ -131,7 +129,7 @@ def expanded(found: Map, stored: int, read: Callable[[int], bytes]) -> Iterator[
     at = 0
     for offset, length in pieces:
         if offset < at or length > left or offset + length > found.size:
-            raise DocumentError(ExceptionCode.CORRUPT, "the map of a sparse file does not fit its data")
+            raise corrupt("the map of a sparse file does not fit its data")
         yield from _zeros(offset - at)
         left -= length
         at = offset + length
@@ -141,7 +139,7 @@ def expanded(found: Map, stored: int, read: Callable[[int], bytes]) -> Iterator[
             yield data
     yield from _zeros(found.size - at)
     if left:
-        raise DocumentError(ExceptionCode.CORRUPT, f"{left:,} bytes of a sparse file are missing from its map")
+        raise corrupt(f"{left:,} bytes of a sparse file are missing from its map")
 
 
 def _zeros(count: int) -> Iterator[bytes]:
@@ -178,14 +176,12 @@ def _in_data(read: Callable[[int], bytes], stored: int) -> tuple[list[tuple[int,
         line, newline, rest = text.partition(b"\n")
         if not newline:
             if used >= stored or len(text) > _BLOCK:
-                raise DocumentError(ExceptionCode.CORRUPT, "the map of a sparse file breaks off")
+                raise corrupt("the map of a sparse file breaks off")
             text += read(_BLOCK)
             used += _BLOCK
             continue
         if not _NUMBER.fullmatch(line):
-            raise DocumentError(
-                ExceptionCode.CORRUPT, "the map of a sparse file contains something that is not a number"
-            )
+            raise corrupt("the map of a sparse file contains something that is not a number")
         numbers.append(int(line))
         text = rest
         if len(numbers) == 1:
@@ -260,13 +256,10 @@ class Outside(Struct):
     def error(self) -> DocumentError | None:
         """Return the error of an archive that was read to its end, if any."""
         if self.damaged:
-            return DocumentError(
-                ExceptionCode.CORRUPT,
-                f"damaged tar header after {self.entries} entries; {self.damaged:,} bytes were not read",
-            )
+            return corrupt(f"damaged tar header after {self.entries} entries; {self.damaged:,} bytes were not read")
         if self.after:
             detail = f"{self.after:,} bytes follow the end of the tar archive and are not part of an entry"
-            return DocumentError(ExceptionCode.CORRUPT, detail, missing=0)
+            return corrupt(detail, missing=0)
         return None
 
 
@@ -282,7 +275,7 @@ def iter_tar(reader: ByteReader, outside: Outside) -> Iterator[TarEntry]:
             if len(header) < BLOCK:
                 if ended or outside.damaged:
                     return
-                raise DocumentError(ExceptionCode.TRUNCATED, f"the tar archive breaks off after {position} entries")
+                raise truncated(f"the tar archive breaks off after {position} entries")
             ended = True
             reader.pass_over(BLOCK)
             continue
@@ -292,7 +285,7 @@ def iter_tar(reader: ByteReader, outside: Outside) -> Iterator[TarEntry]:
             continue
         if entry is None or entry.type in _EXTENSIONS:
             if len(header) < BLOCK and not ended:
-                raise DocumentError(ExceptionCode.TRUNCATED, f"the tar archive breaks off after {position} entries")
+                raise truncated(f"the tar archive breaks off after {position} entries")
             extensions = _Extensions()
             _pass_over(reader, header, outside, ended, position)
             continue
@@ -379,7 +372,7 @@ def _extend(extensions: _Extensions, entry: TarEntry, reader: ByteReader) -> boo
         return False
     data = reader.read(entry.size)
     if len(data) < entry.size:
-        raise DocumentError(ExceptionCode.TRUNCATED, f"the tar archive breaks off after {entry.position} entries")
+        raise truncated(f"the tar archive breaks off after {entry.position} entries")
     reader.skip_to(reader.position + entry.padding)
     if entry.type == ord("L"):
         extensions.one[b"path"] = data.rstrip(b"\0")

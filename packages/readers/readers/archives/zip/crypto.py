@@ -15,15 +15,15 @@ import struct
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from isal import isal_zlib
 from msgspec import Struct
 
-from readers.archives.zip.directory import LOCAL, ZipEntry
-from readers.archives.zip.member import MemberReader
+from readers.archives.zip.directory import ZipEntry, extra_field
+from readers.archives.zip.member import MemberReader, local_header
 from readers.ciphers import aes_ecb
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, encrypted, unsupported
 from readers.inflate import METHODS
 from readers.passwords import Opened, Passwords, TryBudget
 from readers.streams import CHUNK, SMALL_MEMBER
@@ -173,37 +173,22 @@ def unlock(
     """Return a reader over an encrypted member's content. Raises DocumentError `encrypted` when no password fits,
     `unsupported` for an unknown encryption or compression, `corrupt` where its bytes are not at the position that the
     directory gives."""
-    start, local, extra = _place(file, archive_size, entry)
+    start, local = local_header(file, archive_size, entry)
     if entry.flags & _STRONG:
-        raise DocumentError(ExceptionCode.ENCRYPTED, "PKWARE's strong encryption cannot be opened")
-    locked = _aes(file, entry, start, extra) if entry.method == _AES else _traditional(file, entry, start, local)
+        raise encrypted("PKWARE's strong encryption cannot be opened")
+    locked = _aes(file, entry, start, local) if entry.method == _AES else _traditional(file, entry, start, local)
     if locked.method not in METHODS:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {locked.method} cannot be read")
+        raise unsupported(f"compression method {locked.method} cannot be read")
     return passwords.open(locked.lock, locked.attempt, cost=locked.cost, budget=budget)
 
 
-def _place(file: BinaryIO, archive_size: int, entry: ZipEntry) -> tuple[int, tuple[int, ...], bytes]:
-    """Return the position of the member's bytes, its local header's fields after the signature, its extra field."""
-    file.seek(min(entry.offset, archive_size))
-    header = file.read(LOCAL.size)
-    if len(header) < LOCAL.size or not header.startswith(b"PK\x03\x04"):
-        raise DocumentError(ExceptionCode.CORRUPT, "no local header at the position given in the directory")
-    fields = LOCAL.unpack(header)[1:]
-    file.seek(fields[8], 1)
-    extra = file.read(fields[9])
-    start = entry.offset + LOCAL.size + fields[8] + fields[9]
-    if start + entry.compressed > archive_size:
-        raise DocumentError(ExceptionCode.CORRUPT, "the member reaches beyond the end of the archive")
-    return start, fields, extra
-
-
-def _traditional(file: BinaryIO, entry: ZipEntry, start: int, local: tuple[int, ...]) -> _Locked:
+def _traditional(file: BinaryIO, entry: ZipEntry, start: int, local: tuple[Any, ...]) -> _Locked:
     """Prepare traditional encryption (6.1.6): the last of twelve bytes checks the CRC or the time."""
     file.seek(start)
     header = file.read(min(_HEADER, entry.compressed))
     if len(header) < _HEADER:
-        raise DocumentError(ExceptionCode.ENCRYPTED, "the encrypted member is shorter than its header")
-    wanted = {entry.crc >> 24} | ({local[3] >> 8} if entry.flags & 8 else set())
+        raise encrypted("the encrypted member is shorter than its header")
+    wanted = {entry.crc >> 24} | ({local[4] >> 8} if entry.flags & 8 else set())
 
     def cipher(password: bytes) -> _Cipher | None:
         candidate = _Traditional(password)
@@ -215,14 +200,15 @@ def _traditional(file: BinaryIO, entry: ZipEntry, start: int, local: tuple[int, 
     )
 
 
-def _aes(file: BinaryIO, entry: ZipEntry, start: int, extra: bytes) -> _Locked:
-    version, strength, method = _aes_field(extra)
+def _aes(file: BinaryIO, entry: ZipEntry, start: int, local: tuple[Any, ...]) -> _Locked:
+    file.seek(start - local[10])
+    version, strength, method = _aes_field(file.read(local[10]))
     salt_size, key_size = 4 + 4 * strength, 8 + 8 * strength
     length = entry.compressed - salt_size - _CHECK - _CODE
     file.seek(start)
     salt, check = file.read(salt_size), file.read(_CHECK)
     if length < 0 or len(check) < _CHECK:
-        raise DocumentError(ExceptionCode.ENCRYPTED, "the encrypted member is shorter than its header")
+        raise encrypted("the encrypted member is shorter than its header")
     begin = start + salt_size + _CHECK
 
     def cipher(password: bytes) -> _Cipher | None:
@@ -241,15 +227,12 @@ def _number(entry: ZipEntry) -> bytes:
 
 def _aes_field(extra: bytes) -> tuple[int, int, int]:
     """Version, strength and compression method of extra field 0x9901."""
-    at = 0
-    while at + 4 <= len(extra):
-        kind, length = struct.unpack_from("<HH", extra, at)
-        if kind == _AES_FIELD and length >= 7 and at + 11 <= len(extra):
-            version, _, strength, method = struct.unpack_from("<H2sBH", extra, at + 4)
-            if version in (1, 2) and strength in (1, 2, 3):
-                return version, strength, method
-        at += 4 + length
-    raise DocumentError(ExceptionCode.ENCRYPTED, "encrypted with AES in an unknown way")
+    field = extra_field(extra, _AES_FIELD)
+    if len(field) >= 7:
+        version, strength, method = struct.unpack_from("<H2xBH", field)
+        if version in (1, 2) and strength in (1, 2, 3):
+            return version, strength, method
+    raise encrypted("encrypted with AES in an unknown way")
 
 
 def _authentic(file: BinaryIO, start: int, length: int, key: bytes) -> bool:

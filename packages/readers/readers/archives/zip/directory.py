@@ -13,7 +13,7 @@ from typing import BinaryIO
 import msgspec
 
 from readers.charset_guess import is_utf8
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, truncated, unsupported
 from readers.streams import SMALL_MEMBER
 
 _END = struct.Struct("<4s4H2LH")  # end of central directory
@@ -79,7 +79,7 @@ def find_directory(file: BinaryIO, size: int) -> Directory:
             directory = _check_end(file, tail, tail_at, at)
             if directory is not None:
                 return directory
-    raise DocumentError(ExceptionCode.TRUNCATED, "the zip archive has no readable central directory")
+    raise truncated("the zip archive has no readable central directory")
 
 
 def _check_end(file: BinaryIO, tail: bytes, tail_at: int, at: int) -> Directory | None:
@@ -95,7 +95,7 @@ def _check_end(file: BinaryIO, tail: bytes, tail_at: int, at: int) -> Directory 
     if disk or first_disk:
         if at + _END.size + comment != len(tail) or not first_disk <= disk <= _MOST_DISKS:
             return None  # bytes of a member that look like it
-        raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT)
+        raise unsupported(SPLIT)
     shift = end - length - offset
     position = end - length
     if shift < 0 or position < 0:
@@ -119,7 +119,7 @@ def _end64(
     before the locator if something was prepended to the archive."""
     _, _, offset, disks = locator
     if disks > 1:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT)
+        raise unsupported(SPLIT)
     for position in (offset, before - _END64.size):
         if position < 0 or position > before:
             continue
@@ -155,8 +155,7 @@ def iter_entries(file: BinaryIO, directory: Directory, index: int = 0, start: in
 
 def _broken(index: int, directory: Directory) -> DocumentError:
     missing = directory.entries - index
-    return DocumentError(
-        ExceptionCode.CORRUPT,
+    return corrupt(
         f"the zip directory breaks off after {index} of {directory.entries} entries",
         missing=missing if missing > 0 else None,
     )
@@ -189,7 +188,7 @@ def shown_name(name: bytes, extra: bytes) -> str | None:
     """Return the name as text if it is not plain UTF-8, which many programs write without a flag: from Info-ZIP's extra
     field (APPNOTE 4.6.9) if it belongs to this name, else from code page 437 (APPNOTE, appendix D) if that gives
     letters. Return None if the charset is unknown, or UTF-8."""
-    unicode_name = _extra_field(extra, _UNICODE_NAME) if extra else b""
+    unicode_name = extra_field(extra, _UNICODE_NAME) if extra else b""
     if (
         len(unicode_name) > 5
         and unicode_name[0] == 1
@@ -211,8 +210,8 @@ def lacks_charset(entry: ZipEntry) -> bool:
     return entry.shown == entry.name.decode("cp437") if entry.shown else not is_utf8(entry.name)
 
 
-def _extra_field(extra: bytes, wanted: int) -> bytes:
-    """The extra field of this kind; b"" if there is none."""
+def extra_field(extra: bytes, wanted: int) -> bytes:
+    """Return the extra field of this kind; b"" if there is none."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = struct.unpack_from("<HH", extra, at)
@@ -225,7 +224,7 @@ def _extra_field(extra: bytes, wanted: int) -> bytes:
 def _zip64(extra: bytes, size: int, compressed: int, offset: int) -> tuple[int, int, int]:
     """Take the 64-bit values of extra field 0x0001 for those fields that are full, in this order."""
     values = [size, compressed, offset]
-    field = _extra_field(extra, _ZIP64)
+    field = extra_field(extra, _ZIP64)
     wide = [field[i : i + 8] for i in range(0, len(field) - 7, 8)]
     for i, value in enumerate(values):
         if value == _MASK32 and wide:

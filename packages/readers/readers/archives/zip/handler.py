@@ -25,9 +25,8 @@ from readers.archives.zip.directory import (
 )
 from readers.archives.zip.member import MemberReader, open_member
 from readers.archives.zip.salvage import salvage
-from readers.base import Child, ContainerHandler, Handler, Part, Source
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, ContainerHandler, Declared, Part, Source
+from readers.errors import DocumentError, ExceptionCode, corrupt, unsupported
 from readers.inflate import METHODS
 from readers.modules import MEDIA_TYPES
 from readers.passwords import TryBudget
@@ -158,7 +157,6 @@ class ZipHandler(ContainerHandler):
     entries are counted in the index and are not items."""
 
     name = "zip"
-    media_types: tuple[str, ...] = MEDIA_TYPES["archives.zip.handler"]
     splits = True
     declared: tuple[Declared, ...] = (
         Declared(
@@ -219,7 +217,7 @@ class ZipHandler(ContainerHandler):
                     raise
                 yield from salvage(file, source.size, limits)
                 if source.head.startswith(_FIRST_VOLUME) or _VOLUME.search(source.name):
-                    raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT) from error
+                    raise unsupported(SPLIT) from error
                 raise
             yield from _members(source, file, limits, directory, part)
 
@@ -244,7 +242,7 @@ def _members(
             if entry.link:
                 child = link_member(entry.name, entry.index)
             elif entry.index in view.overlaps:
-                raise DocumentError(ExceptionCode.CORRUPT, "the member's data overlaps another member's")
+                raise corrupt("the member's data overlaps another member's")
             else:
                 child = _member(source, file, entry, budget, gaps)
         except DocumentError as error:
@@ -277,9 +275,9 @@ def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: 
         except DocumentError as error:
             errors.append(error)
     if gaps.more:
-        errors.append(DocumentError(ExceptionCode.CORRUPT, f"{gaps.more:,} bytes between members", missing=0))
+        errors.append(corrupt(f"{gaps.more:,} bytes between members", missing=0))
     if errors:
-        raise DocumentError(ExceptionCode.CORRUPT, "; ".join(error.detail for error in errors), missing=0)
+        raise corrupt("; ".join(error.detail for error in errors), missing=0)
 
 
 def _expected(file: BinaryIO, start: int, end: int) -> bool:
@@ -393,13 +391,10 @@ def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget, 
         opened = unlock(file, source.size, entry, source.passwords, budget)
         reader, notes = opened.value, opened.metadata
     elif entry.method not in METHODS:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
+        raise unsupported(f"compression method {entry.method} cannot be read")
     else:
         reader = open_member(file, source.size, entry)
         gaps.read(reader)
     child = reader.child(entry, Kind.ARCHIVE_MEMBER, whole=entry.small)
     child.notes = notes
     return child
-
-
-HANDLERS: tuple[Handler, ...] = (ZipHandler(),)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from isal import isal_zlib
 
 from readers.archives.zip.directory import LOCAL, LOCAL_SIGNATURE, ZipEntry
 from readers.base import Child
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import corrupt
 from readers.inflate import DECODE_ERRORS, Inflater
 from readers.records import Kind
 from readers.streams import CHUNK, PieceStream, as_binary
@@ -40,12 +40,10 @@ class MemberReader:
             try:
                 out = self._inflater.feed(data, CHUNK)
             except DECODE_ERRORS as error:
-                raise DocumentError(ExceptionCode.CORRUPT, f"the member's data is damaged: {error}") from error
+                raise corrupt(f"the member's data is damaged: {error}") from error
             self._made += len(out)
             if self._made > self._size:
-                raise DocumentError(
-                    ExceptionCode.CORRUPT, f"the member holds more than the announced {self._size} bytes"
-                )
+                raise corrupt(f"the member holds more than the announced {self._size} bytes")
             if self._inflater.ended or (not data and not out and self._left == 0):
                 self._done = True
             if out:
@@ -63,9 +61,9 @@ class MemberReader:
 
     def _check(self) -> None:
         if self._made != self._size:
-            raise DocumentError(ExceptionCode.CORRUPT, f"the member ends after {self._made} of {self._size} bytes")
+            raise corrupt(f"the member ends after {self._made} of {self._size} bytes")
         if self._crc is not None and self._sum != self._crc:
-            raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
+            raise corrupt("the member's CRC does not match")
 
     def whole(self) -> bytes:
         """All bytes at once; for small members."""
@@ -88,15 +86,21 @@ class MemberReader:
         return child
 
 
-def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberReader:
-    """Return a reader over a member's data. Raises DocumentError `corrupt` if its local header is not at the position
-    that the directory gives."""
+def local_header(file: BinaryIO, archive_size: int, entry: ZipEntry) -> tuple[int, tuple[Any, ...]]:
+    """Return the position of a member's data, and its local header's fields. Raises DocumentError `corrupt` if the
+    header is not at the position that the directory gives."""
     file.seek(min(entry.offset, archive_size))
     header = file.read(LOCAL.size)
     if len(header) < LOCAL.size or not header.startswith(LOCAL_SIGNATURE):
-        raise DocumentError(ExceptionCode.CORRUPT, "no local header at the position given in the directory")
+        raise corrupt("no local header at the position given in the directory")
     fields = LOCAL.unpack(header)
     start = entry.offset + LOCAL.size + fields[9] + fields[10]
     if start + entry.compressed > archive_size:
-        raise DocumentError(ExceptionCode.CORRUPT, "the member reaches beyond the end of the archive")
+        raise corrupt("the member reaches beyond the end of the archive")
+    return start, fields
+
+
+def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberReader:
+    """Return a reader over a member's data. Raises the errors of `local_header`."""
+    start, _ = local_header(file, archive_size, entry)
     return MemberReader(file, start, entry.compressed, entry.size, entry.crc, entry.method)

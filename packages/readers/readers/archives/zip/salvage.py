@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from readers.archives.zip.directory import LOCAL, LOCAL_SIGNATURE, ZipEntry, shown_name, zip64_sizes
 from readers.archives.zip.member import MemberReader
 from readers.base import Child
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt, encrypted, expansion_limit, unsupported
 from readers.inflate import DECODE_ERRORS, DEFLATED, METHODS, Inflater
 from readers.records import Kind, Limits
 from readers.streams import CHUNK
@@ -30,12 +30,12 @@ class _Bound:
     def spend(self, count: int) -> None:
         self.left -= count
         if self.left < 0:
-            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the archive inflates beyond the allowed ratio")
+            raise expansion_limit("the archive inflates beyond the allowed ratio")
 
     def waste(self, count: int) -> None:
         self.fruitless -= count
         if self.fruitless < 0:
-            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the damaged members of the archive overlap")
+            raise expansion_limit("the damaged members of the archive overlap")
 
 
 def salvage(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
@@ -51,9 +51,9 @@ def salvage(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
         end = data_at
         try:
             if entry.encrypted:
-                raise DocumentError(ExceptionCode.ENCRYPTED, f"{entry.name[:80]!r}: the member needs a password")
+                raise encrypted(f"{entry.name[:80]!r}: the member needs a password")
             if entry.method not in METHODS:
-                raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
+                raise unsupported(f"compression method {entry.method} cannot be read")
             if not known:
                 entry = _measured(file, size, entry, data_at, bound)
             if entry is None or data_at + entry.compressed > size:
@@ -162,7 +162,7 @@ def _local_entry(file: BinaryIO, at: int, position: int) -> tuple[ZipEntry | Non
 def _measured(file: BinaryIO, size: int, entry: ZipEntry, data_at: int, bound: _Bound) -> ZipEntry | None:
     """Return the entry with sizes and CRC found by inflating it; None if it is cut short."""
     if entry.method != DEFLATED:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "a member of unknown length that is not deflated")
+        raise unsupported("a member of unknown length that is not deflated")
     inflater = Inflater(entry.method)
     at, made, crc, step = data_at, 0, 0, _FIRST_STEP
     while not inflater.ended:
@@ -177,7 +177,7 @@ def _measured(file: BinaryIO, size: int, entry: ZipEntry, data_at: int, bound: _
             out = inflater.feed(data, CHUNK)
         except DECODE_ERRORS as error:
             bound.waste(at - data_at)
-            raise DocumentError(ExceptionCode.CORRUPT, f"the member's data is damaged: {error}") from error
+            raise corrupt(f"the member's data is damaged: {error}") from error
         bound.spend(len(out))
         made += len(out)
         crc = isal_zlib.crc32(out, crc)
@@ -186,5 +186,5 @@ def _measured(file: BinaryIO, size: int, entry: ZipEntry, data_at: int, bound: _
     descriptor = file.read(8).removeprefix(_DESCRIPTOR_SIGNATURE)[:4]
     if len(descriptor) == 4 and int.from_bytes(descriptor, "little") != crc:
         bound.waste(compressed)
-        raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
+        raise corrupt("the member's CRC does not match")
     return replace(entry, crc=crc, compressed=compressed, size=made)

@@ -19,7 +19,7 @@ import pypdfium2.raw as raw
 
 from readers.documents.pdf.packed import may_mention
 from readers.documents.pdf.pages import Attachment, Pages, read_text
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt
 from readers.last import Last
 from readers.passwords import Passwords, TryBudget
 from readers.records import Limits
@@ -69,7 +69,7 @@ def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[
     `encrypted` if neither the empty password nor one of the bank fits, `truncated` or `corrupt`."""
     about: dict[str, Any] = {}
     if _ENDLESS(data):
-        raise DocumentError(ExceptionCode.CORRUPT, f"more than {MOST_ENDLESS} streams in it have no end")
+        raise corrupt(f"more than {MOST_ENDLESS} streams in it have no end")
     try:
         document = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
@@ -111,9 +111,7 @@ def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium
             return pdfium.PdfDocument(data, password=password)
         except pdfium.PdfiumError as error:
             if error.err_code != raw.FPDF_ERR_PASSWORD:
-                raise DocumentError(
-                    ExceptionCode.CORRUPT, f"a password opens it, but it is damaged: {error}"
-                ) from error
+                raise corrupt(f"a password opens it, but it is damaged: {error}") from error
             return None
 
     cost = _COST_OF_A_TRY + len(data) * _COST_OF_A_BYTE
@@ -169,9 +167,9 @@ def attachment_bytes(attachment: Attachment) -> bytes:
     """Return the embedded file. Raises DocumentError `corrupt` if the entry has none."""
     length = ctypes.c_ulong()
     if not attachment or not raw.FPDFAttachment_GetFile(attachment, None, 0, length):
-        raise DocumentError(ExceptionCode.CORRUPT, "the PDF names an embedded file that is not in it")
+        raise corrupt("the PDF names an embedded file that is not in it")
     buffer = ctypes.create_string_buffer(max(1, length.value))
     written = ctypes.c_ulong()
     if length.value and not raw.FPDFAttachment_GetFile(attachment, buffer, length.value, written):
-        raise DocumentError(ExceptionCode.CORRUPT, "an embedded file of the PDF cannot be decoded")
+        raise corrupt("an embedded file of the PDF cannot be decoded")
     return buffer.raw[: length.value]

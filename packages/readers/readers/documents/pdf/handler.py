@@ -15,12 +15,11 @@ from isal import isal_zlib
 from msgspec import Struct, field
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from readers.declared import Declared
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.documents.pdf import document as pdf_document
 from readers.documents.pdf import metadata as pdf_metadata
 from readers.documents.pdf.pages import MOST_NAMES, Attachment, Pages, read_text
-from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
+from readers.errors import DocumentError, ExceptionCode, PagesWithoutText, corrupt, too_large, truncated, unsupported
 from readers.inflate import ISAL_ERROR
 from readers.records import Kind, Limits, TextState
 from readers.rest import rest
@@ -114,8 +113,7 @@ class Outline:
             if not place or place in seen:
                 continue
             if len(seen) >= _MOST_ENTRIES:
-                detail = f"its outline has more than {_MOST_ENTRIES:,} entries; only the first are read"
-                self.error = DocumentError(ExceptionCode.TOO_LARGE, detail)
+                self.error = too_large(f"its outline has more than {_MOST_ENTRIES:,} entries; only the first are read")
                 return
             seen.add(place)
             waiting.append(raw.FPDFBookmark_GetNextSibling(self._document.raw, entry))
@@ -159,7 +157,6 @@ class PdfHandler(LeafHandler):
     """PDF documents."""
 
     name = "pdf"
-    media_types: tuple[str, ...] = ("application/pdf",)
     declared = Declared(
         title="PDF documents",
         extensions=("pdf",),
@@ -218,9 +215,9 @@ class PdfHandler(LeafHandler):
                 wrong.append(error.detail)
         if more > 0:
             detail = f"{more} embedded files (alternative forms, films and the like, older versions) are not extracted"
-            raise DocumentError(ExceptionCode.UNSUPPORTED, detail, missing=more)
+            raise unsupported(detail, missing=more)
         if wrong:
-            raise DocumentError(ExceptionCode.CORRUPT, "; ".join(wrong), missing=0)
+            raise corrupt("; ".join(wrong), missing=0)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Return the text of all pages, the page count, and the document information as metadata."""
@@ -276,30 +273,26 @@ def _judge_layer(out: Text, seen: _Seen) -> None:
 def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:
     """Return the first reason for which text of its pages is missing."""
     if seen.unreadable:
-        return DocumentError(ExceptionCode.CORRUPT, f"{seen.unreadable} of {out.pages} pages cannot be read")
+        return corrupt(f"{seen.unreadable} of {out.pages} pages cannot be read")
     if pdf_document.looks_cut(data):
-        return DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
+        return truncated("the PDF breaks off before its end-of-file marker")
     if alone := _letters_alone(out.text):
-        detail = f"{alone:,} letters are separate: the PDF does not mark where words begin and end"
-        return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+        return unsupported(f"{alone:,} letters are separate: the PDF does not mark where words begin and end")
     if seen.mute:
-        detail = f"{seen.mute} of {out.pages} pages have text in fonts without a mapping to characters"
-        return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+        return unsupported(f"{seen.mute} of {out.pages} pages have text in fonts without a mapping to characters")
     if _uncounted(data):
-        return DocumentError(ExceptionCode.CORRUPT, "the page tree has more pages than it counts; these are not read")
+        return corrupt("the page tree has more pages than it counts; these are not read")
     if broken(data):
-        return DocumentError(ExceptionCode.CORRUPT, "the content of its pages ends where it is damaged")
+        return corrupt("the content of its pages ends where it is damaged")
     return None
 
 
 def _lacking(out: Text, seen: _Seen) -> DocumentError | None:
     """Return the error for content that is intact but not read."""
     if seen.played:
-        detail = f"{seen.played} multimedia annotations (films, sounds, Flash, 3D models) are not read"
-        return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+        return unsupported(f"{seen.played} multimedia annotations (films, sounds, Flash, 3D models) are not read")
     if seen.omitted:
-        detail = f"{seen.omitted:,} addresses, authors and names of fields come after the first {MOST_NAMES:,}"
-        return DocumentError(ExceptionCode.TOO_LARGE, detail)
+        return too_large(f"{seen.omitted:,} addresses, authors and names of fields come after the first {MOST_NAMES:,}")
     if seen.own_text and seen.pictured:
         detail = f"{seen.pictured} of {out.pages} pages show pictures and have no text"
         return PagesWithoutText(ExceptionCode.UNSUPPORTED, detail)
@@ -356,6 +349,3 @@ def _collect(document: pdfium.PdfDocument, data: bytes, collector: clean.Collect
             if piece and not (collector.add(piece) and collector.add("\n")):
                 return seen
     return seen
-
-
-HANDLERS: tuple[Handler, ...] = (PdfHandler(),)

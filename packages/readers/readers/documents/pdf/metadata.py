@@ -19,7 +19,7 @@ from lxml import etree
 from readers import clean, xmp
 from readers.documents.pdf.packed import object_streams
 from readers.documents.pdf.pages import read_text
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt, too_large
 from readers.inflate import ISAL_ERROR
 from readers.office.ooxml.xml import local
 from readers.text.xml_tree import PLAIN, flowing
@@ -189,7 +189,7 @@ class Values:
     def __iter__(self) -> Iterator[str]:
         count = raw.FPDF_GetXFAPacketCount(self._document)
         if count > _MAX_PACKETS:
-            self.error = DocumentError(ExceptionCode.TOO_LARGE, f"an XFA form of more than {_MAX_PACKETS} packets")
+            self.error = too_large(f"an XFA form of more than {_MAX_PACKETS} packets")
         for index in range(min(count, _MAX_PACKETS)):
             if _name(self._document, index) not in _WANTED:
                 continue
@@ -212,12 +212,12 @@ def _content(document: pdfium.PdfDocument, index: int) -> bytes:
     """Return a packet; b"" for one without bytes. Raises DocumentError."""
     length = ctypes.c_ulong()
     if not raw.FPDF_GetXFAPacketContent(document, index, None, 0, length):
-        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are not accessible")
+        raise corrupt("the values of its XFA form are not accessible")
     if length.value > _MAX_BYTES:
-        raise DocumentError(ExceptionCode.TOO_LARGE, f"the values of its XFA form have {length.value:,} bytes")
+        raise too_large(f"the values of its XFA form have {length.value:,} bytes")
     buffer = ctypes.create_string_buffer(max(1, length.value))
     if length.value and not raw.FPDF_GetXFAPacketContent(document, index, buffer, length.value, length):
-        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are not accessible")
+        raise corrupt("the values of its XFA form are not accessible")
     return buffer.raw[: length.value]
 
 
@@ -230,7 +230,7 @@ def _values(packet: bytes) -> Iterator[str]:
     except (etree.XMLSyntaxError, ValueError):
         root = None
     if root is None:
-        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are not XML")
+        raise corrupt("the values of its XFA form are not XML")
     for data in root.iter("{*}data"):
         if local(data.getparent()) in ("datasets", ""):
             yield from flowing(data)  # values may be formatted, in XHTML

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, too_large, truncated
 
 _HEADER = struct.Struct("<IIII")  # compressed size, size, type, CRC
 _COMPRESSED, _UNCOMPRESSED = 0x75465A4C, 0x414C454D
@@ -37,7 +37,7 @@ def decompress(data: bytes, limit: int) -> Unpacked:
     """Return the RTF, up to `limit` bytes; the CRC is not checked (many writers omit it). Raises DocumentError
     `corrupt` if this is not compressed RTF."""
     if len(data) < _HEADER.size:
-        raise DocumentError(ExceptionCode.CORRUPT, "the compressed RTF ends inside its header")
+        raise corrupt("the compressed RTF ends inside its header")
     _, size, kind, _ = _HEADER.unpack_from(data)
     wanted, ended = min(size, limit), False
     if kind == _UNCOMPRESSED:
@@ -45,12 +45,12 @@ def decompress(data: bytes, limit: int) -> Unpacked:
     elif kind == _COMPRESSED:
         out, ended = _inflate(data, _HEADER.size, wanted)
     else:
-        raise DocumentError(ExceptionCode.CORRUPT, "it is neither compressed nor plain RTF")
+        raise corrupt("it is neither compressed nor plain RTF")
     error = None
     if len(out) < wanted and not ended:
-        error = DocumentError(ExceptionCode.TRUNCATED, f"the compressed RTF ends after {len(out)} of {size} bytes")
+        error = truncated(f"the compressed RTF ends after {len(out)} of {size} bytes")
     elif limit < size and len(out) == limit:
-        error = DocumentError(ExceptionCode.TOO_LARGE, f"{size} bytes of RTF; the limit is {limit}")
+        error = too_large(f"{size} bytes of RTF; the limit is {limit}")
     return Unpacked(out, error)
 
 

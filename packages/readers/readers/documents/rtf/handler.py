@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS
-from readers.declared import Declared
 from readers.documents.rtf.reader import Carried, RtfReader, payload
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt
 from readers.images import bitmaps
 from readers.last import Last
 from readers.office.ole import objects as ole_objects
@@ -32,7 +31,6 @@ class RtfHandler(LeafHandler):
     """A Rich Text Format document."""
 
     name = "rtf"
-    media_types: tuple[str, ...] = ("application/rtf", "text/rtf")
     declared = Declared(
         title="Rich text",
         extensions=("rtf",),
@@ -78,12 +76,11 @@ class RtfHandler(LeafHandler):
         """Return the text with headers, footers, notes and comments in place; the information group as metadata."""
         data = source.whole(limits.parse_bytes)
         if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
-            raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like RTF")
+            raise corrupt("it does not begin like RTF")
         reader = _READ(data, limits.text_characters)
-        out = reader.collector.result()
+        about = clean.values(reader.metadata.items())
+        out = reader.collector.result(detected=reader.detected, metadata=about)
         out.text = reader.text.strip("\n")
-        out.metadata = dict(clean.values(reader.metadata.items()))
-        clean.note_charset(out, reader.detected)
         out.error = reader.error or unread_in(out.text)
         return out
 
@@ -128,6 +125,3 @@ def _object(data: bytes) -> tuple[bytes, bytes]:
     if class_name == b"Package":
         return ole_objects.packaged(len(native).to_bytes(4, "little") + native)
     return ole_objects.unwrapped(native) or (b"", native)
-
-
-HANDLERS: tuple[Handler, ...] = (RtfHandler(),)

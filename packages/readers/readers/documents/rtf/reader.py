@@ -13,7 +13,7 @@ from readers.charset import CodePage, Detected, least_certain, read_in
 from readers.clean import Collector, paired
 from readers.documents.rtf import words
 from readers.documents.rtf.words import TOKEN, Fonts, group_end
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, truncated, unsupported
 
 # Objects and pictures: the position of their bytes in the RTF, and their type.
 
@@ -251,7 +251,7 @@ class RtfReader:
         self._release()
         self._add_addresses()
         if self._stack and not self.collector.cut and self.error is None:
-            self.error = DocumentError(ExceptionCode.TRUNCATED, "the RTF ends inside a group")
+            self.error = truncated("the RTF ends inside a group")
 
     def _tokens(self, at: int) -> int:
         """Read the tokens from here on; return where to continue after a jump, -1 at the end."""
@@ -275,7 +275,7 @@ class RtfReader:
                 self._symbol(token[4], token.start())
             elif token[5] == b"{":
                 if len(self._stack) >= _MAX_DEPTH:
-                    self.error = DocumentError(ExceptionCode.CORRUPT, f"groups are nested more than {_MAX_DEPTH} deep")
+                    self.error = corrupt(f"groups are nested more than {_MAX_DEPTH} deep")
                     return -1
                 self._open()
             elif not self._close():
@@ -286,7 +286,7 @@ class RtfReader:
     def _check_rest(self, at: int) -> None:
         """Record an error for bytes after the outermost group, which are no text; fill bytes are no damage."""
         if self.error is None and (rest := self.data[at:].strip(b"\0 \t\r\n\x1a")):
-            self.error = DocumentError(ExceptionCode.CORRUPT, f"{len(rest):,} bytes after the document were not read")
+            self.error = corrupt(f"{len(rest):,} bytes after the document were not read")
 
     def _open(self) -> None:
         now = self._now
@@ -396,7 +396,7 @@ class RtfReader:
             unknown = codec == words.UNKNOWN and page.codec == codec and not (self._now.key or text.isascii())
             if unknown and self.error is None:
                 why = "the document uses an unknown code page: some of it was read as windows-1252"
-                self.error = DocumentError(ExceptionCode.UNSUPPORTED, why)
+                self.error = unsupported(why)
 
     def _word(self, word: bytes, number: bytes | None, token: re.Match[bytes]) -> int | None:
         """Take a control word; return where to continue, if not directly after it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, truncated
 from readers.images.metafiles import wmf
 from readers.images.metafiles.lines import Fonts, Lines, advance
 
@@ -94,10 +94,10 @@ class EmfReader:
             kind, length = _RECORD.unpack_from(data, at)
             end = at + length
             if length < _RECORD.size:
-                self.error = DocumentError(ExceptionCode.CORRUPT, "a record of the metafile has no length")
+                self.error = corrupt("a record of the metafile has no length")
                 break
             if end > len(data):
-                self.error = DocumentError(ExceptionCode.TRUNCATED, "the metafile ends inside a record")
+                self.error = truncated("the metafile ends inside a record")
                 break
             if kind in _HANDLED:
                 self._take(kind, data[at:end])

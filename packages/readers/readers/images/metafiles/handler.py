@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
+from readers.errors import DocumentError, unsupported
 from readers.images.metafiles import emf, wmf
 from readers.images.metafiles.emf import EmfReader
 from readers.images.metafiles.lines import Lines
@@ -18,7 +17,6 @@ class MetafileHandler(LeafHandler):
     """Enhanced and Windows metafiles."""
 
     name = "metafile"
-    media_types: tuple[str, ...] = ("image/emf", "image/wmf")
     declared = Declared(
         title="Metafiles (EMF, WMF)",
         extensions=("emf", "wmf"),
@@ -44,16 +42,12 @@ class MetafileHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         lines, error = _read(data)
         if (glyphs := sum(one.glyphs for one in lines)) and error is None:
-            detail = f"{glyphs:,} runs of text are stored only as glyph numbers of a font"
-            error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
+            error = unsupported(f"{glyphs:,} runs of text are stored only as glyph numbers of a font")
         collector = clean.Collector(limits.text_characters)
         if content := "\n".join(filter(None, (one.text() for one in lines))).strip():
             collector.add(content + "\n")
-        elif error is not None:
-            raise error
-        out = collector.result()
+        out = collector.result(error=error, metadata={"format": "emf" if _is_emf(data) else "wmf"})
         out.state = out.state if content else TextState.NO_TEXT_LAYER
-        out.metadata, out.error = {"format": "emf" if _is_emf(data) else "wmf"}, error
         return out
 
 
@@ -68,6 +62,3 @@ def _read(data: bytes) -> tuple[list[Lines], DocumentError | None]:
     lines = Lines()
     error = wmf.read(data, lines)
     return [lines], error
-
-
-HANDLERS: tuple[Handler, ...] = (MetafileHandler(),)

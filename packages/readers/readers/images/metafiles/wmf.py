@@ -6,7 +6,7 @@ from __future__ import annotations
 import heapq
 import struct
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, truncated
 from readers.images.metafiles.lines import Fonts, Lines, advance
 
 _PLACEABLE = b"\xd7\xcd\xc6\x9a"
@@ -43,7 +43,7 @@ def read(data: bytes, lines: Lines) -> DocumentError | None:
     if it does not begin as a metafile."""
     at = _PLACEABLE_BYTES if data.startswith(_PLACEABLE) else 0
     if len(data) < at + _HEADER_BYTES or data[at + 2 : at + 4] != _HEADER_WORDS:
-        raise DocumentError(ExceptionCode.CORRUPT, "the metafile has no header")
+        raise corrupt("the metafile has no header")
     at += _HEADER_BYTES
     fonts, slots = Fonts(), _Slots()
     while at + _RECORD.size <= len(data):
@@ -52,9 +52,9 @@ def read(data: bytes, lines: Lines) -> DocumentError | None:
         if function == 0 and words <= 3:
             return None
         if words < 3:
-            return DocumentError(ExceptionCode.CORRUPT, "a record of the metafile has no length")
+            return corrupt("a record of the metafile has no length")
         if end > len(data):
-            return DocumentError(ExceptionCode.TRUNCATED, "the metafile ends inside a record")
+            return truncated("the metafile ends inside a record")
         if function in _CREATE:
             place = slots.take()
             if function == _CREATE_FONT and end > at + _RECORD.size + _CHARSET:

@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, cast
 
-from readers.base import Child, ContainerHandler, Handler, Part, Source
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, ContainerHandler, Declared, Part, Source
+from readers.errors import corrupt
 from readers.mail.mbox.from_line import LOOK_AHEAD, MAX_FROM_LINE, is_quoted, starts_message
 from readers.records import Kind, Limits
 from readers.streams import RangeStream
@@ -91,7 +90,6 @@ class MboxHandler(ContainerHandler):
     """A mail store; its messages are its children, named `message@<offset>`."""
 
     name = "mbox"
-    media_types: tuple[str, ...] = ("application/mbox",)
     splits = True
     declared = Declared(
         title="Mail stores in mbox format",
@@ -125,7 +123,7 @@ class MboxHandler(ContainerHandler):
                 found = True
                 yield child
         if not found and start == 0 and stop >= source.size:
-            raise DocumentError(ExceptionCode.CORRUPT, "no From_ line in the mbox")
+            raise corrupt("no From_ line in the mbox")
 
 
 class _WithLineFeeds:
@@ -307,6 +305,3 @@ def _without_separator(body: bytes) -> bytes:
         return body
     rest = body[:-2] if body.endswith(b"\r\n") else body[:-1]
     return rest if not rest or rest.endswith(b"\n") else body
-
-
-HANDLERS: tuple[Handler, ...] = (MboxHandler(),)

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
+from readers.errors import DocumentError, corrupt, encrypted, expansion_limit, truncated, unsupported
 from readers.mail.smime.content_type import COMPRESSED, DATA, ENCRYPTED, OTHER, SIGNED, content_type, in_binary
 from readers.records import Kind, Limits, TextState
 
@@ -48,7 +47,7 @@ def enter(data: bytes, outer: Element, tag: int, position: int = 0) -> Element:
             if child.tag != tag:
                 break
             return child
-    raise corrupt()
+    raise _malformed()
 
 
 def inside(data: bytes, outer: Element) -> Iterator[Element]:
@@ -67,7 +66,7 @@ def octets(data: bytes, string: Element, depth: int = 0) -> bytes:
     if string.tag == OCTETS:
         return data[string.start : string.end]
     if string.tag != OCTETS_IN_PARTS or depth > _MAX_DEPTH:
-        raise corrupt()
+        raise _malformed()
     return b"".join([octets(data, part, depth + 1) for part in inside(data, string)])
 
 
@@ -81,16 +80,16 @@ def _behind(data: bytes, at: int, end: int, depth: int) -> int:
         if data[at : at + 2] == b"\0\0":
             return at + 2
         at = _behind(data, at, end, depth + 1)
-    raise corrupt()
+    raise _malformed()
 
 
 def _head(data: bytes, at: int, end: int) -> tuple[int, int, int]:
     """Return tag, start of the content and its length of the element at `at` (8.1)."""
     if at + 2 > min(end, len(data)):
-        raise corrupt()
+        raise _malformed()
     tag, length, at = data[at], data[at + 1], at + 2
     if tag & 0x1F == 0x1F:
-        raise corrupt()
+        raise _malformed()
     if length == 0x80:
         return tag, at, _INDEFINITE
     if length > 0x80:
@@ -98,20 +97,19 @@ def _head(data: bytes, at: int, end: int) -> tuple[int, int, int]:
         length = int.from_bytes(data[at : at + count], "big")
         at += count
     if at + length > min(end, len(data)):
-        raise DocumentError(ExceptionCode.TRUNCATED, "the S/MIME object ends too early")
+        raise truncated("the S/MIME object ends too early")
     return tag, at, length
 
 
-def corrupt() -> DocumentError:
+def _malformed() -> DocumentError:
     """Return the error for an object that cannot be read."""
-    return DocumentError(ExceptionCode.CORRUPT, "the S/MIME object is malformed")
+    return corrupt("the S/MIME object is malformed")
 
 
 class SmimeHandler(LeafHandler):
     """One CMS object, in binary or base64: the message in it is its only child."""
 
     name = "smime"
-    media_types: tuple[str, ...] = ("application/pkcs7-mime", "application/pkcs7-signature")
     declared = Declared(
         title="S/MIME messages and signatures",
         extensions=("p7m", "p7s", "p7b"),
@@ -143,9 +141,9 @@ class SmimeHandler(LeafHandler):
 def _kind(data: bytes) -> str:
     kind = content_type(data[:64])
     if kind == ENCRYPTED:
-        raise DocumentError(ExceptionCode.ENCRYPTED, "an encrypted S/MIME message")
+        raise encrypted("an encrypted S/MIME message")
     if kind is None or kind == OTHER:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "a CMS object that holds no message")
+        raise unsupported("a CMS object that holds no message")
     return kind
 
 
@@ -154,7 +152,7 @@ def encapsulated(data: bytes, limit: int) -> bytes | None:
     if the object is damaged, or contains more bytes than the limit."""
     content_info = element(data, 0, len(data))
     if content_info.tag != SEQUENCE:
-        raise corrupt()
+        raise _malformed()
     kind = content_type(data[:64])
     if kind == DATA:
         return _content(data, content_info)
@@ -176,12 +174,9 @@ def _inflated(packed: bytes, limit: int) -> bytes:
     try:
         out = stream.decompress(packed, limit)
     except zlib.error as error:
-        raise corrupt() from error
+        raise _malformed() from error
     if stream.unconsumed_tail:
-        raise DocumentError(ExceptionCode.EXPANSION_LIMIT, f"it holds more than {limit} bytes")
+        raise expansion_limit(f"it holds more than {limit} bytes")
     if not stream.eof:
-        raise DocumentError(ExceptionCode.TRUNCATED, "the S/MIME object ends too early")
+        raise truncated("the S/MIME object ends too early")
     return out
-
-
-HANDLERS: tuple[Handler, ...] = (SmimeHandler(),)

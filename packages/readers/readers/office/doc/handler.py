@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.cfb import LEFT_OUT
 from readers.charset import CHARSET_KEYS
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt
 from readers.office import art as office_art
 from readers.office import vba as office_vba
 from readers.office.doc.numbering import Numbering
@@ -159,7 +158,6 @@ class DocHandler(LeafHandler):
     """A Word document or template in a compound file."""
 
     name = "doc"
-    media_types: tuple[str, ...] = ("application/msword",)
     declared = Declared(
         title="Word documents, Word 6 to 2003",
         extensions=("doc", "dot"),
@@ -211,7 +209,7 @@ class DocHandler(LeafHandler):
         compound, opened = opened_doc(source, limits)
         main = compound.root.stream("WordDocument")
         if main is None:
-            raise DocumentError(ExceptionCode.CORRUPT, "the file has no stream WordDocument")
+            raise corrupt("the file has no stream WordDocument")
         stream = compound.read(main)
         fib = Fib(stream)
         streams = [stream] if fib.old else [compound.read(compound.root.stream(name)) for name in fib.tables]
@@ -222,10 +220,8 @@ class DocHandler(LeafHandler):
         collector.lines(stories(whole, fib.counts, labels))
         collector.lines(_other_texts(compound, streams[0], fib, whole))
         metadata = property_set.metadata(compound) | opened
-        out = collector.result(error=fib.error or error or compound.error)
-        out.metadata = metadata
-        clean.note_charset(out, fonts.detected if fonts else None)
-        return out
+        error = fib.error or error or compound.error
+        return collector.result(error=error, detected=fonts.detected if fonts else None, metadata=metadata)
 
 
 def _left(data: bytes) -> str:
@@ -275,6 +271,3 @@ def _joined(texts: Iterator[str]) -> tuple[str, DocumentError | None]:
     except DocumentError as error:
         return "".join(got), error
     return "".join(got), None
-
-
-HANDLERS: tuple[Handler, ...] = (DocHandler(),)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from readers.charset import CodePage, Detected, least_certain, of_code_page
 from readers.charset_labels import by_page
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, encrypted, truncated
 from readers.fonts import FONT_CODECS
 
 # The first block of a Word document ([MS-DOC] 2.5): the kind of the document and the location of its characters.
@@ -61,14 +61,13 @@ class Fib:
         """Read the block. Raises DocumentError if the document is encrypted or has no such block. A block of an unknown
         version is read as Word 97's and reported in `error`."""
         if len(stream) < 0x60:
-            raise DocumentError(ExceptionCode.TRUNCATED, "the document ends in its first block")
+            raise truncated("the document ends in its first block")
         magic, version, _, language, _, flags = struct.unpack_from("<HHHHHH", stream)
         self.error: DocumentError | None = None
         if magic != WORD_97 and magic not in WORD_6:
-            detail = "the document does not begin with a Word file's first block"
-            self.error = DocumentError(ExceptionCode.CORRUPT, detail)
+            self.error = corrupt("the document does not begin with a Word file's first block")
         if flags & 0x0100:
-            raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+            raise encrypted("a password is needed to open it")
         self.old = magic in WORD_6 or (magic == WORD_97 and version < 105)
         self.complex, self.extended = bool(flags & 0x0004), bool(flags & 0x1000)
         self.tables = ("1Table", "0Table") if flags & 0x0200 else ("0Table", "1Table")  # the declared one first
@@ -253,7 +252,7 @@ def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib, fonts: Fonts | None
     if fonts and not (fib.complex and fib.clx[1]):
         yield _run(stream, fib, fonts)
         if fib.end > len(stream):
-            raise DocumentError(ExceptionCode.TRUNCATED, "the text continues after the end of the file")
+            raise truncated("the text continues after the end of the file")
         return
     try:
         table = piece_table(tables, fib)
@@ -279,7 +278,7 @@ def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -
     for i, place in enumerate(table.places):
         count = table.bounds[i + 1] - table.bounds[i]
         if count < 0:
-            error = error or DocumentError(ExceptionCode.CORRUPT, "the pieces of the text are out of order")
+            error = error or corrupt("the pieces of the text are out of order")
         if count <= 0:
             continue
         units += count
@@ -292,10 +291,9 @@ def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -
         by_font = fonts if codec == fib.codec else None
         yield by_font.text(stream, at, at + len(data)) if by_font else data.decode(codec, "replace")
         if len(data) < size:
-            error = error or DocumentError(ExceptionCode.TRUNCATED, "a piece of the text is outside the file")
+            error = error or truncated("a piece of the text is outside the file")
     if error is None and not fib.old and units < fib.announced:
-        detail = f"its pieces have {units:,} characters, but the document states {fib.announced:,}"
-        error = DocumentError(ExceptionCode.CORRUPT, detail)
+        error = corrupt(f"its pieces have {units:,} characters, but the document states {fib.announced:,}")
     if error is not None:
         raise error
 
@@ -318,11 +316,9 @@ def piece_table(tables: Sequence[bytes], fib: Fib) -> PieceTable:
                 size = int.from_bytes(place[1], "little")
                 end = place.end() + 4 + size // 12 * 4  # end of its last bound
                 if size % 12 == 4 and stream[end : end + 4] in (_word(fib.announced), _word(fib.announced + 1)):
-                    error = DocumentError(
-                        ExceptionCode.CORRUPT, "the piece table is not at the position given in the document"
-                    )
+                    error = corrupt("the piece table is not at the position given in the document")
                     return _read(stream[place.end() + 4 : place.end() + 4 + size], size // 12, error)
-    raise DocumentError(ExceptionCode.CORRUPT, "the document has no piece table")
+    raise corrupt("the document has no piece table")
 
 
 def _word(number: int) -> bytes:
@@ -340,7 +336,7 @@ def _in_clx(stream: bytes, start: int, size: int) -> PieceTable | None:
     announced, data = int.from_bytes(stream[at + 1 : at + 5], "little"), stream[at + 5 : end]
     if announced <= len(data):
         return _read(data[:announced], announced // 12) if announced >= 16 else None
-    error = DocumentError(ExceptionCode.TRUNCATED, "the piece table is cut short")
+    error = truncated("the piece table is cut short")
     for count in (announced // 12, (len(data) - 4) // 12):
         if count > 0 and 4 * (count + 1) + 8 <= len(data):
             table = _read(data, count, error)

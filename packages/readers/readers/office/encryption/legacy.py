@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from readers.base import Source
 from readers.ciphers import rc4
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, encrypted
 from readers.office.encryption.locks import DEFAULT, unknown
 from readers.office.ole.compound import CompoundFile, DirectoryEntry
 from readers.office.ppt.text import HEADER, PERSIST_DIRECTORY, USER_EDIT, Records, entries
@@ -167,7 +167,7 @@ TOKEN, _PLAIN_TOKEN = struct.pack("<I", 0xF3D1C4DF), struct.pack("<I", 0xE391C05
 _TOKEN_AT = 12
 _SESSION_REFERENCE = 28  # in the edit: the number of the object with the encryption's header
 _SESSION = 0x2F14
-PICTURES = DocumentError(ExceptionCode.ENCRYPTED, "the pictures of an encrypted presentation are not decrypted")
+PICTURES = encrypted("the pictures of an encrypted presentation are not decrypted")
 
 
 class Session(Struct, frozen=True):

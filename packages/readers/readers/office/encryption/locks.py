@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from readers.base import MemorySource, Source
 from readers.ciphers import aes_cbc, aes_ecb
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, encrypted
 from readers.office.ole.compound import CompoundFile
 from readers.passwords import TryBudget
 from readers.records import Limits
@@ -39,7 +39,7 @@ _COST_A_SPIN = 1.0  # microseconds
 
 def unknown(why: str) -> DocumentError:
     """Return the error for an encryption that no password of ours opens."""
-    return DocumentError(ExceptionCode.ENCRYPTED, f"its encryption is not supported: {why}")
+    return encrypted(f"its encryption is not supported: {why}")
 
 
 class Agile(Struct, frozen=True):
@@ -212,5 +212,5 @@ def package(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
     )
     plain = lock.package(opened.value, data[8:])[: struct.unpack_from("<Q", data)[0]]
     if not plain.startswith(b"PK"):
-        raise DocumentError(ExceptionCode.CORRUPT, "the decrypted data is not a document")
+        raise corrupt("the decrypted data is not a document")
     return MemorySource(source.name, plain, source.passwords), opened.metadata

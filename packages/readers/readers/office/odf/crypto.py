@@ -21,7 +21,7 @@ from msgspec import Struct
 from readers.archives.zip.directory import ZipEntry, find_directory, iter_entries
 from readers.base import MemorySource, Source
 from readers.ciphers import aes_cbc, blowfish_cfb
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import corrupt, too_large
 from readers.inflate import ISAL_ERROR
 from readers.office.encryption.locks import unknown
 from readers.office.ooxml.package import part_reader
@@ -71,7 +71,8 @@ def opened(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
     """Return the document without its password, and the metadata about that. Raises DocumentError `encrypted` if no
     password fits or the encryption is unknown, `corrupt`, `too_large`."""
     with source.open() as file:
-        entries = {_name(e): e for e in iter_entries(file, find_directory(file, source.size)) if not e.directory}
+        found = (entry for entry in iter_entries(file, find_directory(file, source.size)) if not entry.directory)
+        entries = {entry.name.decode("utf-8", "replace"): entry for entry in found}
         if sum(max(entry.size, entry.compressed) for entry in entries.values()) > limits.parse_bytes:
             raise unknown(f"it is too large to decrypt; the limit is {limits.parse_bytes} bytes")
         read = _Parts(file, source.size, entries)
@@ -104,12 +105,8 @@ class _Parts(Struct, frozen=True):
     def part(self, name: str) -> bytes:
         """Return the bytes of a part, as stored."""
         if name not in self.entries:
-            raise DocumentError(ExceptionCode.CORRUPT, f"the document has no part {name}")
+            raise corrupt(f"the document has no part {name}")
         return part_reader(self.file, self.size, self.entries[name]).whole()
-
-
-def _name(entry: ZipEntry) -> str:
-    return entry.name.decode("utf-8", "replace")
 
 
 def _rebuilt(read: _Parts, locks: dict[str, Lock], password: str, limit: int) -> bytes:
@@ -127,7 +124,7 @@ def _rebuilt(read: _Parts, locks: dict[str, Lock], password: str, limit: int) ->
                 keys[known] = key
                 data, more = _inflated(lock.decrypted(key, data), left)
                 if more:
-                    raise DocumentError(ExceptionCode.TOO_LARGE, f"more than {limit} bytes without its password")
+                    raise too_large(f"more than {limit} bytes without its password")
             left -= len(data)
             package.writestr(zipfile.ZipInfo(name), data)
     return out.getvalue()

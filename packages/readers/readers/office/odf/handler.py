@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
+from readers.errors import DocumentError, corrupt, kept_in
 from readers.office.odf import crypto as odf_crypto
 from readers.office.odf.lists import Lists
 from readers.office.odf.text import read_text
@@ -97,7 +96,6 @@ class OdfHandler(LeafHandler):
     """An OpenDocument file: odt, ods, odp, odg and their templates."""
 
     name = "odf"
-    media_types: tuple[str, ...] = (*_TEXTS, *_SHEETS, *_SLIDES, *_FLAT)
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
@@ -169,9 +167,7 @@ class OdfHandler(LeafHandler):
                 return out
             slides = _read(package, collector, source.head)
             metadata = _metadata(package)
-        out = collector.result(error=package.error)
-        out.pages, out.metadata = slides, metadata
-        return out
+        return collector.result(error=package.error, metadata=metadata, pages=slides)
 
 
 def _is_zip(source: Source) -> bool:
@@ -185,10 +181,7 @@ def _flat_children(file: BinaryIO) -> Iterator[Child]:
             data = base64.b64decode("".join((element.text or "").split()), validate=True)
             error = None
         except ValueError as failed:
-            data, error = (
-                b"",
-                DocumentError(ExceptionCode.CORRUPT, f"an object or picture is not valid base64: {failed}"),
-            )
+            data, error = (b"", corrupt(f"an object or picture is not valid base64: {failed}"))
         name, data = ole_objects.unwrapped(data) or (b"", data)
         yield Child(
             name=name or b"object-%d" % position,
@@ -201,50 +194,35 @@ def _flat_children(file: BinaryIO) -> Iterator[Child]:
 
 def _read(package: _OdfPackage | _FlatDocument, collector: clean.Collector, head: bytes) -> int | None:
     """Read all parts with text; return the number of slides. Damage is recorded in the package."""
-    slides: list[int] = []
-    lists = Lists()
+    slides, lists = 0, Lists()
     if "styles.xml" in package.names and not any(kind in head[:200] for kind in _WITHOUT_LISTS):
-        _guard(package, lambda: _define(package, lists))
-    _guard(package, lambda: slides.append(read_text(package.pieces("content.xml"), collector, lists)))
+        with kept_in(package):
+            for style in elements(package.pieces("styles.xml"), "list-style", "outline-style"):
+                lists.define(style)
+    with kept_in(package):
+        slides = read_text(package.pieces("content.xml"), collector, lists)
     if "styles.xml" in package.names:
-        _guard(package, lambda: read_text(package.pieces("styles.xml"), collector, headers_only=True))
+        with kept_in(package):
+            read_text(package.pieces("styles.xml"), collector, headers_only=True)
     for name in package.names:
         if _OBJECT_TEXT.search(name) and not collector.cut:
-            _guard(package, lambda name=name: read_text(package.pieces(name), collector, sheets=True))  # type: ignore[misc]
-    return slides[0] or None if slides else None
-
-
-def _define(package: _OdfPackage | _FlatDocument, lists: Lists) -> None:
-    """Define the named list styles, and the style of headings."""
-    for style in elements(package.pieces("styles.xml"), "list-style", "outline-style"):
-        lists.define(style)
-
-
-def _guard(package: _OdfPackage | _FlatDocument, action: Callable[[], object]) -> None:
-    try:
-        action()
-    except DocumentError as error:
-        package.error = package.error or error
+            with kept_in(package):
+                read_text(package.pieces(name), collector, sheets=True)
+    return slides or None
 
 
 def _metadata(package: _OdfPackage | _FlatDocument) -> dict[str, object]:
     pairs: list[tuple[str, str | None]] = []
     added: list[tuple[str, str]] = []
 
-    def collect() -> None:
-        for metadata in elements(package.pieces("meta.xml"), "meta"):
-            for element in metadata:
+    with kept_in(package):
+        for about in elements(package.pieces("meta.xml"), "meta") if "meta.xml" in package.names else ():
+            for element in about:
                 if key := _KEYS.get(local(element)):
                     pairs.append((key, element.text))
                 elif local(element) == "user-defined":
                     added.append((element.get(_NAME) or "", element.text or ""))
-
-    if "meta.xml" in package.names:
-        _guard(package, collect)
     metadata = clean.values(pairs)
     if "author" not in metadata and "last_author" in metadata:
         metadata["author"] = metadata["last_author"]
     return dict(metadata) | clean.noted(added)
-
-
-HANDLERS: tuple[Handler, ...] = (OdfHandler(),)

@@ -12,7 +12,7 @@ from typing import Any
 from lxml import etree
 
 from readers.clean import Collector
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, too_large
 from readers.office.odf import lists as odf_lists
 from readers.office.ooxml.xml import Element, gathered
 from readers.text.xml_tree import PLAIN
@@ -359,7 +359,7 @@ class _Lines:
             detail = (
                 f"it has more than {MOST:,} link targets, form values and names of commenters; only the first are read"
             )
-            raise DocumentError(ExceptionCode.TOO_LARGE, detail)
+            raise too_large(detail)
 
     def close(self) -> None:
         """End the document; lxml calls it."""
@@ -444,4 +444,4 @@ def _parse(target: _Lines, pieces: Iterator[bytes], failed: DocumentError | None
         if fed:
             parser.close()
     except etree.XMLSyntaxError as error:
-        raise DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}") from error
+        raise corrupt(f"a part is not well-formed XML: {str(error)[:200]}") from error

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, expansion_limit, truncated
 
 MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HEADER = struct.Struct("<8s16sHHHHH6sIIIIIIIIII")  # 2.2, without the table of 109 FAT sectors after it
@@ -71,11 +71,11 @@ class CompoundFile:
         self._left = _BUDGET * len(data) + 1_000_000
         self.error: DocumentError | None = None
         if len(data) < 512 or not data.startswith(MAGIC):
-            raise DocumentError(ExceptionCode.CORRUPT, "not a compound file")
+            raise corrupt("not a compound file")
         header = _HEADER.unpack_from(data)
         self._shift, mini_shift = header[5], header[6]
         if self._shift not in (9, 12) or mini_shift != 6:
-            raise DocumentError(ExceptionCode.CORRUPT, "a compound file of impossible sector sizes")
+            raise corrupt("a compound file of impossible sector sizes")
         self._sectors = max(0, -(-len(data) >> self._shift)) - 1
         directory, self._cutoff, mini_fat, difat = header[10], header[12], header[13], header[15]
         self._fat = self._load_fat(difat)
@@ -150,10 +150,9 @@ class CompoundFile:
             data = self._mini(entry.start, size) if size < self._cutoff else self._chained(entry.start, size)
             self._left -= len(data)
         if self._left < 0:
-            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the streams of the compound file overlap")
+            raise expansion_limit("the streams of the compound file overlap")
         if len(data) < entry.size and self.error is None:
-            detail = f"a stream ends after {len(data)} of {entry.size} bytes"
-            self.error = DocumentError(ExceptionCode.TRUNCATED, detail)
+            self.error = truncated(f"a stream ends after {len(data)} of {entry.size} bytes")
         return data
 
     def head(self, entry: DirectoryEntry | None, size: int) -> bytes:
@@ -186,7 +185,7 @@ def _tree(raw: bytes, *, wide: bool) -> DirectoryEntry:
     """Return the root with everything below it, siblings in the order of their tree (2.6.4), without repeated entries
     and those out of range."""
     if len(raw) < _ENTRY.size or raw[66] not in (_ROOT, _STORAGE):
-        raise DocumentError(ExceptionCode.CORRUPT, "the compound file has no directory")
+        raise corrupt("the compound file has no directory")
     root, _, _, below = _entry(raw, 0, wide)
     met = {0}
     open_storages = [(root, below, 1)]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from readers.declared import Declared
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.errors import DocumentError
-from readers.modules import MEDIA_TYPES
 from readers.office.ole import objects as ole_objects
 from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
@@ -19,7 +17,6 @@ class StorageHandler(LeafHandler):
     """A Visio drawing, an installer, or another compound file of unknown kind."""
 
     name = "compound"
-    media_types: tuple[str, ...] = MEDIA_TYPES["office.ole.handler"]
     whole = False
     declared = Declared(
         title="Visio drawings of Visio 2003 and older, installers, other compound files",
@@ -35,7 +32,7 @@ class StorageHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Yield the file in an OLE package, or the children of an encrypted Office document; else nothing."""
         if ooxml.encrypted(source):
-            yield from ooxml.HANDLERS[0].children(source, limits)
+            yield from ooxml.OoxmlHandler().children(source, limits)
         elif source.size <= limits.parse_bytes and (
             unwrapped := ole_objects.unwrapped(source.whole(limits.parse_bytes))
         ):
@@ -44,7 +41,7 @@ class StorageHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """Return no text, and the properties as metadata; for an encrypted Office document the result of `ooxml`."""
         if ooxml.encrypted(source):
-            return ooxml.HANDLERS[0].text(source, limits)
+            return ooxml.OoxmlHandler().text(source, limits)
         out = Text(state=TextState.UNSUPPORTED)
         if source.size <= limits.parse_bytes:
             try:
@@ -55,6 +52,3 @@ class StorageHandler(LeafHandler):
             except DocumentError as failed:
                 out.error = failed
         return out
-
-
-HANDLERS: tuple[Handler, ...] = (StorageHandler(),)

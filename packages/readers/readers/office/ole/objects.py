@@ -9,7 +9,7 @@ from itertools import chain
 
 from readers import cfb
 from readers.base import Child, Source
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, truncated, unsupported
 from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 from readers.records import Kind
 from readers.rest import AFTER_CONTENT, rest
@@ -20,27 +20,23 @@ _LONGEST_NAME = 4096  # bytes; Windows paths are shorter
 _LINKED = 1
 
 
-def _corrupt(detail: str) -> DocumentError:
-    return DocumentError(ExceptionCode.CORRUPT, detail)
-
-
 def embedded(data: bytes) -> tuple[bytes, bytes]:
     """Return (class name, native data) of an OLE 1.0 object in RTF ([MS-OLEDS] 2.2.4, 2.2.5). Raises DocumentError
     `unsupported` for a link, which has no data; `corrupt` if this is no such object."""
     if len(data) < 8:
-        raise _corrupt("the embedded object has no header")
+        raise corrupt("the embedded object has no header")
     if struct.unpack_from("<I", data, 4)[0] == _LINKED:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "the object is a link; its content is stored elsewhere")
+        raise unsupported("the object is a link; its content is stored elsewhere")
     at = 8
     names: list[bytes] = []
     for _ in range(3):  # class, topic, item
         length = struct.unpack_from("<I", data.ljust(at + 4, b"\0"), at)[0]
         if length > _LONGEST_NAME or at + 4 + length > len(data):
-            raise _corrupt("the embedded object ends inside its header")
+            raise corrupt("the embedded object ends inside its header")
         names.append(data[at + 4 : at + 4 + length].rstrip(b"\0"))
         at += 4 + length
     if at + 4 > len(data):
-        raise _corrupt("the embedded object ends inside its header")
+        raise corrupt("the embedded object ends inside its header")
     size = struct.unpack_from("<I", data, at)[0]
     return names[0], data[at + 4 : at + 4 + size]
 
@@ -114,7 +110,7 @@ def rewritten(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
     try:
         return cfb.write(_copied(compound, storage))
     except ValueError as failed:
-        raise DocumentError(ExceptionCode.CORRUPT, f"an embedded document cannot be extracted: {failed}") from failed
+        raise corrupt(f"an embedded document cannot be extracted: {failed}") from failed
 
 
 def _copied(compound: CompoundFile, storage: DirectoryEntry) -> cfb.Storage:
@@ -139,7 +135,7 @@ def packaged(stream: bytes) -> tuple[bytes, bytes]:
     """Return (name, bytes) of the file in an OLE package: a size, then the Packager's own structure, or, if that does
     not fit, the native data of any other program (2.3.6). Raises DocumentError if it is cut short."""
     if len(stream) < 4:
-        raise DocumentError(ExceptionCode.TRUNCATED, "an embedded package ends in its first bytes")
+        raise truncated("an embedded package ends in its first bytes")
     size = struct.unpack_from("<I", stream)[0]
     native = stream[4 : 4 + size]
     return _from_packager(native) or (b"", native)
@@ -160,8 +156,8 @@ def _from_packager(native: bytes) -> tuple[bytes, bytes] | None:
     size = int.from_bytes(native[at : at + 4], "little")
     data = native[at + 4 : at + 4 + size]
     if len(data) < size:
-        raise DocumentError(ExceptionCode.TRUNCATED, f"an embedded package ends after {len(data)} of {size} bytes")
-    return _file_name(_wide_label(native, at + 4 + size) or label or path), data
+        raise truncated(f"an embedded package ends after {len(data)} of {size} bytes")
+    return ntpath.basename(_wide_label(native, at + 4 + size) or label or path), data
 
 
 def _terminated(data: bytes, at: int) -> tuple[bytes, int]:
@@ -181,8 +177,3 @@ def _wide_label(native: bytes, at: int) -> bytes:
             return text.decode("utf-16-le", "replace").split("\0", 1)[0].encode("utf-8")
         at += 4 + size
     return b""
-
-
-def _file_name(label: bytes) -> bytes:
-    """Return the last part of a Windows path."""
-    return ntpath.basename(label)

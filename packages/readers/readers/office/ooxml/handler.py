@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from lxml import etree
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.base import Child, Declared, LeafHandler, MemorySource, Part, Source, Text
+from readers.errors import DocumentError, corrupt, kept_in
 from readers.identification.text import as_text, office_xml
 from readers.modules import MEDIA_TYPES
 from readers.office import vba as office_vba
@@ -41,14 +40,14 @@ def package(source: Source, limits: Limits) -> tuple[Source, DocumentError | Non
     data = source.whole(limits.parse_bytes)
     root, broken = tree(data)
     if root is None:
-        raise DocumentError(ExceptionCode.CORRUPT, f"the document is not well-formed XML: {broken}")
-    error = DocumentError(ExceptionCode.CORRUPT, f"the document is not well-formed XML: {broken}") if broken else None
+        raise corrupt(f"the document is not well-formed XML: {broken}")
+    error = corrupt(f"the document is not well-formed XML: {broken}") if broken else None
     out, known = io.BytesIO(), set[str]()
     types = etree.Element(_CONTENT_TYPES + "Types")
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, content, kind in _word_2003(root, data) if root.find("{*}part") is None else _parts(root):
             if content is None:
-                error = error or DocumentError(ExceptionCode.CORRUPT, f"the bytes of {name} are not base64")
+                error = error or corrupt(f"the bytes of {name} are not base64")
             elif name not in known:
                 known.add(name)
                 archive.writestr(zipfile.ZipInfo(name), content)
@@ -143,7 +142,6 @@ class OoxmlHandler(LeafHandler):
     """An Office Open XML document: docx, xlsx, pptx and vsdx with their macro and template variants."""
 
     name = "ooxml"
-    media_types: tuple[str, ...] = _TYPES
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
@@ -232,14 +230,14 @@ class OoxmlHandler(LeafHandler):
             package = Package(file, source.size, limits)
             family = _family(package)
             if family is None:
-                raise package.error or DocumentError(ExceptionCode.CORRUPT, "the main part of the document is missing")
+                raise package.error or corrupt("the main part of the document is missing")
             reader = Reader(package, collector)
             reader.read(family)
             metadata = _metadata(package)
-        out = collector.result(error=damage or package.error or reader.error)
+        error = damage or package.error or reader.error
+        out = collector.result(error=error, metadata=metadata | opened, pages=reader.slides)
         if family in ("xl", "ppt"):
             out.text = unescaped(out.text)
-        out.pages, out.metadata = reader.slides, metadata | opened
         return out
 
 
@@ -265,7 +263,7 @@ def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], D
     if not source.head.startswith(_OLE):
         return source, {}, None
     if not encrypted(source):
-        raise DocumentError(ExceptionCode.CORRUPT, "it is a compound file, not Office Open XML")
+        raise corrupt("it is a compound file, not Office Open XML")
     return *office_unlock.package(source, limits), None
 
 
@@ -288,23 +286,16 @@ def _family(package: Package) -> str | None:
 def _metadata(package: Package) -> dict[str, object]:
     pairs: list[tuple[str, str | None]] = []
     for name in package.having("core-properties", "extended-properties"):
-        try:
+        with kept_in(package):
             for root in elements(package.pieces(name), "*"):
                 if key := _KEYS.get(local(root)):
                     pairs.append((key, root.text))
-        except DocumentError as error:
-            package.error = package.error or error
     return dict(clean.values(pairs)) | clean.noted(_added(package))
 
 
 def _added(package: Package) -> Iterator[tuple[str, str]]:
     """Yield properties added to the standard ones (ECMA-376 part 1, 22.3)."""
     for name in package.having("custom-properties"):
-        try:
+        with kept_in(package):
             for one in elements(package.pieces(name), "property"):
                 yield one.get("name") or "", " ".join(text for text in one.itertext() if isinstance(text, str))
-        except DocumentError as error:
-            package.error = package.error or error
-
-
-HANDLERS: tuple[Handler, ...] = (OoxmlHandler(),)

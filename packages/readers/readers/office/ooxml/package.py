@@ -15,7 +15,16 @@ from readers.archives.zip.handler import failed_member
 from readers.archives.zip.member import MemberReader, open_member
 from readers.archives.zip.salvage import local_entries, salvage
 from readers.base import Child
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import (
+    DocumentError,
+    ExceptionCode,
+    corrupt,
+    encrypted,
+    expansion_limit,
+    kept_in,
+    too_large,
+    unsupported,
+)
 from readers.inflate import METHODS
 from readers.office.ole import objects as ole_objects
 from readers.office.ooxml.kinds import KNOWN
@@ -71,13 +80,13 @@ class Package:
                 if not self._entries:
                     raise error from more
         if not self._entries:
-            raise self.error or DocumentError(ExceptionCode.CORRUPT, "the document is an empty zip archive")
+            raise self.error or corrupt("the document is an empty zip archive")
 
     def _take(self, entries: Iterator[ZipEntry]) -> None:
         for entry in entries:
             self._entries.setdefault(_part_name(entry.name), entry)
             if len(self._entries) > _MAX_PARTS:
-                raise DocumentError(ExceptionCode.EXPANSION_LIMIT, f"more than {_MAX_PARTS} parts")
+                raise expansion_limit(f"more than {_MAX_PARTS} parts")
 
     @property
     def names(self) -> Iterable[str]:
@@ -87,16 +96,12 @@ class Package:
     def pieces(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a part. Raises DocumentError if it is missing, damaged, or too much was read."""
         if name not in self._entries:
-            raise DocumentError(ExceptionCode.CORRUPT, f"the document has no part {name}")
-        for piece in self._inflated(self._entries[name]):
+            raise corrupt(f"the document has no part {name}")
+        reader = part_reader(self._file, self._size, self._entries[name])
+        while piece := reader.piece():
             self._left -= len(piece)
             if self._left < 0:
-                raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the parts of the document are too large")
-            yield piece
-
-    def _inflated(self, entry: ZipEntry) -> Iterator[bytes]:
-        reader = part_reader(self._file, self._size, entry)
-        while piece := reader.piece():
+                raise expansion_limit("the parts of the document are too large")
             yield piece
 
     def _roles(self) -> dict[str, str]:
@@ -105,15 +110,13 @@ class Package:
         (ECMA-376 part 2, 6.2.3, 6.5)."""
         declared: dict[str, str] = {}
         endings: dict[str, str] = {}
-        try:
+        with kept_in(self):
             for element in elements(self.pieces("[content_types].xml"), "Override", "Default"):
                 kind = _role(element.get("ContentType", ""))
                 if (name := element.get("PartName")) is not None:
                     declared[_part_name(name)] = kind
                 elif kind != "main":  # all binary parts of a workbook have the same extension
                     endings[f".{element.get('Extension', '').lower()}"] = kind
-        except DocumentError as error:
-            self.error = self.error or error
         roles: dict[str, str] = {}
         for name in self._entries:
             role = declared.get(name, "")
@@ -155,8 +158,7 @@ class Package:
                 if element.get("TargetMode") != "External" or address in known:
                     continue
                 if len(known) >= _ADDRESSES:
-                    detail = f"it has more than {_ADDRESSES:,} addresses; only the first are read"
-                    raise DocumentError(ExceptionCode.TOO_LARGE, detail)
+                    raise too_large(f"it has more than {_ADDRESSES:,} addresses; only the first are read")
                 known.add(address)
                 yield address
 
@@ -183,9 +185,9 @@ class Package:
 def part_reader(file: BinaryIO, size: int, entry: ZipEntry) -> MemberReader:
     """Return a reader over a part's bytes. Raises DocumentError if it needs a password or cannot be inflated."""
     if entry.encrypted:
-        raise DocumentError(ExceptionCode.ENCRYPTED, "a part of the document needs a password")
+        raise encrypted("a part of the document needs a password")
     if entry.method not in METHODS:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
+        raise unsupported(f"compression method {entry.method} cannot be read")
     return open_member(file, size, entry)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt
 from readers.office.cell_formats import Styles, is_whole, number_text, text_format, whole_as_it_is
 from readers.office.ooxml.kinds import WORKBOOK
 from readers.office.ooxml.package import Package
@@ -315,7 +315,7 @@ class Workbook:
 
 def lost_strings(cells: int) -> DocumentError:
     """Return the error of a workbook in which so many cells refer to missing strings."""
-    return DocumentError(ExceptionCode.CORRUPT, f"{cells:,} cells refer to strings that are missing from the workbook")
+    return corrupt(f"{cells:,} cells refer to strings that are missing from the workbook")
 
 
 def _string(element: Element) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 
 from readers.clean import Collector, paired
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, kept_in, too_large
 from readers.office.ooxml import kinds, parts, xlsb
 from readers.office.ooxml import sheet as ooxml_sheet
 from readers.office.ooxml.numbering import Lists
@@ -105,9 +106,7 @@ def vml_texts(package: Package, name: str) -> Iterator[str]:
     ):  # nothing but notes, of which there may be thousands
         return
     if len(data) > _MOST_VML:
-        raise DocumentError(
-            ExceptionCode.TOO_LARGE, f"a drawing with buttons and boxes has {len(data):,} bytes, too many to read"
-        )
+        raise too_large(f"a drawing with buttons and boxes has {len(data):,} bytes, too many to read")
     root, _ = tree(data)
     for shape in () if root is None else root.iter("{urn:schemas-microsoft-com:vml}*"):
         client = shape.find("{*}ClientData")
@@ -264,8 +263,7 @@ class Reader:
         self._rest()
         self._take("", self._package.addresses())
         if self._package.missing:
-            detail = f"{self._package.missing} referenced parts with text are missing"
-            self.error = self.error or DocumentError(ExceptionCode.CORRUPT, detail)
+            self.error = self.error or corrupt(f"{self._package.missing} referenced parts with text are missing")
 
     def _rest(self) -> None:
         """Read parts that contain words but no text, and those of unknown kinds."""
@@ -286,13 +284,8 @@ class Reader:
         if name in self._read or self._collector.cut:
             return
         self._read.add(name)
-        self._guard(lambda: self._collector.lines(lines))
-
-    def _guard(self, action: Callable[[], object]) -> None:
-        try:
-            action()
-        except DocumentError as error:
-            self.error = self.error or error
+        with kept_in(self):
+            self._collector.lines(lines)
 
     def _paragraphs(self, *roles: str) -> None:
         for name in self._package.having(*roles):
@@ -300,11 +293,11 @@ class Reader:
             self._take(name, (_charted if charted else paragraphs)(self._package, name))
 
     def _document(self) -> None:
-        found: list[Lists] = []
-        self._guard(lambda: found.append(Lists(self._package)))
-        if found and found[0].any:
-            for name in self._package.having(*_NUMBERED):
-                self._take(name, _numbered(self._package, name, found[0]))
+        lists: Lists | None = None
+        with kept_in(self):
+            lists = Lists(self._package)
+        for name in self._package.having(*_NUMBERED) if lists is not None and lists.any else ():
+            self._take(name, _numbered(self._package, name, lists))
         self._paragraphs(*_NUMBERED, *_DRAWN, "glossary")
         for name in self._package.having("glossary"):
             self._take(f"words of {name}", parts.distinct_lines(self._package, name, kinds.GLOSSARY))
@@ -314,7 +307,8 @@ class Reader:
         package = self._package
         form = xlsb if binary else ooxml_sheet
         book = xlsb.BinaryWorkbook(package) if binary else ooxml_sheet.Workbook(package)
-        self._guard(book.load)
+        with kept_in(self):
+            book.load()
         for title, name in book.sheets:
             self._take(name, form.lines(package, name, title, book))
         self._take("missing sheets", iter(book.gone))
@@ -335,7 +329,8 @@ class Reader:
                 self._take(name, xlsb.words(package, name))
             else:
                 self._take(name, parts.pivot(package, name))
-                self._guard(lambda name=name: self._read.update(package.related(name).values()))  # type: ignore[misc]
+                with kept_in(self):
+                    self._read.update(package.related(name).values())
 
     def _drawing(self) -> None:
         """Read a Visio drawing ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""
@@ -367,8 +362,7 @@ class Reader:
         """Return slides as listed, then unlisted ones; and lines of its own words, each once."""
         listed: list[str] = []
         own: dict[str, None] = {}
-
-        def follow() -> None:
+        with kept_in(self):
             for main in self._package.having("main"):
                 related = self._package.related(main)
                 for element in elements(self._package.pieces(main), "sldId", *kinds.PRESENTATION):
@@ -377,33 +371,27 @@ class Reader:
                         continue
                     targets = (related.get(str(v)) for k, v in element.attrib.items() if str(k).endswith("}id"))
                     listed.extend(name for name in targets if name and self._package.roles.get(name) == "slide")
-
-        self._guard(follow)
         own.pop("", None)
         return list(dict.fromkeys([*listed, *self._package.having("slide")])), own
 
     def _slide(self, name: str) -> None:
         """Read a slide, then its notes, comments and drawings."""
         self._take(name, paragraphs(self._package, name))
-        related: list[str] = []
-        self._guard(lambda: related.extend(self._package.related(name).values()))
-        for other in related:
+        related: dict[str, str] = {}
+        with kept_in(self):
+            related = self._package.related(name)
+        for other in related.values():
             if self._package.roles.get(other) in ("notesslide", "comments", *_DRAWN):
                 self._slide_part(other)
 
     def _slide_part(self, name: str) -> None:
         if self._package.roles.get(name) == "comments":
-            self._take(name, _comments(self._package, name))
+            texts = _plain(self._package, name, "text")  # in the older form; in the threaded one they are paragraphs
+            self._take(name, chain(texts, paragraphs(self._package, name)))
         elif self._package.roles.get(name) in _CHARTS:
             self._take(name, _charted(self._package, name))
         else:
             self._take(name, paragraphs(self._package, name))
-
-
-def _comments(package: Package, name: str) -> Iterator[str]:
-    """Yield comments on slides: p:text in the older form, paragraphs in the threaded one."""
-    yield from _plain(package, name, "text")
-    yield from paragraphs(package, name)
 
 
 def _authors(package: Package, name: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from datetime import datetime
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import corrupt, truncated
 from readers.office.cell_formats import number_text, text_format
 from readers.office.ooxml.package import Package
 from readers.office.ooxml.sheet import Workbook, printed
@@ -41,7 +41,7 @@ def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
             yield kind, data[start:end]
             at = end
     if at < len(data):
-        raise DocumentError(ExceptionCode.TRUNCATED, "a part of the workbook ends within a record")
+        raise truncated("a part of the workbook ends within a record")
 
 
 def _record(data: bytes, at: int) -> tuple[int, int, int] | None:
@@ -62,7 +62,7 @@ def _record(data: bytes, at: int) -> tuple[int, int, int] | None:
         if not byte & 0x80:
             break
     if size > _MOST_RECORD:
-        raise DocumentError(ExceptionCode.CORRUPT, f"a record of {size} bytes in the workbook")
+        raise corrupt(f"a record of {size} bytes in the workbook")
     return kind, at, at + size
 
 
@@ -239,7 +239,7 @@ def _wide_texts(data: bytes) -> Iterator[str]:
         if at + 2 < end <= len(data):
             left -= end - at
             if left < 0:
-                raise DocumentError(ExceptionCode.CORRUPT, "a record of the workbook has too many counts of strings")
+                raise corrupt("a record of the workbook has too many counts of strings")
             text = data[at + 2 : end].decode("utf-16-le", "replace")
             if text.isprintable() and "\ufffd" not in text and (len(text) > 1 or text.isalnum()):
                 yield text

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from lxml import etree
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt
 from readers.text.xml_tree import PLAIN
 
 _TREE_BYTES = 2_000_000
@@ -52,7 +52,7 @@ def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], Non
             whole(root)
         yield from root.iter(*names)
     if failed or broken:
-        raise failed or DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {broken}")
+        raise failed or corrupt(f"a part is not well-formed XML: {broken}")
 
 
 def present(root: Element, tags: tuple[str, ...]) -> tuple[str, ...]:
@@ -158,16 +158,16 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
         except DocumentError as error:
             failed = error
         except etree.XMLSyntaxError as error:
-            failed = DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}")
+            failed = corrupt(f"a part is not well-formed XML: {str(error)[:200]}")
         yield from _ready(parser, names, served)
     if failed is not None:
         raise failed
     try:
         types: Any = parser.close().getroottree().docinfo.internalDTD
     except etree.XMLSyntaxError as error:
-        raise DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}") from error
+        raise corrupt(f"a part is not well-formed XML: {str(error)[:200]}") from error
     if types is not None and next(types.iterentities(), None) is not None:
-        raise DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {_ENTITIES}")
+        raise corrupt(f"a part is not well-formed XML: {_ENTITIES}")
 
 
 def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Element]) -> Iterator[Element]:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.cfb import LEFT_OUT
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt, encrypted, too_large, truncated
 from readers.office import art as office_art
 from readers.office import vba as office_vba
 from readers.office.encryption.legacy import PICTURES, opened_ppt
@@ -54,7 +53,7 @@ def _modules(records: Records, storages: Iterable[Record], limits: Limits) -> It
 def _storage(records: Records, record: Record, limits: Limits) -> tuple[bytes, DocumentError | None]:
     """Return the compound file of an object and its damage. Raises DocumentError if none of it is readable."""
     if record.kind != OLE_STORAGE:
-        raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not at the position given in the document")
+        raise corrupt("an embedded object is not at the position given in the document")
     records.spend(record)
     data = records.data(record)
     if record.instance != 1:
@@ -75,17 +74,16 @@ def _inflated(data: bytes, most: int) -> tuple[bytes, DocumentError | None]:
             pieces.append(inflater.decompress(data[end : end + _STEP], left + 1))
             left -= len(pieces[-1])
             if left < 0:
-                raise DocumentError(ExceptionCode.TOO_LARGE, f"an embedded object of more than {most} bytes")
+                raise too_large(f"an embedded object of more than {most} bytes")
             end = min(end + _STEP, len(data)) - len(inflater.unused_data)
     except zlib.error as failed:
-        detail = f"an embedded object cannot be inflated: {failed}"
-        return b"".join(pieces), DocumentError(ExceptionCode.CORRUPT, detail)
+        return b"".join(pieces), corrupt(f"an embedded object cannot be inflated: {failed}")
     whole = b"".join(pieces)
     if not inflater.eof and len(whole) < int.from_bytes(data[:4], "little"):
-        return whole, DocumentError(ExceptionCode.TRUNCATED, "an embedded object is cut short")
+        return whole, truncated("an embedded object is cut short")
     checksum = data[end : end + 4]
     if inflater.eof and len(checksum) == 4 and int.from_bytes(checksum, "big") != zlib.adler32(whole):
-        return whole, DocumentError(ExceptionCode.CORRUPT, "an embedded object does not match its checksum")
+        return whole, corrupt("an embedded object does not match its checksum")
     return whole, None
 
 
@@ -93,7 +91,6 @@ class PptHandler(LeafHandler):
     """A presentation or template in a compound file."""
 
     name = "ppt"
-    media_types: tuple[str, ...] = ("application/vnd.ms-powerpoint",)
     declared = Declared(
         title="PowerPoint presentations, 97 to 2003",
         extensions=("ppt", "pot", "pps"),
@@ -140,7 +137,7 @@ class PptHandler(LeafHandler):
                     f"{presentation.lost:,} slides or notes are not at the positions given in the presentation's "
                     "directory"
                 )
-                error = DocumentError(ExceptionCode.CORRUPT, detail)
+                error = corrupt(detail)
         except DocumentError as failed:
             if failed.code is ExceptionCode.ENCRYPTED:
                 raise
@@ -149,15 +146,13 @@ class PptHandler(LeafHandler):
             collector = clean.Collector(limits.text_characters)
             collector.lines(salvaged(Records(records.stream)))
         metadata = property_set.metadata(compound) | opened
-        out = collector.result(error=error or compound.error)
-        out.pages, out.metadata = pages, metadata
-        return out
+        return collector.result(error=error or compound.error, metadata=metadata, pages=pages)
 
 
 def _records(compound: CompoundFile) -> Records:
     """Return the records. Raises DocumentError `encrypted` if a password is needed."""
     if compound.root.stream("EncryptedSummary") is not None:
-        raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+        raise encrypted("a password is needed to open it")
     return Records(compound.read(compound.root.stream("PowerPoint Document")))
 
 
@@ -185,6 +180,3 @@ def _objects(compound: CompoundFile, records: Records) -> Iterator[Record]:
     except DocumentError as failed:
         return salvaged_objects(records) if failed.code is ExceptionCode.CORRUPT else iter(())
     return presentation.objects()
-
-
-HANDLERS: tuple[Handler, ...] = (PptHandler(),)

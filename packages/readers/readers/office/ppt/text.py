@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, encrypted, expansion_limit
 from readers.office import art
 
 # The records of a presentation ([MS-PPT] 2.3.1), and the locations of its objects (2.1.2).
@@ -79,7 +79,7 @@ class Records:
 
 
 def _overlap() -> DocumentError:
-    return DocumentError(ExceptionCode.EXPANSION_LIMIT, "the objects of the presentation overlap")
+    return expansion_limit("the objects of the presentation overlap")
 
 
 def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]:
@@ -88,16 +88,16 @@ def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]
 
     Raises DocumentError `encrypted` if a password is needed, `corrupt` if the last edit cannot be found."""
     if len(current_user) < 20:
-        raise DocumentError(ExceptionCode.CORRUPT, "the presentation does not give the position of its last edit")
+        raise corrupt("the presentation does not give the position of its last edit")
     token, at = struct.unpack_from("<II", current_user, 12)
     if token == _ENCRYPTED:
-        raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+        raise encrypted("a password is needed to open it")
     places: dict[int, int] = {}
     document, seen = 0, set[int]()
     while at not in seen and (edit := records.at(at)) is not None and edit.kind == USER_EDIT:
         seen.add(at)
         if records.word(edit, 28):  # encryptSessionPersistIdRef
-            raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+            raise encrypted("a password is needed to open it")
         document = document or records.word(edit, 16)
         directory = records.at(records.word(edit, 12))
         if directory is not None and directory.kind == PERSIST_DIRECTORY:
@@ -108,7 +108,7 @@ def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]
         if not at:
             break
     if document not in places:
-        raise DocumentError(ExceptionCode.CORRUPT, "the presentation's last edit was not found")
+        raise corrupt("the presentation's last edit was not found")
     return places, document
 
 
@@ -169,9 +169,7 @@ class Presentation:
         self._records, self._places = records, places
         record = records.at(places[document])
         if record is None or record.kind != DOCUMENT:
-            raise DocumentError(
-                ExceptionCode.CORRUPT, "the presentation's document is not at the position given in its directory"
-            )
+            raise corrupt("the presentation's document is not at the position given in its directory")
         self._document = record
         self._visited: set[int] = set()
         self.slides = self.lost = 0

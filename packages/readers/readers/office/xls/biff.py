@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, truncated
 
 BOF, EOF, CONTINUE = 0x0809, 0x000A, 0x003C
 _HEADER = struct.Struct("<HH")
@@ -42,7 +42,7 @@ def record(stream: bytes, at: int) -> tuple[int, list[bytes], int]:
 
 def cut_short() -> DocumentError:
     """Return the error for a stream whose last record exceeds its end."""
-    return DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off in the middle of a record")
+    return truncated("the workbook breaks off in the middle of a record")
 
 
 class Strings:

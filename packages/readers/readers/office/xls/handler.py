@@ -7,11 +7,10 @@ from contextlib import suppress
 from typing import ClassVar
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.cfb import LEFT_OUT
 from readers.charset import CHARSET_KEYS, least_certain
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, kept_in
 from readers.modules import MEDIA_TYPES
 from readers.office import art as office_art
 from readers.office import vba as office_vba
@@ -73,22 +72,18 @@ class XlsHandler(LeafHandler):
         compound, opened = opened_xls(source, limits)
         data = _stream(compound)
         if not data:
-            raise compound.error or DocumentError(ExceptionCode.CORRUPT, "the file has no stream Workbook")
+            raise compound.error or corrupt("the file has no stream Workbook")
         if data[:2] != b"\x09\x08":
-            raise DocumentError(ExceptionCode.CORRUPT, "the workbook does not begin with its first record")
+            raise corrupt("the workbook does not begin with its first record")
         sheets = Sheets(data)
         collector = clean.Collector(limits.text_characters)
         collector.lines(sheets.lines())
         if not opened:  # with a password the caches are encrypted too
-            try:
+            with kept_in(sheets):
                 collector.lines(kept.caches(compound))
-            except DocumentError as failed:
-                sheets.error = sheets.error or failed
         metadata = property_set.metadata(compound) | opened
-        out = collector.result(error=sheets.error or compound.error)
-        out.metadata = metadata
-        clean.note_charset(out, least_certain([sheets.detected]))
-        return out
+        error = sheets.error or compound.error
+        return collector.result(error=error, detected=least_certain([sheets.detected]), metadata=metadata)
 
 
 def _stream(compound: CompoundFile) -> bytes:
@@ -214,16 +209,8 @@ class OldXlsHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         kind = int.from_bytes(data[:2], "little")
         if kind not in (*_BEGINNINGS, BOF):
-            raise DocumentError(ExceptionCode.CORRUPT, "the workbook does not begin with its first record")
+            raise corrupt("the workbook does not begin with its first record")
         sheets = Sheets(data) if kind == BOF else OldSheets(data)
         collector = clean.Collector(limits.text_characters)
         collector.lines(sheets.lines())
-        out = collector.result(error=sheets.error)
-        clean.note_charset(out, least_certain([sheets.detected]))
-        return out
-
-
-HANDLERS: tuple[Handler, ...] = (
-    XlsHandler(),
-    OldXlsHandler(),
-)
+        return collector.result(error=sheets.error, detected=least_certain([sheets.detected]))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from readers.charset import CodePage, Detected
 from readers.charset_labels import by_page
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, encrypted, too_large, truncated
 from readers.office import art
 from readers.office.cell_formats import Styles, number_shown, text_format
 from readers.office.ooxml.sheet import lost_strings, printed
@@ -80,7 +80,7 @@ class Sheets:
         yield from self._flush()
         yield from self._addresses
         if self._depth and self.error is None:
-            self.error = DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off before its end")
+            self.error = truncated("the workbook breaks off before its end")
         if self._lost and self.error is None:
             self.error = lost_strings(self._lost)
 
@@ -222,8 +222,7 @@ class Sheets:
             if len(self._addresses) < _ADDRESSES:
                 self._addresses[address] = None
             elif self.error is None:
-                detail = f"it has more than {_ADDRESSES:,} link targets; only the first are read"
-                self.error = DocumentError(ExceptionCode.TOO_LARGE, detail)
+                self.error = too_large(f"it has more than {_ADDRESSES:,} link targets; only the first are read")
         return ""
 
     def _box(self, data: bytes) -> str:
@@ -241,7 +240,7 @@ class Sheets:
     # Globals -----------------------------------------------------------------------------------------------------
 
     def _on_filepass(self, pieces: list[bytes]) -> None:
-        raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+        raise encrypted("a password is needed to open it")
 
     def _on_codepage(self, pieces: list[bytes]) -> None:
         page = int.from_bytes(pieces[0][:2], "little")

@@ -15,7 +15,7 @@ from readers.charset import Detected, least_certain
 from readers.charset_labels import by_page
 from readers.documents.rtf.compressed import decompress
 from readers.documents.rtf.handler import read_rtf
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt, too_large
 from readers.mail.dates import utc_time
 from readers.mail.headers import (
     Fields,
@@ -172,7 +172,7 @@ class FormReader:
             bcc=bcc,
             subject=_subject(own, header),
             in_reply_to=_first_id(own.text(mapi.IN_REPLY_TO) or "") or _first_id(header.text(b"in-reply-to")),
-            references=_references(own, header),
+            references=tuple(message_ids(own.text(mapi.REFERENCES) or header.text(b"references"))[:_MAX_REFERENCES]),
             plain=body.plain,
             html=body.html,
             attachments=tuple(self._attachments(message, depth)) if attachments else (),
@@ -206,6 +206,8 @@ class FormReader:
     def attachment(self, attachment: MapiAttachment, depth: int = 0) -> MailAttachment | None:
         """Return one attachment; None for a link. Raises DocumentError if it cannot be read."""
         own = attachment.properties
+        if attachment.error is not None:
+            raise attachment.error
         identifier = (own.text(mapi.ATTACH_CONTENT_ID) or "").strip("<> ")
         if attachment.message is not None:
             if depth + 1 >= _MAX_DEPTH:
@@ -215,7 +217,7 @@ class FormReader:
         if attachment.data is None:
             if own.number(mapi.ATTACH_METHOD) in mapi.WITHOUT_DATA:
                 return None
-            raise DocumentError(ExceptionCode.CORRUPT, "its data is missing")
+            raise corrupt("its data is missing")
         self._reserve(attachment.size)
         packaged, data = attachment.data()
         self._reserve(len(data) - attachment.size)
@@ -229,16 +231,13 @@ class FormReader:
     def _reserve(self, size: int) -> None:
         if size > self._left:
             limit = int(self.limits.parse_bytes * _ROOM)
-            raise DocumentError(
-                ExceptionCode.TOO_LARGE, f"{size} bytes; the limit for all attachments of a message is {limit}"
-            )
+            raise too_large(f"{size} bytes; the limit for all attachments of a message is {limit}")
         self._left -= size
 
     def _missing(self, announced: int | None, found: int) -> None:
         """Record attachments that the message announces but does not contain."""
         for position in range(found, min(announced or 0, _MAX_ATTACHMENTS)):
-            detail = f"attachment {position + 1} of {announced} is not in the message"
-            self._lost.append(DocumentError(ExceptionCode.CORRUPT, detail))
+            self._lost.append(corrupt(f"attachment {position + 1} of {announced} is not in the message"))
 
 
 def attachment_name(own: Properties) -> str:
@@ -279,10 +278,6 @@ def conversation_of(own: Properties) -> str:
 def _first_id(text: str) -> str:
     ids = message_ids(text)
     return ids[0] if ids else ""
-
-
-def _references(own: Properties, header: _Header) -> tuple[str, ...]:
-    return tuple(message_ids(own.text(mapi.REFERENCES) or header.text(b"references"))[:_MAX_REFERENCES])
 
 
 def _sent(own: Properties, header: _Header) -> int | None:

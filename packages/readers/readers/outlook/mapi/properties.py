@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from readers import charset
 from readers.charset import CharsetSource, Detected
 from readers.charset_labels import by_page
+from readers.errors import DocumentError
 
 INTEGER_16, INTEGER_32, BOOLEAN, OBJECT, INTEGER_64 = 0x0002, 0x0003, 0x000B, 0x000D, 0x0014
 STRING_8, STRING, TIME, BINARY = 0x001E, 0x001F, 0x0040, 0x0102
@@ -109,6 +110,7 @@ class MapiAttachment(Struct):
     size: int = 0  # bytes announced, to refuse a too large one before reading
     data: Callable[[], tuple[bytes, bytes]] | None = None  # (name of a packaged file or b"", bytes)
     message: Callable[[], MapiMessage] | None = None
+    error: DocumentError | None = None  # why neither can be read
 
 
 class MapiMessage(Struct):

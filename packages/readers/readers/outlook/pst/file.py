@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from readers.base import Source
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt, too_large
 from readers.streams import scattered
 
 UNICODE = 23  # wVer of stores in the Unicode format with pages of 512 bytes
@@ -180,7 +180,7 @@ class PstFile:
         if len(raw) == whole:
             stored, own = struct.unpack_from("<IQ", raw, whole - 12)
             if own & ~1 != bid & ~1 or (stored and stored != checksum(data)):
-                self.damage = DocumentError(ExceptionCode.CORRUPT, "the checksum of a block is wrong")
+                self.damage = corrupt("the checksum of a block is wrong")
         return data if bid & 2 or self.header.crypt == PLAIN else data.translate(_PLAIN)
 
     def data_blocks(self, bid: int, limit: int) -> list[int]:
@@ -193,7 +193,7 @@ class PstFile:
             raise self.fail("the list of an object's blocks is damaged")
         total = struct.unpack_from("<I", raw, 4)[0]
         if total > limit:
-            raise DocumentError(ExceptionCode.TOO_LARGE, f"{total} bytes; the limit is {limit}")
+            raise too_large(f"{total} bytes; the limit is {limit}")
         out = _ids(raw)
         if raw[1] == 2:
             lists, out = out, []
@@ -211,7 +211,7 @@ class PstFile:
             pieces.append(self.block(inner))
             size += len(pieces[-1])
             if size > limit:
-                raise DocumentError(ExceptionCode.TOO_LARGE, f"more than {limit} bytes")
+                raise too_large(f"more than {limit} bytes")
         return b"".join(pieces)
 
     def data_size(self, bid: int) -> int:

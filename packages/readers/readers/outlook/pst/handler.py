@@ -14,8 +14,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
-from readers.declared import Declared
+from readers.base import Child, ContainerHandler, Declared, MemorySource, Part, Source, Text
 from readers.errors import DocumentError, ExceptionCode
 from readers.last import LARGEST
 from readers.mail_form import store_name, write_message
@@ -27,21 +26,17 @@ from readers.outlook.pst.store import Folder, PstStore, Walk
 from readers.records import FixedLimits, Kind, Limits, TextState
 from readers.rest import AFTER_CONTENT, rest
 
-MEDIA_TYPE = "application/vnd.ms-outlook-pst"
 _MAX_NAMES = 1_000  # names of empty folders in the metadata
 
 
 Store = PstStore | LibpffStore
 
 
-class PstHandler(LeafHandler):
+class PstHandler(ContainerHandler):
     """A mail store; its messages are its children, named by folders and subject."""
 
     name = "pst"
-    media_types: tuple[str, ...] = (MEDIA_TYPE,)
-    container = True
     splits = True
-    whole = False
     declared = Declared(
         title="Outlook mail stores",
         extensions=("pst", "ost"),
@@ -225,6 +220,3 @@ class _Open:
 def _empty(store: Store) -> Iterator[str]:
     empty = [folder.path for folder in store.folders if not folder.messages]
     return (name for path in (*empty, *store.aside) if (name := clean.value("/".join(path))))
-
-
-HANDLERS: tuple[Handler, ...] = (PstHandler(),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Iterator
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, too_large
 from readers.outlook.mapi import properties as mapi
 from readers.outlook.mapi.properties import Properties
 from readers.outlook.pst.file import Node, PstFile
@@ -71,7 +71,7 @@ class Heap:
     def value(self, hnid: int) -> bytes:
         """Return a value on the heap, or in a node of its own."""
         if self._left < 0:
-            raise DocumentError(ExceptionCode.TOO_LARGE, f"its values have more than {self.limit} bytes in all")
+            raise too_large(f"its values have more than {self.limit} bytes in all")
         value = self._value(hnid)
         self._left -= len(value)
         return value

@@ -7,13 +7,13 @@ from __future__ import annotations
 import io
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 import pypff
 
 from readers.base import Source
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, unsupported
 from readers.outlook.mapi import properties as mapi
 from readers.outlook.mapi.fields import EVERYTHING, is_contact
 from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, decode_strings
@@ -47,7 +47,8 @@ class LibpffStore:
             self._reader.close()
             raise _error("the store cannot be opened", e) from e
         try:
-            own = self._about()
+            store = self._file.get_message_store()
+            own = _properties(store) if store is not None else Properties()
             self.password = bool(own.number(_PASSWORD))
             entry = own.raw(_IPM_SUBTREE)
             self._walk(int.from_bytes(entry[20:24], "little") if len(entry) == 24 else 0)
@@ -62,10 +63,6 @@ class LibpffStore:
         except _FAILURES:  # if the store is damaged
             self.damage = self.damage or "it could not be closed"
         self._reader.close()
-
-    def _about(self) -> Properties:
-        store = self._file.get_message_store()
-        return _properties(store) if store is not None else Properties()
 
     def _walk(self, subtree: int) -> None:
         root = self._file.get_root_folder()
@@ -131,26 +128,16 @@ def _attachments(item: Any, codec: str) -> Iterator[MapiAttachment]:
             method = own.number(mapi.ATTACH_METHOD)
             size = attachment.size if method in (mapi.BY_VALUE, mapi.OLE) else 0
         except _FAILURES as e:
-            yield MapiAttachment(Properties(), data=_unreadable(e))
+            yield MapiAttachment(Properties(), error=_error("an attachment cannot be read", e))
             continue
         own.codec = codec
         if method == mapi.EMBEDDED_MESSAGE:
-            yield MapiAttachment(own, data=_embedded)
+            error = unsupported("a message inside a message of a store of this format")
+            yield MapiAttachment(own, error=error)
         elif method in (mapi.BY_VALUE, mapi.OLE):
             yield MapiAttachment(own, size=size, data=lambda a=attachment, n=size: _data(a, n))  # type: ignore[misc]
         elif method not in mapi.WITHOUT_DATA:
             yield MapiAttachment(own)
-
-
-def _unreadable(error: Exception) -> Callable[[], tuple[bytes, bytes]]:
-    def read() -> tuple[bytes, bytes]:
-        raise _error("an attachment cannot be read", error) from error
-
-    return read
-
-
-def _embedded() -> tuple[bytes, bytes]:
-    raise DocumentError(ExceptionCode.UNSUPPORTED, "a message inside a message of a store of this format")
 
 
 def _data(attachment: Any, size: int) -> tuple[bytes, bytes]:
@@ -183,4 +170,4 @@ def _row(entries: Iterable[Any], codec: str, wanted: Container[int] = _WANTED) -
 
 def _error(what: str, cause: BaseException) -> DocumentError:
     detail = str(cause).rstrip().rpartition("libpff_")[2] or str(cause)
-    return DocumentError(ExceptionCode.CORRUPT, f"{what}: {detail[:200]}")
+    return corrupt(f"{what}: {detail[:200]}")

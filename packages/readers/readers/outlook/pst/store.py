@@ -203,12 +203,12 @@ class PstStore:
         for nid in TableContext(Heap(self._file, node, _SMALL)).ids():
             inner = heap.subnodes.get(nid)
             if inner is None:
-                yield _missing(f"attachment {nid:#x} is missing", self._file)
+                yield MapiAttachment(Properties(), error=self._file.fail(f"attachment {nid:#x} is missing"))
                 continue
             try:
                 yield self._attachment(inner, codec)
             except DocumentError as e:
-                yield _missing(e.detail, self._file)
+                yield MapiAttachment(Properties(), error=self._file.fail(e.detail))
 
     def _attachment(self, node: Node, codec: str) -> MapiAttachment:
         heap = Heap(self._file, node, self._limits.parse_bytes)
@@ -236,10 +236,3 @@ class PstStore:
             return len(heap.item(reference))
         node = heap.subnodes.get(reference)
         return self._file.data_size(node.data) if node else 0
-
-
-def _missing(detail: str, file: PstFile) -> MapiAttachment:
-    def read() -> tuple[bytes, bytes]:
-        raise file.fail(detail)
-
-    return MapiAttachment(Properties(), data=read)

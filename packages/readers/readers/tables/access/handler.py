@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
+from readers.base import Child, Declared, LeafHandler, MemorySource, Part, Source, Text
 from readers.charset import CHARSET_KEYS, CodePage, Detected, least_certain
 from readers.charset_labels import by_page
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, corrupt, expansion_limit, truncated
 from readers.identification.identify import UNKNOWN, identify
 from readers.office.ole import objects as ole_objects
 from readers.records import Kind, Limits
@@ -65,18 +64,18 @@ def of_attachment(value: bytes, most: int) -> bytes:
     """Return an attachment's bytes, after a head with its length. Raises DocumentError if they are damaged, or more
     than `most`."""
     if len(value) < _ATTACHED_HEAD.size:
-        raise DocumentError(ExceptionCode.TRUNCATED, "the attachment ends inside its header")
+        raise truncated("the attachment ends inside its header")
     packed, content = _ATTACHED_HEAD.unpack_from(value)[0] == _DEFLATED, value[_ATTACHED_HEAD.size :]
     if packed:
         try:
             inflater = zlib.decompressobj()
             content = inflater.decompress(content, most + 1)
         except zlib.error as error:
-            raise DocumentError(ExceptionCode.CORRUPT, "the attachment cannot be inflated") from error
+            raise corrupt("the attachment cannot be inflated") from error
         if len(content) > most:
-            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, f"the attachment has more than {most:,} bytes")
+            raise expansion_limit(f"the attachment has more than {most:,} bytes")
         if not inflater.eof:
-            raise DocumentError(ExceptionCode.TRUNCATED, "the attachment breaks off")
+            raise truncated("the attachment breaks off")
     return content[int.from_bytes(content[:4], "little") :]
 
 
@@ -99,7 +98,6 @@ class AccessHandler(LeafHandler):
     """A database of any size, read a page at a time."""
 
     name = "access"
-    media_types: tuple[str, ...] = ("application/x-msaccess",)
     whole = False
     declared = Declared(
         title="Access databases",
@@ -147,9 +145,7 @@ class AccessHandler(LeafHandler):
                 if not collector.add(line + "\n"):
                     break
             about = clean.values(reading.about())
-        out = collector.result()
-        out.metadata = dict(about)
-        clean.note_charset(out, least_certain((reading.detected,)))
+        out = collector.result(detected=least_certain((reading.detected,)), metadata=about)
         out.error = reading.lacks
         return out
 
@@ -274,6 +270,3 @@ class _Reading:
 
 def _line(values: Iterable[str]) -> str:
     return "\t".join(value.translate(_BREAKS) for value in values).rstrip("\t")
-
-
-HANDLERS: tuple[Handler, ...] = (AccessHandler(),)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from readers import ciphers
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, encrypted, too_large, truncated
 
 DATA, DEFINITION, MAP = 1, 2, 5  # kinds of pages, in their first byte
 _ACE = b"Standard ACE DB"
@@ -52,11 +52,6 @@ JET3 = Layout(2048, 8, 1, 12, 23, 31, 35, 43, 8, struct.Struct("<BHH4x2s2xB0sHH"
 JET4 = Layout(4096, 12, 2, 16, 43, 51, 55, 63, 12, struct.Struct("<B4xHH2x2s2xBs4xHH"), "<H")
 
 
-def damaged(what: str) -> DocumentError:
-    """Return the error for damaged content."""
-    return DocumentError(ExceptionCode.CORRUPT, what)
-
-
 class Database:
     """An open database; no long value of more than `most` bytes is read. Raises DocumentError `encrypted` if a password
     is needed."""
@@ -64,12 +59,12 @@ class Database:
     def __init__(self, file: BinaryIO, size: int, most: int) -> None:
         head = file.read(_HIDDEN.stop)
         if len(head) < _HIDDEN.stop:
-            raise DocumentError(ExceptionCode.TRUNCATED, "the database ends in its first page")
+            raise truncated("the database ends in its first page")
         self.layout = JET4 if head[_VERSION] else JET3
         plain = bytes(a ^ b for a, b in zip(head[_HIDDEN], _STREAM, strict=True))
         self.code_page, self._key = struct.unpack("<HI", plain)
         if self._key and head[4:].startswith(_ACE):
-            raise DocumentError(ExceptionCode.ENCRYPTED, "the database is encrypted with a password")
+            raise encrypted("the database is encrypted with a password")
         self._file, self._room, self._most = file, _ROOM * size + 1_000_000, most
         self._kept: dict[int, bytes] = {}
 
@@ -77,7 +72,7 @@ class Database:
         """Count bytes that are followed. Raises DocumentError if they exceed what this file can contain."""
         self._room -= size + _EACH
         if self._room < 0:
-            raise damaged("its pages refer to themselves")
+            raise corrupt("its pages refer to themselves")
 
     def page(self, number: int, kind: int = DATA) -> bytes:
         """Return a page of that kind, decoded."""
@@ -87,14 +82,14 @@ class Database:
             self._file.seek(number * size)
             page = self._file.read(size)
             if len(page) < size:
-                raise DocumentError(ExceptionCode.TRUNCATED, f"the database ends before its page {number:,}")
+                raise truncated(f"the database ends before its page {number:,}")
             if self._key and number:  # repeated, because the library requires a longer key; the result is the same
                 page = ciphers.rc4(2 * struct.pack("<I", self._key ^ number)).update(page)
             if len(self._kept) >= _KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[number] = page
         if page[0] != kind:
-            raise damaged(f"page {number:,} has the wrong type")
+            raise corrupt(f"page {number:,} has the wrong type")
         return page
 
     def definition(self, number: int) -> bytes:
@@ -114,7 +109,7 @@ class Database:
         for place in struct.unpack_from(f"<{count}H", page, self.layout.rows + 2):
             start = place & _PLACE
             if start > end:
-                raise damaged("rows of a page overlap")
+                raise corrupt("rows of a page overlap")
             if not place & _DELETED and start < end:
                 yield page[start:end], bool(place & _MOVED)
             end = start
@@ -122,7 +117,7 @@ class Database:
     def _rows(self, page: bytes) -> int:
         count = int.from_bytes(page[self.layout.rows : self.layout.rows + 2], "little")
         if self.layout.rows + 2 + 2 * count > len(page):
-            raise damaged("a page has more rows than it has room for")
+            raise corrupt("a page has more rows than it has room for")
         return count
 
     def moved(self, row: bytes) -> bytes:
@@ -133,7 +128,7 @@ class Database:
             row, moved = self._row(int.from_bytes(row[:4], "little"))
             if not moved:
                 return row
-        raise damaged("a row was moved to a place that does not exist")
+        raise corrupt("a row was moved to a place that does not exist")
 
     def row(self, pointer: int) -> bytes:
         """Return a row by its number (the lowest byte) and the number of its page."""
@@ -142,7 +137,7 @@ class Database:
     def _row(self, pointer: int) -> tuple[bytes, bool]:
         page, number = self.page(pointer >> 8), pointer & 0xFF
         if number >= self._rows(page):
-            raise damaged("a pointer does not refer to a row")
+            raise corrupt("a pointer does not refer to a row")
         at = self.layout.rows + 2 + 2 * number
         place = int.from_bytes(page[at : at + 2], "little")
         end = int.from_bytes(page[at - 2 : at], "little") & _PLACE if number else len(page)
@@ -154,13 +149,11 @@ class Database:
         """Return the content of a memo or object, from its own row, another, or a chain of them, and the error if it is
         incomplete; nothing if it is too long."""
         if len(field) < _LONG.size:
-            return b"", damaged("a long value has no room for its length")
+            return b"", corrupt("a long value has no room for its length")
         header, pointer = _LONG.unpack_from(field)
         left, pieces, error = header & _LENGTH, list[bytes](), None
         if left > self._most:
-            return b"", DocumentError(
-                ExceptionCode.TOO_LARGE, f"{left:,} bytes in a column; the limit is {self._most:,}"
-            )
+            return b"", too_large(f"{left:,} bytes in a column; the limit is {self._most:,}")
         if header & _INLINE:
             return field[_LONG.size :][:left], None
         try:
@@ -171,7 +164,7 @@ class Database:
                 pieces.append(row[4:][:left])
                 left -= len(pieces[-1])
                 pointer = int.from_bytes(row[:4], "little") if len(row) > 4 else 0
-            error = damaged("a long value breaks off") if left > 0 else None
+            error = corrupt("a long value breaks off") if left > 0 else None
         except DocumentError as failed:
             error = failed
         return b"".join(pieces), error
@@ -188,7 +181,7 @@ class Database:
                     self.count(self.layout.page)
                     yield from _bits(number * each, self.page(page, MAP)[4:])
         else:
-            raise damaged("a map of pages is invalid")
+            raise corrupt("a map of pages is invalid")
 
 
 def _bits(first: int, data: bytes) -> Iterator[int]:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from readers.charset import CodePage
-from readers.errors import DocumentError, ExceptionCode
-from readers.tables.access.pages import Database, damaged
+from readers.errors import DocumentError, corrupt, too_large
+from readers.tables.access.pages import Database
 
 # The objects of a database: tables, queries, forms and the like, by its catalog; and the properties of
 # each.
@@ -111,9 +111,9 @@ def objects(database: Database, strings: Strings) -> tuple[list[Object], Documen
         )
     lacks = catalog.lacks
     if len(out) == _MOST:
-        lacks = lacks or DocumentError(ExceptionCode.TOO_LARGE, f"the catalog has more than {_MOST:,} objects")
+        lacks = lacks or too_large(f"the catalog has more than {_MOST:,} objects")
     if not out:
-        raise lacks or damaged("the database has no catalog")
+        raise lacks or corrupt("the database has no catalog")
     return out, lacks
 
 
@@ -242,10 +242,10 @@ class Table:
             (indexes,) = struct.unpack_from("<I", data, layout.indexes)
             (self._map,) = struct.unpack_from("<I", data, layout.map)
             if count > _MOST_COLUMNS:
-                raise damaged(f"a table with {count:,} columns")
+                raise corrupt(f"a table with {count:,} columns")
             self.columns = list(self._columns(data, layout.first + layout.each * indexes, count))
         except struct.error as cut:
-            raise damaged("a table's definition breaks off") from cut
+            raise corrupt("a table's definition breaks off") from cut
         self._in_order = sorted(enumerate(self.columns), key=lambda one: one[1].number)
         self.lacks: DocumentError | None = None  # the reason why values are missing
 
@@ -270,7 +270,7 @@ class Table:
                 yield values
                 found += 1
         if found < self.row_count:
-            self._note(damaged(f"{found:,} of {self.row_count:,} rows were found"))
+            self._note(corrupt(f"{found:,} of {self.row_count:,} rows were found"))
 
     def _on(self, page: bytes) -> Iterator[Values]:
         rows = self._database.rows(page)
@@ -309,7 +309,7 @@ class Table:
         count, start = self._count(row)
         tail = len(row) - (count + 7) // 8
         if tail < start:
-            raise damaged("a row is shorter than its mask")
+            raise corrupt("a row is shorter than its mask")
         places = self._places(row, tail) if self._variable else ()
         out: Values = [None] * len(self.columns)
         for at, column in self._in_order:
@@ -324,7 +324,7 @@ class Table:
             elif there and column.variable + 1 < len(places):
                 begin, end = places[column.variable : column.variable + 2]
                 if not start <= begin <= end <= tail:
-                    raise damaged("a row has values outside it")
+                    raise corrupt("a row has values outside it")
                 value = row[begin:end]
             out[at] = value
         return out
@@ -333,7 +333,7 @@ class Table:
         """Return the number of its columns, and the start of the fixed ones."""
         size = self._database.layout.wide
         if len(row) < size:
-            raise damaged("a row is shorter than its number of columns")
+            raise corrupt("a row is shorter than its number of columns")
         return int.from_bytes(row[:size], "little"), size
 
     def _places(self, row: bytes, tail: int) -> tuple[int, ...]:
@@ -343,7 +343,7 @@ class Table:
             count = int.from_bytes(row[max(0, at) : tail], "little")
             first = at - 2 * (count + 1)
             if first < 0:
-                raise damaged("a row has more columns than it has room for")
+                raise corrupt("a row has more columns than it has room for")
             return struct.unpack_from(f"<{count + 1}H", row, first)[::-1]
         return tuple(_short_places(row, tail))
 
@@ -364,7 +364,7 @@ class Table:
                 raw = raw[: column.length]
             return self._strings.text(raw) if kind in TEXTS else _number(kind, raw, column.scale)
         except struct.error:
-            self._note(damaged("a value is shorter than its type"))
+            self._note(corrupt("a value is shorter than its type"))
             return ""
 
     def texts(self, row: Values) -> list[str]:
@@ -375,13 +375,13 @@ class Table:
 def _short_places(row: bytes, tail: int) -> Iterator[int]:
     """Yield the same of Access 97: one byte each, after the columns at which the next 256 bytes begin."""
     if tail < 2:
-        raise damaged("a row has more columns than it has room for")
+        raise corrupt("a row has more columns than it has room for")
     count, jumps = row[tail - 1], (len(row) - 1) // 256
     last = tail - 2 - jumps
     if (last - count) // 256 < jumps:  # the last jump is unused
         jumps -= 1
     if last < count:
-        raise damaged("a row has more columns than it has room for")
+        raise corrupt("a row has more columns than it has room for")
     used = 0
     for number in range(count + 1):
         while used < jumps and row[tail - 2 - used] == number:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from readers import clean
-from readers.base import Handler, LeafHandler, Source, Text
+from readers.base import Declared, LeafHandler, Source, Text
 from readers.charset import CHARSET_KEYS, CharsetSource, Detected, decode, of_code_page
-from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode, FieldUnread
+from readers.errors import ExceptionCode, FieldUnread, corrupt, truncated
 from readers.records import Limits
 from readers.tables.dbase.table import Table, table_of
 
@@ -117,7 +116,7 @@ class TableHandler(LeafHandler):
             table = table_of(file.read(_MOST_HEADER))
             layout = table.layout
             if layout.size > table.record_length:
-                raise DocumentError(ExceptionCode.CORRUPT, "the fields of the table are longer than its records")
+                raise corrupt("the fields of the table are longer than its records")
             detected = _charset(table, file)
             codec = detected.charset
             shown = table.shown(codec)
@@ -132,10 +131,10 @@ class TableHandler(LeafHandler):
                     break
             file.seek(table.start + rows * table.record_length)
             behind = len(file.read(_MOST_BEHIND).strip(_FILLING))
-        out = collector.read_in(detected)
+        out = collector.result(detected=detected)
         out.metadata |= {"rows": rows, "columns": len(shown)}
         if shown and rows < table.records and not collector.cut:
-            out.error = DocumentError(ExceptionCode.TRUNCATED, f"only {rows} of {table.records} records were found")
+            out.error = truncated(f"only {rows} of {table.records} records were found")
         elif shown and not collector.cut and behind:
             out.error = FieldUnread(ExceptionCode.CORRUPT, f"{behind:,} bytes after the last record were not read")
         return out
@@ -195,10 +194,4 @@ class MemoHandler(LeafHandler):
         text, detected = decode(memos)
         collector = clean.Collector(limits.text_characters)
         collector.add(text)
-        return collector.read_in(detected)
-
-
-HANDLERS: tuple[Handler, ...] = (
-    TableHandler(),
-    MemoHandler(),
-)
+        return collector.result(detected=detected)

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, corrupt, truncated
 
 _VERSIONS = frozenset(b"\x02\x03\x04\x05\x30\x31\x32\x43\x63\x83\x87\x8b\x8c\x8e\xcb\xe5\xf5\xfb")
 _DBASE_II, _LEVEL_7 = 0x02, 0x04  # the second in the lowest three bits
@@ -115,13 +115,13 @@ def table_of(header: bytes) -> Table:
     """Parse the header of a table. Raises DocumentError `corrupt` if these are not its first bytes, `truncated` if it
     is longer."""
     if len(header) < 12 or header[0] not in _VERSIONS:
-        raise DocumentError(ExceptionCode.CORRUPT, "it has no header of a dBase table")
+        raise corrupt("it has no header of a dBase table")
     if header[0] == _DBASE_II:
         records, record_length = struct.unpack_from("<H3xH", header, 1)
         fields = _fields(header, _II_FIELDS, _II_HEADER, record_length, _II)
         return Table(header[0], records, _II_HEADER, record_length, fields, "")
     if len(header) < 32:
-        raise DocumentError(ExceptionCode.TRUNCATED, "the table ends within its header")
+        raise truncated("the table ends within its header")
     records, start, record_length = struct.unpack_from("<IHH", header, 4)
     if header[0] & 7 == _LEVEL_7 and header[0] not in _FOXPRO:
         fields = _fields(header, 68, start, record_length, _7)
@@ -138,7 +138,7 @@ def _fields(header: bytes, at: int, end: int, record: int, form: _Form) -> tuple
     while at + 1 <= min(end, len(header)) and header[at] != _END and header[at] and len(out) < _MOST_FIELDS:
         one = header[at : at + width]
         if len(one) < width:
-            raise DocumentError(ExceptionCode.TRUNCATED, "the table ends within its header")
+            raise truncated("the table ends within its header")
         out.append(Field(one[:name].split(b"\0", 1)[0], one[kind], one[length]))
         if one[kind] == ord("C") and width == 32:
             more[len(out) - 1] = one[length + 1] << 8
