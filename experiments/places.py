@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.errors import Interrupted, StorageFault
-from core.operations import NullRecorder
 from core.services.place import Home, remove_data
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -52,7 +51,7 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
         raise StorageFault(
             f"cannot create the storage root of a run, {root}: {error}", errno=error.errno or 0
         ) from error
-    Storage(NullRecorder()).sync_tree(os.fsencode(root))
+    Storage().sync_tree(os.fsencode(root))
     with _removed(root):
         yield dataclasses.replace(settings, storage=root)
 
