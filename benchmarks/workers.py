@@ -22,7 +22,6 @@ from pathlib import Path
 
 from benchmarks.driver import EDBENCH, BenchHome, Spent, bench_home, spent_below
 from core.names import display_name
-from core.operations import NullRecorder
 from core.records import Limits
 from core.storage.layer import Storage
 from readers.base import Child, MemorySource, Source
@@ -33,7 +32,7 @@ from search.engine import IndexDocument, new_writer
 from worker.items.sources import FilerSource
 
 _LIMITS = Limits()
-_STORAGE = Storage(NullRecorder())
+_STORAGE = Storage()
 _CHUNK = 1 << 20
 _ITEMS_A_BATCH = 200
 

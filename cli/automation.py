@@ -23,14 +23,10 @@ class Automation(Order):
     """Files for automation."""
 
     junit: Annotated[
-        Path | None,
-        typer.Option("--junit", metavar="FILE", help="Write a JUnit XML file with a test case for each bound."),
+        Path | None, typer.Option(metavar="FILE", help="Write a JUnit XML file with a test case for each bound.")
     ] = None
     summary: Annotated[
-        Path | None,
-        typer.Option(
-            "--summary", metavar="FILE", help=f"Append a summary in Markdown to FILE.  [default: ${_SUMMARY}]"
-        ),
+        Path | None, typer.Option(metavar="FILE", help=f"Append a summary in Markdown to FILE.  [default: ${_SUMMARY}]")
     ] = None
 
     def begin(self, title: str) -> None:

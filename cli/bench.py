@@ -288,7 +288,6 @@ def carry_out(
     from cli.serve import site_page
     from controller.jobs.source import prepare_source
     from core.dates import checked_zone
-    from core.operations import NullRecorder
     from core.passwords import read_bank
     from core.records import JobOptions
     from core.storage.layer import Storage
@@ -303,7 +302,7 @@ def carry_out(
     cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
     array = study.counters(context)
     await_answer(settings.storage, corpus)
-    source = prepare_source(Storage(NullRecorder()), corpus)
+    source = prepare_source(Storage(), corpus)
     with progress_display(context.err) as display:
         load = Load(
             options=dataclasses.replace(

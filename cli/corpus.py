@@ -119,7 +119,7 @@ def describe(
     ctx: typer.Context,
     directory: Directory,
     figures: Annotated[
-        Path | None, typer.Option("--figures", metavar="DIR", help="Draw the distributions as SVG files in DIR.")
+        Path | None, typer.Option(metavar="DIR", help="Draw the distributions as SVG files in DIR.")
     ] = None,
 ) -> None:
     """Print the totals and distributions of a corpus.
@@ -165,10 +165,7 @@ def profiles(
     profile: Annotated[
         str, typer.Argument(metavar="[NAME|FILE]", help="a corpus profile, or a TOML file with your own")
     ] = "",
-    scale: Annotated[
-        float,
-        typer.Option("--scale", min=0.0, max=MOST_SCALE, help=texts.SCALE),
-    ] = 1.0,
+    scale: Annotated[float, typer.Option(min=0.0, max=MOST_SCALE, help=texts.SCALE)] = 1.0,
 ) -> None:
     """List the corpus profiles, or describe what one generates at a scale."""
     from dataset_gen.profile import load_profile, profile_names

@@ -42,13 +42,12 @@ def collect_counters(
         list[str],
         typer.Argument(metavar="-- COMMAND...", help="command that prints the counters; use ssh for another host"),
     ],
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help=texts.TO)],
+    to: Annotated[Path, typer.Option(metavar="FILE", help=texts.TO)],
     every: Annotated[
-        float, typer.Option("--every", metavar="SECONDS", min=0.1, max=3600, help="Take a sample every SECONDS.")
+        float, typer.Option(metavar="SECONDS", min=0.1, max=3600, help="Take a sample every SECONDS.")
     ] = 1.0,
     seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", min=0.1, max=MOST_SECONDS, help="Stop after this time.  [default: on Ctrl-C]"),
+        float | None, typer.Option(min=0.1, max=MOST_SECONDS, help="Stop after this time.  [default: on Ctrl-C]")
     ] = None,
     name: Name = None,
 ) -> None:
@@ -111,7 +110,6 @@ def import_counters(
     offset: Annotated[
         float,
         typer.Option(
-            "--offset",
             metavar="SECONDS",
             min=-opt.MOST_OFFSET,
             max=opt.MOST_OFFSET,

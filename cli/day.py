@@ -131,12 +131,11 @@ def _taken(
 ) -> tuple[PreparedSource, Mapping[str, tuple[bytes, int]], tuple[str, ...]]:
     """The corpus, its custodians, and the job types that are installed."""
     from controller.jobs.source import prepare_source
-    from core.operations import NullRecorder
     from core.storage.layer import Storage
     from experiments.workloads.day.workload import sources_of, steps_there
 
     await_answer(settings.storage, corpus)
-    source = prepare_source(Storage(NullRecorder()), corpus)
+    source = prepare_source(Storage(), corpus)
     steps, absent = steps_there()
     if absent:
         context.say(absent)

@@ -24,7 +24,7 @@ def doctor(ctx: typer.Context, storage: opt.StorageRoot = None) -> None:
     await_answer(settings.storage)
     console = context.out
     findings: list[Finding] = []
-    for finding in run_checks(settings, context.clock):
+    for finding in run_checks(settings, context.clock, context.env):
         findings.append(finding)
         if context.output == "table":
             console.print(f"{finding.level:<5}", style=_STYLES[finding.level], end="")

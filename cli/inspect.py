@@ -48,14 +48,9 @@ def inspect(
     # Not the fields of DiscoveryOrder, whose import would bring the database's libraries, which nothing here needs.
     ocr: Annotated[bool, typer.Option("--ocr", help=texts.OCR)] = False,
     ocr_languages: Annotated[
-        str | None,
-        typer.Option(
-            "--ocr-languages",
-            metavar="NAMES",
-            help=f"{texts.OCR_LANGUAGES}  [default: {DEFAULT_LANGUAGES}]",
-        ),
+        str | None, typer.Option(metavar="NAMES", help=f"{texts.OCR_LANGUAGES}  [default: {DEFAULT_LANGUAGES}]")
     ] = None,
-    time_zone: Annotated[str, typer.Option("--time-zone", metavar="NAME", help=texts.TIME_ZONE)] = DEFAULT_ZONE,
+    time_zone: Annotated[str, typer.Option(metavar="NAME", help=texts.TIME_ZONE)] = DEFAULT_ZONE,
 ) -> None:
     """Children come before their container. A file that cannot be read has an exception with the reason. The summary at
     the end lists items, bytes, text states and exceptions by format (on standard error unless it is a table). The exit

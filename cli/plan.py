@@ -30,25 +30,17 @@ SCALE, SEED = 0.004, 1  # of the corpus for the measurement: 180 MB
 class PlanOrder(Order):
     """The options of a plan."""
 
-    hours: Annotated[
-        float, typer.Option("--hours", min=0.1, max=10_000, help="Fit everything into this many hours.")
-    ] = 4.0
+    hours: Annotated[float, typer.Option(min=0.1, max=10_000, help="Fit everything into this many hours.")] = 4.0
     client_memory: Annotated[
         str | None,
         typer.Option(
-            "--client-memory",
-            metavar="SIZE",
-            help="Assume this memory of all clients together, such as 128GB.  [default: of this host]",
+            metavar="SIZE", help="Assume this memory of all clients together, such as 128GB.  [default: of this host]"
         ),
     ] = None
     filer_cache: FilerCache = None
     workers: Annotated[
         str | None,
-        typer.Option(
-            "--workers",
-            metavar="N,N,…",
-            help=f"{texts.WORKERS}  [default: 1,2,4 … up to the cores, as time allows]",
-        ),
+        typer.Option(metavar="N,N,…", help=f"{texts.WORKERS}  [default: 1,2,4 … up to the cores, as time allows]"),
     ] = None
     repeats: Repeats = DEFAULT_REPEATS
     from_: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -16,6 +17,7 @@ from controller.jobs.progress import Snapshot, duration, items_text, left_text, 
 from core.texts import many
 
 PLAIN_SECONDS, LIVE_SECONDS = 5.0, 0.5
+_DONE = re.compile(r"[\d.,]+( [kMGT]?B)? of ")  # the part of a line that changes while a step goes on
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,10 @@ def live_line(console: Console) -> Iterator[Callable[[str], None]]:
     def show(line: str) -> None:
         nonlocal began, doing, printed
         now = time.monotonic()
-        if line and line != doing:
-            began, doing = now, line
+        if line:
+            if _DONE.sub("", line) != _DONE.sub("", doing):
+                began = now
+            doing = line
         text = f"{doing}, {duration(now - began)}"
         if status is not None:
             status.update(text)

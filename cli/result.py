@@ -32,8 +32,7 @@ def check(
     ctx: typer.Context,
     package: Package,
     signers: Annotated[
-        Path | None,
-        typer.Option("--signers", metavar="FILE", help="Require a signature by one of these signers (ssh-keygen(1))."),
+        Path | None, typer.Option(metavar="FILE", help="Require a signature by one of these signers (ssh-keygen(1)).")
     ] = None,
 ) -> None:
     """Recompute a result from its raw observations and compare.
@@ -68,9 +67,7 @@ def describe(
     package: Package,
     sheet: Annotated[
         Path | None,
-        typer.Option(
-            "--sheet", metavar="FILE", help="Add this filled-in sheet.  [default: print the sheet to fill in]"
-        ),
+        typer.Option(metavar="FILE", help="Add this filled-in sheet.  [default: print the sheet to fill in]"),
     ] = None,
 ) -> None:
     """Add a description and the price of the measured filer.
@@ -104,8 +101,7 @@ def sign(
     ctx: typer.Context,
     package: Package,
     key: Annotated[
-        Path,
-        typer.Option("--key", metavar="FILE", help="Sign with this private SSH key, or public key of an SSH agent."),
+        Path, typer.Option(metavar="FILE", help="Sign with this private SSH key, or public key of an SSH agent.")
     ],
 ) -> None:
     """Sign a package with an SSH key.
@@ -129,9 +125,7 @@ def compare(
     force: Annotated[bool, typer.Option("--force", help="Compare results that are refused and label them.")] = False,
     allow: Annotated[
         str | None,
-        typer.Option(
-            "--allow", metavar="NAME,…", help=f"Allow these differences and disclose them: {', '.join(GROUNDS)}."
-        ),
+        typer.Option(metavar="NAME,…", help=f"Allow these differences and disclose them: {', '.join(GROUNDS)}."),
     ] = None,
 ) -> None:
     """Compare results of experiments or replays with their intervals.

@@ -58,10 +58,8 @@ def search(
     limit: opt.Limit = 20,
     custodian: Custodian = None,
     families: Families = False,
-    save: Annotated[
-        str | None, typer.Option("--save", metavar="NAME", help="Save the query; saved:NAME runs it again.")
-    ] = None,
-    forget: Annotated[str | None, typer.Option("--forget", metavar="NAME", help="Delete a saved search.")] = None,
+    save: Annotated[str | None, typer.Option(metavar="NAME", help="Save the query; saved:NAME runs it again.")] = None,
+    forget: Annotated[str | None, typer.Option(metavar="NAME", help="Delete a saved search.")] = None,
 ) -> None:
     """Search the text and fields of items, best match first.
 
@@ -171,25 +169,23 @@ def items(
     media_type: Annotated[
         str | None, typer.Option("--type", metavar="TYPE", help="Select only items of this media type.")
     ] = None,
-    kind: Annotated[Kind | None, typer.Option("--kind", help="Select only items of this kind.")] = None,
-    text: Annotated[TextState | None, typer.Option("--text", help="Select only items in this text state.")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Select only items of this kind.")] = None,
+    text: Annotated[TextState | None, typer.Option(help="Select only items in this text state.")] = None,
     language: Annotated[
         str | None,
-        typer.Option(
-            "--language", metavar="CODE", help="Select only items in this language (`edbench review languages`)."
-        ),
+        typer.Option(metavar="CODE", help="Select only items in this language (`edbench review languages`)."),
     ] = None,
     duplicates: Annotated[
-        YesNo | None, typer.Option("--duplicates", help="Select only duplicates, or none (`edbench review dedupe`).")
+        YesNo | None, typer.Option(help="Select only duplicates, or none (`edbench review dedupe`).")
     ] = None,
     near: Annotated[
-        YesNo | None, typer.Option("--near", help="Select only near-duplicates, or none (`edbench review near-dup`).")
+        YesNo | None, typer.Option(help="Select only near-duplicates, or none (`edbench review near-dup`).")
     ] = None,
     system: Annotated[
-        YesNo | None, typer.Option("--system", help="Select only system files, or none (`edbench review denist`).")
+        YesNo | None, typer.Option(help="Select only system files, or none (`edbench review denist`).")
     ] = None,
     exception: Annotated[
-        str | None, typer.Option("--exception", metavar="CODE", help="Select only items with this exception, or `any`.")
+        str | None, typer.Option(metavar="CODE", help="Select only items with this exception, or `any`.")
     ] = None,
 ) -> None:
     """List items with their path, hash, text state and exceptions.
@@ -382,7 +378,7 @@ def terms(
     job: opt.JobArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="search terms, one query per line")],
     charset: Annotated[
-        str | None, typer.Option("--charset", metavar="NAME", help="Read FILE in this charset.  [default: detected]")
+        str | None, typer.Option(metavar="NAME", help="Read FILE in this charset.  [default: detected]")
     ] = None,
     custodian: Custodian = None,
     custodians: Annotated[
@@ -394,18 +390,18 @@ def terms(
     Hits are items, items with their families, families, and hits of this term alone."""
     from controller.search.report import read_terms
 
-    listed = read_terms(file, charset)
+    listed, used = read_terms(file, charset)
     context = shared(ctx)
     with installation(context.settings(), work=("controller.search.report", "controller.search.opened")) as installed:
         from controller.search.opened import opened_index
         from controller.search.report import CSV_FIELDS, csv_rows, hit_report
 
         opened = partial(opened_index, settings=installed.settings)
-        report = hit_report(installed.find_discovered(job).each, opened, listed.terms, custodian=custodian)
+        report = hit_report(installed.find_discovered(job).each, opened, listed, custodian=custodian)
         if not context.document(report, csv_rows(report), CSV_FIELDS):
             show_hits(context, report, custodians=custodians)
-    if charset is None and not listed.charset.startswith("utf-8"):
-        context.say(f"{file} was read as {listed.charset}; choose another charset with --charset")
+    if charset is None and not used.startswith("utf-8"):
+        context.say(f"{file} was read as {used}; choose another charset with --charset")
 
 
 def show_hits(context: CommandContext, report: HitReport, *, custodians: bool) -> None:

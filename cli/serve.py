@@ -27,18 +27,13 @@ commands = Commands()
 def serve(
     ctx: typer.Context,
     *,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Listen on this address.")] = HOST,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65_535, help="Listen on this port; 0: any free one.")
-    ] = opt.PORT,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Listen on this address.")] = HOST,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Listen on this port; 0: any free one.")] = opt.PORT,
     order: DiscoveryOrder,
     max_slots: Annotated[
         int | None,
         typer.Option(
-            "--max-slots",
-            min=1,
-            max=32_768,
-            help="Let the jobs created here use this many slots together.  [default: 4 per core]",
+            min=1, max=32_768, help="Let the jobs created here use this many slots together.  [default: 4 per core]"
         ),
     ] = None,
     storage: opt.StorageRoot = None,

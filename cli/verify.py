@@ -32,15 +32,13 @@ def verify(
     job: opt.JobArgument,
     manifest: Annotated[
         Path | None,
-        typer.Option(
-            "--manifest", metavar="FILE", help="Compare with this manifest.  [default: the one next to the source]"
-        ),
+        typer.Option(metavar="FILE", help="Compare with this manifest.  [default: the one next to the source]"),
     ] = None,
     internal: Annotated[
         bool, typer.Option("--internal", help="Without a manifest: check only that the job is consistent.")
     ] = False,
     examples: Annotated[
-        int, typer.Option("--examples", min=0, max=10_000, help="Show at most N differences of each kind.", metavar="N")
+        int, typer.Option(min=0, max=10_000, help="Show at most N differences of each kind.", metavar="N")
     ] = 10,
     storage: opt.StorageRoot = None,
 ) -> None:

@@ -30,15 +30,13 @@ def worker(
     ctx: typer.Context,
     *,
     broker: Annotated[
-        str | None, typer.Option("--broker", metavar="URL", help="Connect to this broker.  [default: EDBENCH_BROKER]")
+        str | None, typer.Option(metavar="URL", help="Connect to this broker.  [default: EDBENCH_BROKER]")
     ] = None,
     join: Annotated[
         Path | None,
-        typer.Option(
-            "--join", metavar="FILE", help="Take databases, broker and login from this file (bench --listen)."
-        ),
+        typer.Option(metavar="FILE", help="Take databases, broker and login from this file (bench --listen)."),
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=512, help=texts.WORKERS)] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=512, help=texts.WORKERS)] = 1,
     slots: opt.Slots = None,
     name: Annotated[
         str | None, typer.Option("--member", metavar="NAME", help="Name this member NAME.  [default: host and process]")

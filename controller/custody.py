@@ -81,8 +81,7 @@ def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
 
 
 def _actions(handle: JobHandle) -> list[Action]:
-    with handle.database.transaction() as conn:
-        rows = CUSTODY.list_actions(conn, job=handle.id)
+    rows = handle.database.ask(CUSTODY.list_actions, job=handle.id)
     return [
         Action(
             at=row.at, who=row.who, action=row.action, details=dict(row.details), hashed=row.hashed,
@@ -229,8 +228,7 @@ def _hex(value: memoryview | None) -> str | None:
 def parser_records(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
     """Yield every parser set that tasks of the jobs used: handlers, packages, libraries and their versions."""
     for handle in handles:
-        with handle.database.transaction() as conn:
-            rows = CUSTODY.custody_parsers(conn, job=handle.id)
+        rows = handle.database.ask(CUSTODY.custody_parsers, job=handle.id)
         for ident, contents in rows.items():
             yield {"record": "parsers", "job": str(handle.id), "parsers": str(ident), **contents}
 

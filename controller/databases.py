@@ -104,8 +104,7 @@ def newest_jobs(databases: Sequence[Database], limit: int = 1_000) -> list[tuple
     """Return jobs of all databases, newest first."""
     jobs: list[tuple[Database, JobSummary]] = []
     for database in databases:
-        with database.transaction() as conn:
-            jobs += [(database, summary) for summary in ledger_jobs.list_jobs(conn, limit)]
+        jobs += [(database, summary) for summary in database.ask(ledger_jobs.list_jobs, limit)]
     jobs.sort(key=lambda pair: pair[1].created_at, reverse=True)
     return jobs[:limit]
 
@@ -117,18 +116,25 @@ def find_job(databases: Sequence[Database], reference: str) -> JobHandle:
         if not newest:
             raise UsageError("there is no job yet; `edbench discover DIR` creates one")
         return JobHandle(newest[0][0], newest[0][1].job)
-    handles: list[JobHandle] = []
-    reason = UsageError(f"there is no job {reference}; see `edbench job list`")
-    for database in databases:
-        with database.transaction() as conn:
-            try:
-                handles.append(JobHandle(database, ledger_jobs.find_job(conn, reference)))
-            except UsageError as error:
-                if "several" in str(error):
-                    raise
-                reason = error
+    if id_digits(reference) is None:
+        raise UsageError(f"{reference!r} is not the beginning of a job id; see `edbench job list`")
+    handles = jobs_beginning(databases, reference)
     if not handles:
-        raise reason
+        raise UsageError(f"there is no job {reference}; see `edbench job list`")
     if len(handles) > 1:
         raise UsageError(f"several jobs begin with {reference}; give more digits of the id")
     return handles[0]
+
+
+def id_digits(reference: str) -> str | None:
+    """Return the digits of an id, or of the beginning of one; hyphens and case do not matter. None for other text."""
+    digits = reference.strip().replace("-", "").lower()
+    return digits if 0 < len(digits) <= 32 and not set(digits) - set("0123456789abcdef") else None
+
+
+def jobs_beginning(databases: Sequence[Database], reference: str) -> list[JobHandle]:
+    """Return the jobs whose id begins so."""
+    if (digits := id_digits(reference)) is None:
+        return []
+    each = ((database, database.ask(ledger_jobs.jobs_beginning, digits)) for database in databases)
+    return [JobHandle(database, job) for database, jobs in each for job in jobs]

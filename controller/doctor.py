@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import enum
 import os
 import platform
@@ -11,7 +12,7 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -27,6 +28,7 @@ from core.services.place import Home, remove_data
 from core.settings import DatabaseAddress, Settings
 from core.storage.sync import syncfs
 from core.storage.whole import naming_of, parts_of
+from core.variables import VARIABLES
 from readers.identification import libmagic
 from worker.ocr.tesseract import OcrUnavailable, find_engine
 from worker.sandbox.lockdown import try_out
@@ -455,9 +457,20 @@ def broker(url: str | None) -> Finding:
     return ok("the broker answers")
 
 
-def run_checks(settings: Settings, clock: Clock) -> Iterator[Finding]:
-    """Yield every finding as it is found; some take a second."""
+_ALIKE = 0.93  # of difflib: EDBENCH_MOUNT, which only containers use, and EDBENCH_REMOUNT are two variables
+
+
+def misspelt(names: Iterable[str]) -> Iterator[Finding]:
+    """Name the environment variables that nothing reads and that are spelt nearly as one of ours."""
+    for name in sorted(set(names) - VARIABLES.keys()):
+        for meant in difflib.get_close_matches(name, VARIABLES, n=1, cutoff=_ALIKE):
+            yield warn(f"the environment has {name}, which nothing reads", f"if {meant} is meant, set that")
+
+
+def run_checks(settings: Settings, clock: Clock, names: Iterable[str]) -> Iterator[Finding]:
+    """Yield every finding as it is found; some take a second. `names`: of the environment's variables."""
     yield ok(f"Python {platform.python_version()}")
+    yield from misspelt(names)
     yield from packages()
     yield magic()
     yield ocr()

@@ -51,8 +51,7 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
     again = f"run `{command.format(' '.join(str(handle.id) for handle in handles))}`"
     rows = []
     for handle in handles:
-        with handle.database.transaction() as conn:
-            row = REVIEW.get_review(conn, job=handle.id, kind=kind.value)
+        row = handle.database.ask(REVIEW.get_review, job=handle.id, kind=kind.value)
         if row is None:
             raise UsageError(f"job {handle.id} was not searched for {sought} yet; {again}")
         if row.stale:
@@ -113,8 +112,7 @@ def equals_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
     compared, the topmost items of the families equal to the item's. Raises as `latest`."""
     found = latest([handle], ReviewKind.DEDUPE, databases).options
     jobs, families = _jobs(found), found["by"] == "family"
-    with handle.database.transaction() as conn:
-        original = next(iter(REVIEW.original_of(conn, job=handle.id, item=item)), None)
+    original = next(iter(handle.database.ask(REVIEW.original_of, job=handle.id, item=item)), None)
     if original is None:
         return []
     rows = _everywhere(
@@ -127,8 +125,7 @@ def near_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -
     """Return the item and its near-duplicates, the principal first, then by similarity, at most MOST; empty if it has
     none. Raises as `latest`."""
     jobs = _jobs(latest([handle], ReviewKind.NEAR, databases).options)
-    with handle.database.transaction() as conn:
-        principal = next(iter(REVIEW.principal_of(conn, job=handle.id, item=item)), None)
+    principal = next(iter(handle.database.ask(REVIEW.principal_of, job=handle.id, item=item)), None)
     if principal is None:
         return []
     rows = _everywhere(databases, lambda conn: REVIEW.near_of(conn, jobs=jobs, principal=principal, limit=MOST))
@@ -139,8 +136,7 @@ def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
     """Return the thread of a message, each message below the one that it answers, siblings by date; the first MOST by
     date. Empty if the item is not a message. Raises as `latest`."""
     jobs = _jobs(latest([handle], ReviewKind.THREADS, databases).options)
-    with handle.database.transaction() as conn:
-        thread = next(iter(REVIEW.thread_with(conn, job=handle.id, item=item)), None)
+    thread = next(iter(handle.database.ask(REVIEW.thread_with, job=handle.id, item=item)), None)
     if thread is None:
         return []
     rows = _everywhere(databases, lambda conn: REVIEW.thread_of(conn, jobs=jobs, thread=thread, limit=MOST))
@@ -152,8 +148,7 @@ def _everywhere(databases: Sequence[Database], ask: Callable[[Connection], Itera
     """Query all databases and return all rows; jobs that were reviewed together may be in several."""
     rows: list[Row] = []
     for database in databases:
-        with database.transaction() as conn:
-            rows += ask(conn)
+        rows += database.ask(ask)
     return rows
 
 

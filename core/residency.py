@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import StorageFault
-from core.operations import NullRecorder
 from core.storage.layer import Storage
 
 _PAGE = mmap.PAGESIZE
@@ -96,7 +95,7 @@ def _write_back(paths: Iterable[Path]) -> None:
     for directory in {path.parent for path in paths}:
         with contextlib.suppress(OSError, StorageFault):
             if (device := directory.stat().st_dev) not in done:
-                Storage(NullRecorder()).sync_tree(os.fsencode(directory))
+                Storage().sync_tree(os.fsencode(directory))
                 done.add(device)
 
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.errors import Interrupted, StorageFault, system_errors
-from core.operations import NullRecorder
 from core.services.place import Home, remove_data
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -43,7 +42,7 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
     root = storage / FOLDER / name
     with system_errors(StorageFault, f"cannot create the storage root of a run, {root}"):
         _make(root)
-    Storage(NullRecorder()).sync_tree(os.fsencode(root))
+    Storage().sync_tree(os.fsencode(root))
     with _removed(root):
         yield dataclasses.replace(settings, storage=root)
 

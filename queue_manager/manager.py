@@ -97,8 +97,7 @@ class Runs:
         try:
             while not self._stop.wait(LOOK_SECONDS):
                 try:
-                    with self._home.transaction() as conn:
-                        marks = {mark.run: mark for mark in marked_runs(conn)}
+                    marks = {mark.run: mark for mark in self._home.ask(marked_runs)}
                 except DatabaseFault:
                     continue  # its own manager reports that, and a run continues meanwhile
                 self._follow(marks)

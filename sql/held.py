@@ -86,6 +86,18 @@ def fault_of(database: str, error: psycopg2.Error, *, closed: bool = False) -> D
 
 
 @contextmanager
+def translated(database: str, raw: Any = None) -> Iterator[None]:
+    """Raise the driver's errors in the block, which uses its connection `raw`, as `fault_of` gives them."""
+    try:
+        yield
+    except psycopg2.Error as error:
+        fault = fault_of(database, error, closed=bool(getattr(raw, "closed", False)))
+        if fault is None:
+            raise
+        raise fault from error
+
+
+@contextmanager
 def in_transaction(raw: Any, *, durable: bool) -> Iterator[Connection]:
     """A transaction on one of the driver's connections; see `Database.transaction`. Raises psycopg2.Error."""
     conn = Connection(raw)
@@ -122,7 +134,7 @@ class HeldConnection:
         """A transaction on this connection; see `Database.transaction`."""
         began = time.perf_counter_ns()
         try:
-            with self._translated(), in_transaction(self._raw, durable=durable) as conn:
+            with translated(self._database, self._raw), in_transaction(self._raw, durable=durable) as conn:
                 yield conn
         finally:
             if self._timer is not None:
@@ -142,7 +154,7 @@ class HeldConnection:
 
     def wait(self, seconds: float) -> bool:
         """Wait for a notification, at most so long; return whether one came. Notifications are discarded."""
-        with self._translated():
+        with translated(self._database, self._raw):
             if not self._raw.notifies:
                 ready, _, _ = select.select([self._raw], [], [], max(0.0, seconds))
                 if ready:
@@ -155,13 +167,3 @@ class HeldConnection:
         """Close the connection, which releases its locks; no error if it is lost already."""
         with contextlib.suppress(psycopg2.Error):
             self._raw.close()
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except psycopg2.Error as error:
-            fault = fault_of(self._database, error, closed=bool(self._raw.closed))
-            if fault is None:
-                raise
-            raise fault from error

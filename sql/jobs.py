@@ -72,6 +72,11 @@ class JobProgress:
     total_known: bool
     waiting: tuple[str, ...] = ()  # long operations of its slots, which are reported
 
+    @property
+    def discovered_bytes(self) -> int:
+        """Raw and extracted bytes."""
+        return self.raw_bytes + self.extracted_bytes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
@@ -168,17 +173,9 @@ def summary(conn: Connection, job: uuid.UUID) -> JobSummary:
     return _summary(row)
 
 
-def find_job(conn: Connection, prefix: str) -> Job:
-    """The job whose id begins so (hyphens and case do not matter). Raises UsageError if there are none or several."""
-    digits = prefix.strip().replace("-", "").lower()
-    if not digits or len(digits) > 32 or not all(c in "0123456789abcdef" for c in digits):
-        raise UsageError(f"{prefix!r} is not the beginning of a job id; see `edbench job list`")
-    rows = QUERIES["find_jobs"].run(conn, prefix=digits).all()
-    if not rows:
-        raise UsageError(f"there is no job {prefix}; see `edbench job list`")
-    if len(rows) > 1:
-        raise UsageError(f"several jobs begin with {prefix}; give more digits of the id")
-    return _job(rows[0])
+def jobs_beginning(conn: Connection, digits: str) -> list[Job]:
+    """The jobs whose id begins with these digits."""
+    return [_job(row) for row in QUERIES["find_jobs"].run(conn, prefix=digits)]
 
 
 def list_jobs(conn: Connection, limit: int = 1_000) -> list[JobSummary]:

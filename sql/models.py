@@ -4,6 +4,8 @@ A job is in one database. Times are the database's clock (`timestamptz`)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -28,6 +30,8 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeEngine
 
 from core.job_types import FileKind
 from core.records import ExceptionLevel, GroupKind, JobState, Phase, TaskState
@@ -42,6 +46,16 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+
+
+def _table(name: str, *parts: SchemaItem) -> Table:
+    """A table of the ledger."""
+    return Table(name, metadata, *parts)
+
+
+def _filled(kind: type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
+    """Columns of one type that are never NULL."""
+    return [Column(name, kind, nullable=False) for name in names]
 
 
 def _one_of(column: str, values: type) -> CheckConstraint:
@@ -68,9 +82,8 @@ def _time(name: str, *, nullable: bool = True) -> Column[object]:
 
 
 # Tags. No foreign key to the item: one that is processed again (requeue) has the same id and stays tagged.
-item_tag = Table(
+item_tag = _table(
     "item_tag",
-    metadata,
     _job(),
     Column("tag", Text, nullable=False),
     Column("item", Uuid, nullable=False),
@@ -80,9 +93,8 @@ item_tag = Table(
     Index("ix_item_tag_item", "item"),
 )
 
-saved_search = Table(
+saved_search = _table(
     "saved_search",
-    metadata,
     _job(),
     Column("name", Text, nullable=False),
     Column("query", Text, nullable=False),
@@ -92,9 +104,8 @@ saved_search = Table(
 )
 
 # Who did what to a job, its items or their names, and when: written together with the action, never changed.
-operator_action = Table(
+operator_action = _table(
     "operator_action",
-    metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
     _job(),
     Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
@@ -108,9 +119,8 @@ operator_action = Table(
 
 # The latest review of each kind (review.kinds) of a job's items, made after it was over. Jobs that
 # were reviewed together have rows with one token; if a row has another one, or is missing, the review was interrupted.
-review = Table(
+review = _table(
     "review",
-    metadata,
     _job(),
     Column("kind", Text, nullable=False),
     Column("token", Uuid, nullable=False),
@@ -121,9 +131,8 @@ review = Table(
 )
 
 # Members of groups of equal items, or of equal families: each names its group's original, which names itself.
-duplicate = Table(
+duplicate = _table(
     "duplicate",
-    metadata,
     _job(),
     Column("item", Uuid, primary_key=True),
     Column("original", Uuid, nullable=False),  # by family: the topmost item of the original family
@@ -137,9 +146,8 @@ duplicate = Table(
 )
 
 # Members of groups of items whose texts are nearly the same: each names its group's principal, which names itself.
-near_duplicate = Table(
+near_duplicate = _table(
     "near_duplicate",
-    metadata,
     _job(),
     Column("item", Uuid, primary_key=True),
     Column("principal", Uuid, nullable=False),
@@ -150,9 +158,8 @@ near_duplicate = Table(
 )
 
 # Items whose hash is on a list of known software files.
-system_file = Table(
+system_file = _table(
     "system_file",
-    metadata,
     _job(),
     Column("item", Uuid, primary_key=True),
     Column("list", SmallInteger, nullable=False),  # the first list that has it, by its place in the order
@@ -160,9 +167,8 @@ system_file = Table(
 )
 
 # MD5 and SHA-1 of an item's bytes, read again because a list of known software files has no sha256.
-item_digest = Table(
+item_digest = _table(
     "item_digest",
-    metadata,
     _job(),
     Column("item", Uuid, primary_key=True),
     Column("sha256", LargeBinary, nullable=False),  # of these bytes: a requeued item may have others
@@ -172,9 +178,8 @@ item_digest = Table(
 )
 
 # A message's place in its thread.
-thread_message = Table(
+thread_message = _table(
     "thread_message",
-    metadata,
     _job(),
     Column("item", Uuid, primary_key=True),
     Column("thread", Uuid, nullable=False),  # follows from the ids in it: the same in every job
@@ -187,9 +192,8 @@ thread_message = Table(
 
 # The items that a producing job takes, numbered when it was created: the files of each item and their names are fixed before
 # any task of it is dispatched. No foreign key to the item: its job may be deleted before this one.
-production_item = Table(
+production_item = _table(
     "production_item",
-    metadata,
     fenced_job_column(),
     Column("number", BigInteger, nullable=False),
     Column("item", Uuid, nullable=False),
@@ -211,9 +215,8 @@ production_item = Table(
 )
 
 # Written files with their hashes; the latest claim to finish is valid, and each writes the same.
-production_file = Table(
+production_file = _table(
     "production_file",
-    metadata,
     fenced_job_column(),
     Column("number", BigInteger, nullable=False),  # of the item; 0: of the job as a whole
     Column("kind", Text, nullable=False),
@@ -228,9 +231,8 @@ production_file = Table(
 
 
 # A group of ordinary jobs, one per database, started together; its row is in the first database.
-job_group = Table(
+job_group = _table(
     "job_group",
-    metadata,
     Column("id", Uuid, primary_key=True),
     Column("name", Text, nullable=False),
     Column("members", JSONB, nullable=False),  # [{"database": …, "job": …}]
@@ -241,9 +243,8 @@ job_group = Table(
     _one_of("kind", GroupKind),
 )
 
-job = Table(
+job = _table(
     "job",
-    metadata,
     Column("id", Uuid, primary_key=True),
     Column("group_id", Uuid),  # of job_group; may be in another database, so no foreign key
     Column("type", Text, nullable=False, server_default="discovery"),
@@ -275,9 +276,8 @@ job = Table(
 )
 
 # One row for each phase a job has entered: first claim in it, and the barrier's commit.
-job_phase = Table(
+job_phase = _table(
     "job_phase",
-    metadata,
     _job(),
     Column("phase", Text, nullable=False),
     _time("started_at", nullable=False),
@@ -289,9 +289,8 @@ job_phase = Table(
 
 # When a job was stopped after its first claim, and in which state: paused, suspended, or over until it was requeued. A
 # row is added when the job continues (a requeued one's before that): until then the job's own row has the state.
-job_pause = Table(
+job_pause = _table(
     "job_pause",
-    metadata,
     _job(),
     Column("state", Text, nullable=False),
     Column("reason", Text),  # why it was suspended
@@ -302,26 +301,21 @@ job_pause = Table(
 )
 
 # The storage that the controller of a system in containers has; workers compare theirs with it (core.services.shared_storage).
-storage_root = Table(
+storage_root = _table(
     "storage_root",
-    metadata,
     Column("path", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("token", Text, nullable=False),
+    *_filled(Text, "kind", "source", "token"),
 )
 
 # Times in which the queue manager could not reach this database, as far as it noticed.
-outage = Table(
+outage = _table(
     "outage",
-    metadata,
     Column("ended_at", DateTime(timezone=True), primary_key=True),
     Column("seconds", Double, nullable=False),
 )
 
-custodian = Table(
+custodian = _table(
     "custodian",
-    metadata,
     _job(),
     Column("number", Integer, nullable=False),
     Column("name", LargeBinary, nullable=False),
@@ -329,9 +323,8 @@ custodian = Table(
     PrimaryKeyConstraint("job", "number"),
 )
 
-task = Table(
+task = _table(
     "task",
-    metadata,
     Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),  # never reused (decision 0041)
     _job(),
     Column("phase", Text, nullable=False),
@@ -366,16 +359,14 @@ task = Table(
 )
 
 # Parser sets of slots, each stored once (readers.parsers). They stay when jobs are deleted: there are as many as installations.
-parser_set = Table(
+parser_set = _table(
     "parser_set",
-    metadata,
     Column("id", Uuid, primary_key=True),  # derived from `contents`
     Column("contents", JSONB, nullable=False),
 )
 
-item = Table(
+item = _table(
     "item",
-    metadata,
     Column("id", Uuid, primary_key=True),
     fenced_job_column(),
     Column("parent", Uuid),
@@ -401,9 +392,8 @@ item = Table(
     Index("ix_item_parent", "parent", postgresql_where=text("parent IS NOT NULL")),
 )
 
-item_text = Table(
+item_text = _table(
     "item_text",
-    metadata,
     Column("item", Uuid, ForeignKey("item.id", ondelete="CASCADE"), primary_key=True),
     fenced_job_column(),
     Column("state", Text, nullable=False),
@@ -414,9 +404,8 @@ item_text = Table(
     Index("ix_item_text_job", "job"),
 )
 
-shard = Table(
+shard = _table(
     "shard",
-    metadata,
     Column("id", Uuid, primary_key=True),
     _job(),
     Column("engine", Text, nullable=False),
@@ -427,9 +416,8 @@ shard = Table(
 )
 
 # The only valid index document of an item is the one in this shard that carries this owner.
-item_index = Table(
+item_index = _table(
     "item_index",
-    metadata,
     Column("item", Uuid, ForeignKey("item.id", ondelete="CASCADE"), primary_key=True),
     fenced_job_column(),
     Column("shard", Uuid, nullable=False),
@@ -437,9 +425,8 @@ item_index = Table(
     Index("ix_item_index_job", "job"),
 )
 
-container_count = Table(
+container_count = _table(
     "container_count",
-    metadata,
     Column(
         "item", Uuid, ForeignKey("item.id", ondelete="CASCADE", deferrable=True, initially="DEFERRED"), primary_key=True
     ),
@@ -451,16 +438,12 @@ container_count = Table(
     Index("ix_container_count_job", "job"),
 )
 
-exception = Table(
+exception = _table(
     "exception",
-    metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
     _job(),
     Column("item", Uuid, nullable=False),
-    Column("code", Text, nullable=False),
-    Column("level", Text, nullable=False),
-    Column("phase", Text, nullable=False),
-    Column("detail", Text, nullable=False),
+    *_filled(Text, "code", "level", "phase", "detail"),
     Column("missing", BigInteger),
     Column("task", Uuid, nullable=False),
     Column("token", Uuid, nullable=False),  # of the claim that found it
@@ -472,9 +455,8 @@ exception = Table(
 
 # A slot that died while it worked on a loose file. An item with two of these is skipped from then on; a container or
 # loose file in which too many died is read no further.
-death = Table(
+death = _table(
     "death",
-    metadata,
     _job(),
     Column("task", Uuid, nullable=False),
     Column("token", Uuid, nullable=False),
@@ -493,9 +475,8 @@ death = Table(
 )
 
 # Seconds spent on a loose file that several tasks work on, or that took long.
-loose_cost = Table(
+loose_cost = _table(
     "loose_cost",
-    metadata,
     _job(),
     Column("phase", Text, nullable=False),
     Column("loose", Uuid, nullable=False),
@@ -503,9 +484,8 @@ loose_cost = Table(
     PrimaryKeyConstraint("job", "phase", "loose"),
 )
 
-worker = Table(
+worker = _table(
     "worker",
-    metadata,
     Column("incarnation", Uuid, primary_key=True),
     Column("name", Text, nullable=False),
     Column("host", Text, nullable=False),
@@ -527,48 +507,34 @@ worker = Table(
 )
 
 # Calls by second, from the workers' live recorders; every rate and percentile is derived from these.
-call_second = Table(
+call_second = _table(
     "call_second",
-    metadata,
     _job(),
     Column("incarnation", Uuid, nullable=False),
     Column("second", BigInteger, nullable=False),  # the worker's clock
     Column("phase", Text, nullable=False),
     Column("op", SmallInteger, nullable=False),  # core.operations.Op
-    Column("calls", BigInteger, nullable=False),
-    Column("bytes", BigInteger, nullable=False),
-    Column("errors", BigInteger, nullable=False),
-    Column("total_ns", BigInteger, nullable=False),
-    Column("max_ns", BigInteger, nullable=False),
+    *_filled(BigInteger, "calls", "bytes", "errors", "total_ns", "max_ns"),
     Column("histogram", LargeBinary, nullable=False),  # core.histogram, sparse
     PrimaryKeyConstraint("job", "incarnation", "second", "phase", "op"),
 )
 
 # The same calls, of all workers and phases, by steps of time of several lengths (monitoring.aggregate): with a
 # step's histogram its percentiles, so that a long run is drawn without merging anything.
-call_step = Table(
+call_step = _table(
     "call_step",
-    metadata,
     _job(),
     Column("step", Integer, nullable=False),  # seconds
     Column("second", BigInteger, nullable=False),  # its first one, a multiple of the step
     Column("op", SmallInteger, nullable=False),
-    Column("calls", BigInteger, nullable=False),
-    Column("bytes", BigInteger, nullable=False),
-    Column("errors", BigInteger, nullable=False),
-    Column("total_ns", BigInteger, nullable=False),
-    Column("max_ns", BigInteger, nullable=False),
-    Column("p50_ns", BigInteger, nullable=False),
-    Column("p95_ns", BigInteger, nullable=False),
-    Column("p99_ns", BigInteger, nullable=False),
+    *_filled(BigInteger, "calls", "bytes", "errors", "total_ns", "max_ns", "p50_ns", "p95_ns", "p99_ns"),
     Column("histogram", LargeBinary, nullable=False),
     PrimaryKeyConstraint("job", "step", "second", "op"),
 )
 
 # Other observations of a second, by kind and source (monitoring.observations); counters are cumulative.
-observation = Table(
+observation = _table(
     "observation",
-    metadata,
     Column("second", BigInteger, nullable=False),  # the database's clock where it was taken there, else the host's
     Column("kind", Text, nullable=False),
     Column("source", Text, nullable=False),

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import psycopg2
@@ -16,7 +16,10 @@ from psycopg2.extras import NamedTupleCursor, register_uuid
 
 from core.errors import DatabaseFault, UsageError
 from sql.connection import Connection, Plans
-from sql.held import HeldConnection, fault_of, in_transaction
+from sql.held import HeldConnection, fault_of, in_transaction, translated
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 CONNECT_SECONDS = 5
 _LOCAL_SECONDS = 30  # over a socket file: a stopped server refuses at once, and a slow one is on a busy machine
@@ -137,18 +140,18 @@ class Database:
             if self._timer is not None:
                 self._timer(time.perf_counter_ns() - began)
 
+    def ask(self, query: Callable[Concatenate[Connection, P], R], *args: P.args, **given: P.kwargs) -> R:
+        """Call a query, which must not stream its rows, in a transaction of its own. Raises DatabaseFault."""
+        with self.transaction() as conn:
+            return query(conn, *args, **given)
+
     @contextmanager
     def listen(self) -> Iterator[HeldConnection]:
         """A connection of its own, for an advisory lock, LISTEN and transactions that need the lock.
 
         Raises DatabaseFault; after one, the connection and its lock are lost: leave the block and begin again."""
-        try:
+        with translated(self.name):
             raw = self._connected()
-        except psycopg2.Error as error:
-            fault = fault_of(self.name, error)
-            if fault is None:
-                raise
-            raise fault from error
         held = HeldConnection(self.name, raw, self._timer)
         try:
             yield held

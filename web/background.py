@@ -101,12 +101,10 @@ class BackgroundTasks:
         """The latest task of each kind of a job."""
         with self._lock:
             out = {}
-            for (of, kind), background_task in self._all.items():
+            for (of, kind), task in self._all.items():
                 if of == job:
-                    now = (
-                        time.monotonic() - self._since[of, kind] if background_task.running else background_task.seconds
-                    )
-                    out[kind] = background_task.model_copy(update={"seconds": round(now, 1)})
+                    now = time.monotonic() - self._since[of, kind] if task.running else task.seconds
+                    out[kind] = task.model_copy(update={"seconds": round(now, 1)})
             return out
 
 

@@ -62,8 +62,8 @@ def list_corpora(context: WebContext) -> list[Corpus]:
     """Corpora below the storage root, and the directories of EDBENCH_CORPORA with their subdirectories."""
     out: dict[Path, Corpus] = {}
     for number, root in enumerate(roots(context)):
-        directories = _manifests(root, _DEEPEST, _OURS) if number == 0 else _directories(root)
-        for path in directories:
+        given = [root] if (root / MANIFEST).is_file() else _below(root)
+        for path in _manifests(root, _DEEPEST, _OURS) if number == 0 else given:
             relative = display_name(os.fsencode(path.relative_to(root)))
             real = Path(os.path.realpath(path))
             if _inside(real, root) and real not in out and len(out) < _MOST:
@@ -81,14 +81,6 @@ def _manifests(directory: Path, levels: int, passed_over: frozenset[str] = froze
             yield path
         elif levels > 1:
             yield from _manifests(path, levels - 1)
-
-
-def _directories(root: Path) -> Iterator[Path]:
-    """The root, if it is a corpus, else the directories in it."""
-    if (root / MANIFEST).is_file():
-        yield root
-        return
-    yield from _below(root)
 
 
 def _below(directory: Path) -> list[Path]:
@@ -207,17 +199,7 @@ class ResultFile:
 
 def runs(storage: Path) -> dict[str, Path]:
     """The directories of results in this storage root, by name."""
-    out: dict[str, Path] = {}
-    try:
-        with os.scandir(storage / RESULTS) as entries:
-            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except OSError:  # no experiment yet
-        return out
-    for name in names:
-        directory = storage / RESULTS / name
-        if _is_result(directory):
-            out[name] = directory
-    return out
+    return {directory.name: directory for directory in _below(storage / RESULTS) if _is_result(directory)}
 
 
 def _is_result(directory: Path) -> bool:

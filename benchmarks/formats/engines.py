@@ -24,7 +24,6 @@ from pebble import ProcessExpired, ProcessPool
 
 from benchmarks.driver import sampled, used
 from core.names import display_name
-from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import Storage
 from dataset_gen.formats.eml import write
@@ -203,7 +202,7 @@ class OurRun:
 
 def loose_files(source: Path) -> list[str]:
     """Return regular files below a directory in the order in which `inspect` takes them."""
-    files = find_loose(Storage(NullRecorder()), str(source))
+    files = find_loose(Storage(), str(source))
     return [os.fsdecode(loose.relative) for loose in files if loose.special is None]
 
 

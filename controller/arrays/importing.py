@@ -278,8 +278,7 @@ def job_time(handles: Sequence[JobHandle]) -> tuple[float, float]:
     """Return the first claim, and the end or now, over all jobs. Raises UsageError before any claim."""
     spans = []
     for handle in handles:
-        with handle.database.transaction() as conn:
-            spans.append(TIMELINE.job_time(conn, job=handle.id))
+        spans.append(handle.database.ask(TIMELINE.job_time, job=handle.id))
     starts = [span.start for span in spans if span.start is not None]
     if not starts:
         raise UsageError("the job has not started, so it has no time axis")

@@ -53,8 +53,9 @@ def stream_exceptions(handles: Sequence[JobHandle], wanted: Mapping[str, str | N
     for handle in handles:
         after = -1
         while True:
-            with handle.database.transaction() as conn:
-                rows = BROWSE.exceptions_page(conn, job=handle.id, after=after, limit=_EXCEPTIONS_AT_ONCE, **filters)
+            rows = handle.database.ask(
+                BROWSE.exceptions_page, job=handle.id, after=after, limit=_EXCEPTIONS_AT_ONCE, **filters
+            )
             for row in rows:
                 yield {key: getattr(row, key) for key in EXCEPTION_FIELDS}
             if len(rows) < _EXCEPTIONS_AT_ONCE:

@@ -9,7 +9,7 @@ from typing import Any
 
 from controller.browse.item_filter import ItemFilter
 from controller.browse.items import item_json
-from controller.databases import JobHandle
+from controller.databases import JobHandle, id_digits
 from controller.search.opened import opened_shards
 from core.errors import UsageError
 from core.names import display_name
@@ -17,7 +17,6 @@ from core.settings import Settings
 from sql.browse import BROWSE, SEARCH, Member, WholeItem
 
 FAMILY_SHOWN = 2_000
-_ID_DIGITS = 32
 
 
 def items_page(
@@ -61,8 +60,7 @@ def _each(
     """Yield the neighbours in the item's own job, then of each further job the item nearest to it: its last one with
     `last`, else its first."""
     first, *others = handles
-    with first.database.transaction() as conn:
-        yield from query(conn, job=first.id, item=item, wanted=wanted.parameters())
+    yield from first.database.ask(query, job=first.id, item=item, wanted=wanted.parameters())
     for handle in others:
         with handle.database.transaction() as conn:
             if last:
@@ -83,8 +81,7 @@ def _position(handles: Sequence[JobHandle], item: uuid.UUID) -> int:
 def find_item(handles: Sequence[JobHandle], item: uuid.UUID) -> tuple[JobHandle, WholeItem]:
     """Return the job that has the item, and its row; raises UsageError if no job has it."""
     for handle in handles:
-        with handle.database.transaction() as conn:
-            row = BROWSE.item_whole(conn, job=handle.id, item=item)
+        row = handle.database.ask(BROWSE.item_whole, job=handle.id, item=item)
         if row is not None:
             return handle, row
     raise UsageError(f"there is no item {item} in this job")
@@ -92,16 +89,14 @@ def find_item(handles: Sequence[JobHandle], item: uuid.UUID) -> tuple[JobHandle,
 
 def item_called(handles: Sequence[JobHandle], reference: str) -> uuid.UUID:
     """Return the item with this id or unambiguous beginning of one, as a search prints it; raises UsageError."""
-    digits = reference.replace("-", "").lower()
-    if not 0 < len(digits) <= _ID_DIGITS or set(digits) - set("0123456789abcdef"):
+    if (digits := id_digits(reference)) is None:
         raise UsageError(
             f"{reference[:80]!r} is not an item id; `edbench review search` and `edbench review items -o jsonl` print them"
         )
-    low, high = (uuid.UUID(digits.ljust(_ID_DIGITS, digit)) for digit in "0f")
+    low, high = (uuid.UUID(digits.ljust(32, digit)) for digit in "0f")
     found: list[uuid.UUID] = []
     for handle in handles:
-        with handle.database.transaction() as conn:
-            found += BROWSE.items_between(conn, job=handle.id, low=low, high=high)
+        found += handle.database.ask(BROWSE.items_between, job=handle.id, low=low, high=high)
     if len(found) > 1:
         raise UsageError(f"several item ids begin with {reference}; give more digits")
     if not found:

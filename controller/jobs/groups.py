@@ -7,7 +7,7 @@ import dataclasses
 import uuid
 from collections.abc import Callable, Sequence
 
-from controller.databases import LAST, JobHandle, Jobs, alone, find_job, newest_jobs
+from controller.databases import LAST, JobHandle, Jobs, alone, find_job, id_digits, jobs_beginning, newest_jobs
 from controller.jobs.progress import Snapshot
 from core.errors import UsageError
 from core.job_types import JobType
@@ -24,12 +24,9 @@ class OtherType(UsageError):
 def find_group(databases: Sequence[Database], reference: str) -> Jobs | None:
     """Return the group with this id or beginning of one; None if there is none. Raises UsageError if it is
     ambiguous."""
-    digits = reference.strip().replace("-", "").lower()
-    if not digits or len(digits) > 32 or not all(c in "0123456789abcdef" for c in digits):
+    if (digits := id_digits(reference)) is None:
         return None
-    home = databases[0]
-    with home.transaction() as conn:
-        groups = JOBS.find_groups(conn, prefix=digits)
+    groups = databases[0].ask(JOBS.find_groups, prefix=digits)
     if len(groups) > 1:
         raise UsageError(f"several groups begin with {reference}; give more digits of the id")
     return load_group(databases, groups[0]) if groups else None
@@ -54,8 +51,7 @@ def load_group(databases: Sequence[Database], row: GroupRow) -> Jobs:
 
 def list_groups(databases: Sequence[Database]) -> list[GroupRow]:
     """Return all groups of this installation, newest first."""
-    with databases[0].transaction() as conn:
-        return JOBS.list_groups(conn)
+    return databases[0].ask(JOBS.list_groups)
 
 
 def find(databases: Sequence[Database], reference: str) -> Jobs:
@@ -69,12 +65,9 @@ def find(databases: Sequence[Database], reference: str) -> Jobs:
     group = find_group(databases, reference)
     if group is None:
         return alone(find_job(databases, reference))
-    try:
-        find_job(databases, reference)
-    except UsageError as error:
-        if "there is no job" in str(error):
-            return group
-    raise UsageError(f"a group and a job begin with {reference}; give more digits of the id")
+    if jobs_beginning(databases, reference):
+        raise UsageError(f"a group and a job begin with {reference}; give more digits of the id")
+    return group
 
 
 def find_discovered(databases: Sequence[Database], reference: str) -> Jobs:
@@ -103,16 +96,14 @@ def those_there(found: Jobs) -> tuple[JobHandle, ...]:
 
 
 def _group_of(handle: JobHandle) -> uuid.UUID | None:
-    with handle.database.transaction() as conn:
-        return ledger_jobs.summary(conn, handle.id).group_id
+    return handle.database.ask(ledger_jobs.summary, handle.id).group_id
 
 
 def refresh(selected: Jobs) -> Jobs:
     """Return the jobs as they are now."""
     jobs = []
     for handle in selected.each:
-        with handle.database.transaction() as conn:
-            jobs.append(JobHandle(handle.database, ledger_jobs.get_job(conn, handle.id)))
+        jobs.append(JobHandle(handle.database, handle.database.ask(ledger_jobs.get_job, handle.id)))
     return dataclasses.replace(selected, each=tuple(jobs))
 
 

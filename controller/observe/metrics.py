@@ -115,8 +115,7 @@ class ControllerMetrics(Collector):
 
 
 def _jobs(database: Database) -> dict[tuple[JobType, JobState], int]:
-    with database.transaction() as conn:
-        return {(JobType(row.type), JobState(row.state)): row.jobs for row in FIGURES.jobs_by_state(conn)}
+    return {(JobType(row.type), JobState(row.state)): row.jobs for row in database.ask(FIGURES.jobs_by_state)}
 
 
 def _backlog(seen: object | None) -> Iterator[Metric]:

@@ -16,7 +16,6 @@ from controller.jobs.figures import TraceFigures
 from core.clock import Clock
 from core.errors import UsageError
 from core.job_types import key_of
-from core.operations import NullRecorder
 from core.places import trace_location
 from core.records import Job
 from core.settings import Settings
@@ -59,7 +58,7 @@ def collect_trace(
         tasks=tasks,
     )
     target = settings.storage / os.fsdecode(trace_location(handle.id))
-    storage = Storage(NullRecorder())
+    storage = Storage()
     for root in gathering.roots:
         storage.keep_below(root)
     return gather_trace(gathering, storage, target)
@@ -75,8 +74,7 @@ def _wait_for_parts(handle: JobHandle, storage_root: Path, clock: Clock, seconds
     die meanwhile are not awaited; missing calls are counted in the end."""
     deadline = clock.monotonic_ns() + int(seconds * 1e9)
     while clock.monotonic_ns() < deadline:
-        with handle.database.transaction() as conn:
-            awaited = recorders(conn, handle.id)
+        awaited = handle.database.ask(recorders, handle.id)
         if all(done_until(storage_root, handle.id, worker) >= last_done for worker, last_done in awaited.items()):
             break
         clock.sleep(_POLL_SECONDS)

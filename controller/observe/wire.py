@@ -132,6 +132,5 @@ def _others(handles: Sequence[JobHandle], first: float, last: float) -> int:
     jobs = [str(handle.id) for handle in handles]
     others = 0
     for database in {handle.database.name: handle.database for handle in handles}.values():
-        with database.transaction() as conn:
-            others += FIGURES.jobs_meanwhile(conn, jobs=jobs, first=first, last=last)
+        others += database.ask(FIGURES.jobs_meanwhile, jobs=jobs, first=first, last=last)
     return others

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from controller.databases import JobHandle
 from controller.search.evaluate import Evaluation, true_items
 from controller.search.found import FoundItem, best_of, found_item, of_several, scored_hits
-from controller.search.meaning import meaning, refuse_unknown_custodian, refuse_unknown_names
+from controller.search.meaning import meaning, refuse_unknown, refuse_unknown_custodian
 from controller.search.opened import Opened, OpenIndex
 from search.found import Ids, uuids
 from search.query import Node, asks_ledger, sought
@@ -29,14 +29,6 @@ class Wanted:
     families: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The best items, and counts of all that match."""
-
-    hits: list[FoundItem]
-    facets: Facets
-
-
 def count_all(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tuple[list[FoundItem], int]:
     """Return the best `limit` items of several jobs, and how many match: best first, or in path order if the ledger is
     queried or families are wanted. Raises UsageError for a query with a syntax error, RunFailed, faults."""
@@ -44,11 +36,11 @@ def count_all(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> t
     return _hits(handles, parts, wanted, by_path=by_path), sum(len(ids) for _, _, ids in parts)
 
 
-def answer_all(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> Answer:
+def answer_all(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tuple[list[FoundItem], Facets]:
     """Return the best `limit` items, as `count_all`, with all matching items counted by media type and custodian."""
     parts, by_path = _parts(handles, opened, wanted)
     facets = count_facets([(handle, ids) for handle, _, ids in parts])
-    return Answer(_hits(handles, parts, wanted, by_path=by_path), facets)
+    return _hits(handles, parts, wanted, by_path=by_path), facets
 
 
 def _hits(handles: Sequence[JobHandle], parts: Sequence[_Part], wanted: Wanted, *, by_path: bool) -> list[FoundItem]:
@@ -58,10 +50,10 @@ def _hits(handles: Sequence[JobHandle], parts: Sequence[_Part], wanted: Wanted, 
 
 def _parts(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tuple[list[_Part], bool]:
     """Return the first items and all items of each job, and whether they are in path order: those of all jobs are if
-    the ledger of one is queried. Raises UsageError also for an unknown custodian."""
+    the ledger of one is queried. Raises UsageError also for an unknown name."""
     refuse_unknown_custodian(handles, wanted.custodian)
     nodes = [meaning(handle, wanted.query, custodian=wanted.custodian) for handle in handles]
-    refuse_unknown_names(handles, nodes)
+    refuse_unknown(handles, nodes)
     by_path = wanted.families or any(map(asks_ledger, nodes))
     parts: list[_Part] = []
     for handle, node in zip(handles, nodes, strict=True):
@@ -79,8 +71,7 @@ def _by_ledger(index: OpenIndex, node: Node, wanted: Wanted) -> tuple[list[Found
     handle, items = index.handle, index.items
     mask = Evaluation(index).mask(node)
     ids = items.ids[items.with_families(mask) if wanted.families else mask]
-    with handle.database.transaction() as conn:
-        rows = SEARCH.found_items(conn, job=handle.id, items=uuids(ids), limit=wanted.limit)
+    rows = handle.database.ask(SEARCH.found_items, job=handle.id, items=uuids(ids), limit=wanted.limit)
     matches = set(uuids(items.ids[mask])) if wanted.families else set()
     patterns = frozenset(sought(node))
     hits = [

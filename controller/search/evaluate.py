@@ -75,8 +75,7 @@ def true_items_of(index: OpenIndex, shard: uuid.UUID, node: Node) -> Ids:
 
 def _owned(handle: JobHandle, shard: uuid.UUID, found: Found) -> Ids:
     """Return the found items whose document in this shard is the one that the database names."""
-    with handle.database.transaction() as conn:
-        rows = SEARCH.shard_owners(conn, job=handle.id, shard=shard)
+    rows = handle.database.ask(SEARCH.shard_owners, job=handle.id, shard=shard)
     marks = {owner: owner_mark(owner) for owner in {row.owner for row in rows}}
     ids = item_ids(bytes(row.item) for row in rows).tolist()
     true = {(high, low, marks[row.owner]) for (high, low), row in zip(ids, rows, strict=True)}

@@ -58,8 +58,9 @@ class _Reading:
             raise UsageError(f"the query uses more than {_MOST:,} saved searches, including those that they refer to")
         self._left -= 1
         if self._kept is None:
-            with self._handle.database.transaction() as conn:
-                self._kept = {row.name: row.query for row in SEARCH.list_searches(conn, job=self._handle.id)}
+            self._kept = {
+                row.name: row.query for row in self._handle.database.ask(SEARCH.list_searches, job=self._handle.id)
+            }
         if name not in self._kept:
             known = f"; there are {', '.join(self._kept)}" if self._kept else ""
             raise UsageError(f"job {self._handle.id} has no saved search {name!r}{known}")
@@ -75,28 +76,22 @@ def tags_in(nodes: Iterable[Node]) -> set[str]:
     return _values(nodes, TAG)
 
 
-def refuse_unknown(handles: Sequence[JobHandle], nodes: Sequence[Node]) -> None:
-    """Raise UsageError if queries that decide over items ask for a tag or another name that none of the jobs has."""
-    refuse_unknown_tags(handles, tags_in(nodes), "query")
-    refuse_unknown_names(handles, nodes)
-
-
 def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], field: str) -> None:
     """Raise UsageError if no item of the jobs has one of these tags."""
     if not (asked := set(wanted)):
         return
     known: set[str] = set()
     for handle in handles:
-        with handle.database.transaction() as conn:
-            known.update(row.tag for row in SEARCH.list_tags(conn, job=handle.id))
+        known.update(row.tag for row in handle.database.ask(SEARCH.list_tags, job=handle.id))
     if missing := sorted(asked - known):
         there = f"the tags are {_some(known)}" if known else "none is tagged"
         raise UsageError(f"no item has the tag {missing[0]!r}; {there}", field=field)
 
 
-def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node]) -> None:
-    """Raise UsageError if queries ask for a custodian or a field of load files that none of the jobs has, for a media
-    type that no item has, or for languages that were not detected."""
+def refuse_unknown(handles: Sequence[JobHandle], nodes: Sequence[Node]) -> None:
+    """Raise UsageError if queries ask for a tag, a custodian or a field of load files that none of the jobs has, for a
+    media type that no item has, or for languages that were not detected."""
+    refuse_unknown_tags(handles, tags_in(nodes), "query")
     if custodians := _values(nodes, CUSTODIAN_IS):
         for custodian in sorted(custodians.difference(custodians_of(handles)))[:1]:
             refuse_unknown_custodian(handles, custodian, "query")
@@ -107,7 +102,7 @@ def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node]) ->
 
 
 def refuse_unknown_filter(handles: Sequence[JobHandle], wanted: ItemFilter) -> None:
-    """Raise UsageError for an unknown name in a filter of items, as `refuse_unknown_names`; its field is custodian or
+    """Raise UsageError for an unknown name in a filter of items, as `refuse_unknown`; its field is custodian or
     type, and none for languages."""
     refuse_unknown_custodian(handles, wanted.custodian)
     _refuse_types(handles, () if wanted.type is None else (wanted.type,), "type")
@@ -132,8 +127,7 @@ def _refuse_keys(handles: Sequence[JobHandle], asked: Iterable[str], field: str)
 def _refuse_unlooked(handles: Sequence[JobHandle], asked: Collection[str], field: str = "") -> None:
     """Raise UsageError if languages were not detected in one of the jobs, or its items were processed again since."""
     for handle in handles if _LANGUAGE in asked else ():
-        with handle.database.transaction() as conn:
-            found = REVIEW.get_review(conn, job=handle.id, kind=_LANGUAGES)
+        found = handle.database.ask(REVIEW.get_review, job=handle.id, kind=_LANGUAGES)
         again = f"`edbench review languages {handle.id}`"
         if found is None:
             raise UsageError(f"languages were not detected in job {handle.id} yet; run {again}", field=field)
@@ -145,8 +139,7 @@ def custodians_of(handles: Sequence[JobHandle]) -> list[str]:
     """Return the names of the custodians of all jobs, as a search accepts them."""
     names: set[str] = set()
     for handle in handles:
-        with handle.database.transaction() as conn:
-            names.update(JOBS.job_custodians(conn, job=handle.id).values())
+        names.update(handle.database.ask(JOBS.job_custodians, job=handle.id).values())
     return sorted(names)
 
 
@@ -167,5 +160,4 @@ def _some(names: Iterable[str]) -> str:
 
 
 def _has(handle: JobHandle, *, media_type: str | None = None, key: str | None = None) -> bool:
-    with handle.database.transaction() as conn:
-        return SEARCH.has_items(conn, job=handle.id, media_type=media_type, key=key)
+    return handle.database.ask(SEARCH.has_items, job=handle.id, media_type=media_type, key=key)

@@ -95,8 +95,7 @@ def _there(handles: Sequence[JobHandle], items: Sequence[uuid.UUID]) -> list[tup
     """Return the jobs that have some of the items, with those items. Raises UsageError if none has one of them."""
     out = []
     for handle in handles:
-        with handle.database.transaction() as conn:
-            there = SEARCH.items_there(conn, job=handle.id, items=list(items), families=False)
+        there = handle.database.ask(SEARCH.items_there, job=handle.id, items=list(items), families=False)
         if there:
             out.append((handle, there))
     missing = len(set(items)) - sum(len(there) for _, there in out)

@@ -32,8 +32,7 @@ def opened_shards(
 ) -> Iterator[dict[uuid.UUID, IndexReader]]:
     """Open readers of all shards by id, or of one, valid inside the `with`.
     Raises RunFailed if a shard that the database names is not on the storage root."""
-    with handle.database.transaction() as conn:
-        shards = [shard for shard in BROWSE.shards(conn, job=handle.id) if only in (None, shard.id)]
+    shards = [shard for shard in handle.database.ask(BROWSE.shards, job=handle.id) if only in (None, shard.id)]
     settings.scratch.mkdir(parents=True, exist_ok=True)
     with reader_views(settings.scratch) as views:
         readers: dict[uuid.UUID, IndexReader] = {}
@@ -101,8 +100,7 @@ def opened_index(handle: JobHandle, settings: Settings) -> Iterator[OpenIndex]:
     documents than there are items that name it. A shard is clean if it has as many. Each document is published before
     its item names it, so any other document makes the number larger. The items are counted first: a slot may publish in
     between."""
-    with handle.database.transaction() as conn:
-        owned = SEARCH.owned_documents(conn, job=handle.id)
+    owned = handle.database.ask(SEARCH.owned_documents, job=handle.id)
     with opened_shards(handle, settings) as readers:
         clean = {shard for shard, reader in readers.items() if reader.documents == owned.get(shard, 0)}
         for shard in readers.keys() - clean if handle.job.state.completed else ():
@@ -136,8 +134,7 @@ class Indexes:
     @contextmanager
     def of(self, handle: JobHandle) -> Iterator[OpenIndex]:
         """Open the job's index; see `opened_index`."""
-        with handle.database.transaction() as conn:
-            state = SEARCH.index_state(conn, job=handle.id)
+        state = handle.database.ask(SEARCH.index_state, job=handle.id)
         if state is None:
             raise UsageError(f"there is no job {handle.id}; see `edbench job list`")
         if not JobState(state.state).over or not SHAREABLE.issuperset(state.engines):

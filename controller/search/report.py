@@ -15,7 +15,7 @@ from pydantic import Field
 from controller.databases import JobHandle
 from controller.search.evaluate import Evaluation
 from controller.search.items import NO_FAMILY, JobItems, Mask
-from controller.search.meaning import meaning, of_custodian, refuse_unknown_custodian, refuse_unknown_names
+from controller.search.meaning import meaning, of_custodian, refuse_unknown, refuse_unknown_custodian
 from controller.search.opened import Opened
 from core.document import Document
 from core.errors import UsageError, read_problem
@@ -40,16 +40,9 @@ class Term:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TermList:
-    """The terms of a file, and the `charset` that it was decoded with."""
-
-    terms: tuple[Term, ...]
-    charset: str
-
-
-def read_terms(path: Path, charset: str | None = None) -> TermList:
-    """Read the terms of a file, in that charset or in the one that its bytes indicate. Raises UsageError."""
+def read_terms(path: Path, charset: str | None = None) -> tuple[tuple[Term, ...], str]:
+    """Read the terms of a file, in that charset or in the one that its bytes indicate; return them and the charset.
+    Raises UsageError."""
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -67,7 +60,7 @@ def read_terms(path: Path, charset: str | None = None) -> TermList:
         raise UsageError(
             f"{path} is not in {used}: {where} is invalid; give its character set with --charset"
         ) from error
-    return TermList(listed(_LINE_END.split(text.removeprefix("\ufeff")), str(path)), used)
+    return listed(_LINE_END.split(text.removeprefix("\ufeff")), str(path)), used
 
 
 def charset_of(data: bytes) -> str:
@@ -246,11 +239,11 @@ def understood(handles: Sequence[JobHandle], terms: Sequence[Term]) -> list[Unde
 def _refuse_unknown(handles: Sequence[JobHandle], asked: Sequence[Understood]) -> None:
     """Check all terms at once, because each name is looked up, and one after another only to report the line."""
     try:
-        refuse_unknown_names(handles, [node for one in asked for node in one.nodes])
+        refuse_unknown(handles, [node for one in asked for node in one.nodes])
     except UsageError:
         for one in asked:
             try:
-                refuse_unknown_names(handles, one.nodes)
+                refuse_unknown(handles, one.nodes)
             except UsageError as error:
                 raise UsageError(f"line {one.term.line}: {error}", field="terms") from error
         raise

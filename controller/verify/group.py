@@ -20,7 +20,6 @@ from core.document import Document
 from core.errors import UsageError
 from core.job_types import types_of
 from core.names import display_name
-from core.operations import NullRecorder
 from core.records import GroupKind
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -117,8 +116,7 @@ def joined(
 
 
 def _custodians(handle: JobHandle) -> set[str]:
-    with handle.database.transaction() as conn:
-        return {display_name(custodian.name) for custodian in JOBS.custodians(conn, job=handle.id)}
+    return {display_name(custodian.name) for custodian in handle.database.ask(JOBS.custodians, job=handle.id)}
 
 
 def _part(table: Table, custodians: set[str]) -> Part:
@@ -184,7 +182,7 @@ def verification(
     or that of the source.
 
     `internal`: without a manifest; None: if there is none. Raises UsageError."""
-    filer = Storage(NullRecorder())
+    filer = Storage()
     if jobs.each and (options := jobs.each[0].job.options).type.produces:
         if given is not None:
             raise UsageError(

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING
 
 from core.errors import SourceFileError, StorageFault
 from core.names import display_name
-from core.operations import Op, Recorder
+from core.operations import NullRecorder, Op, Recorder
 from core.records import FsyncPolicy
 from core.storage.beneath import Anywhere, Beneath, Entry, EntryKind, Space, size_of
 from core.storage.errors import listing_error, not_regular, opening_error, reading_error, storage_fault
@@ -139,7 +139,7 @@ class Storage:
 
     def __init__(
         self,
-        recorder: Recorder,
+        recorder: Recorder = NullRecorder(),  # noqa: B008  # it has no state
         fsync: FsyncPolicy = FsyncPolicy.NONE,
         monotonic_ns: Callable[[], int] = time.monotonic_ns,
         filer: Station | None = None,

@@ -158,11 +158,16 @@ def compare(
             f"these results are not comparable: {'; '.join(differences)}; --force compares them nevertheless{named}"
         )
     rows, overall = _judged(about, results, keys)
+    again = tuple(
+        f"result {number}: it is result {results.index(other) + 1} once more, so they cannot differ"
+        for number, other in enumerate(results, 1)
+        if other in results[: number - 1]
+    )
     return Comparison(
         about=about,
         results=tuple(results),
         differences=differences,
-        disclosed=tuple(line for n, other in enumerate(results[1:], 2) for line in _disclosed(first, other, n)),
+        disclosed=again + tuple(line for n, other in enumerate(results[1:], 2) for line in _disclosed(first, other, n)),
         rows=rows,
         overall=overall,
     )

@@ -21,7 +21,6 @@ from installation import PATIENCE
 
 from core import moments
 from core.errors import SourceFileError, StorageFault
-from core.operations import NullRecorder
 from core.storage import files as storage_files
 from core.storage import layer as storage
 from core.storage.beneath import Anywhere, Beneath
@@ -165,7 +164,7 @@ def faulty(listener: Moments, monkeypatch: pytest.MonkeyPatch) -> Moments:
 @pytest.mark.parametrize("op", ["create", "write", "close", "rename", "mkdir", "fsync"])
 def test_a_call_that_writes_fails_where_the_campaign_states(faulty: Moments, op: str, tmp_path: object) -> None:
     path = os.path.join(os.fsencode(str(tmp_path)), b"below", b"file")
-    files = Storage(NullRecorder())
+    files = Storage()
     end = faulty.answering(
         lambda moment, detail, _pid: (
             f"errno {errno.ESTALE}" if (moment, detail.split(" ")[0]) == ("storage", op) else ""
@@ -196,7 +195,7 @@ def test_a_source_file_that_an_error_spoilt_may_differ_and_no_other(faulty: Mome
     (eio,) = (fault for fault in STORAGE if fault.name == "storage-eio")
     choice = ("scan", "stat", "open", "read").index(op)
     eio.strike(Scene(site=nowhere, ear=faulty, source=source, peer=0, choice=choice))
-    files = Storage(NullRecorder())
+    files = Storage()
     for path in (loose, tmp_path / "own"):
         with pytest.raises(SourceFileError):
             _ = files.stat(bytes(path)) if op == "stat" else files.open(bytes(path)).readall()
@@ -208,7 +207,7 @@ def test_a_source_file_that_an_error_spoilt_may_differ_and_no_other(faulty: Mome
 def test_short_reads_and_writes_lose_nothing(faulty: Moments, tmp_path: object) -> None:
     path = os.path.join(os.fsencode(str(tmp_path)), b"file")
     end = faulty.answering(lambda *_: "short", storage=True)
-    files = Storage(NullRecorder())
+    files = Storage()
     files.write_file(path, [bytes(range(256)) * 40])
     with files.open(path) as opened:
         assert opened.readall() == bytes(range(256)) * 40

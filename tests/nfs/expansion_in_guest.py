@@ -19,7 +19,6 @@ sys.path[:0] = [str(Path(__file__).parent), str(REPOSITORY)]
 from counters import grown  # noqa: E402
 from in_guest import FILER, drop_caches, read_counters  # noqa: E402
 
-from core.operations import NullRecorder  # noqa: E402
 from core.storage.layer import Storage  # noqa: E402
 
 SIZES = {"4k": (30, 4 << 10), "64k": (30, 64 << 10), "1m": (8, 1 << 20), "4m": (4, 4 << 20)}  # files, bytes of each
@@ -63,7 +62,7 @@ class Steps:
 
 def main(work: Path, name: str) -> None:
     """All steps, one after another."""
-    steps, storage, root = Steps(work / name), Storage(NullRecorder()), bytes(FILER) + b"/expansion"
+    steps, storage, root = Steps(work / name), Storage(), bytes(FILER) + b"/expansion"
     storage.mkdir(root)
     steps.step("nothing", 1, lambda: None)
     _directories(steps, storage, root)

@@ -129,13 +129,12 @@ def search(
     """Search the text and fields of a job's items. Best match first; in path order with conditions on size, dates, states or
     tags, or with families. docs/search.md describes the language."""
     try:
-        answer = answer_all(
+        hits, facets = answer_all(
             jobs.each, context.indexes.of, Wanted(query=q, limit=limit, families=families, custodian=custodian)
         )
     except UsageError as error:
         raise FieldErrors({"custodian" if error.field == "custodian" else "q": str(error)}) from error
-    rows = [hit.to_json() | {"snippet": pieces(hit.snippet, HIGHLIGHT_START, HIGHLIGHT_STOP)} for hit in answer.hits]
-    facets = answer.facets
+    rows = [hit.to_json() | {"snippet": pieces(hit.snippet, HIGHLIGHT_START, HIGHLIGHT_STOP)} for hit in hits]
     types, custodians = (
         [CountByName(name=name, items=count) for name, count in of] for of in (facets.types, facets.custodians)
     )

@@ -49,8 +49,7 @@ def _allowed(context: WebContext, jobs: Jobs, row: JobRow) -> list[str]:
     if row.state in (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS):
         out.append("verify")
     if row.state is JobState.RUNNING and not context.runner.tends(jobs.id) and "resume" not in out:
-        with jobs.each[0].database.transaction() as conn:
-            orphaned = not WORKERS.live_slots(conn)
+        orphaned = not jobs.each[0].database.ask(WORKERS.live_slots)
         return [*out, "resume"] if orphaned else out
     return out if context.runner.creating else [action for action in out if action not in ("resume", "requeue")]
 

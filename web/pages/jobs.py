@@ -77,6 +77,5 @@ def run(request: Request, context: Context, rows: Rows, jobs: Found) -> Response
 def _production(jobs: Jobs) -> ProductionFigures | None:
     if not jobs.each:
         return None
-    with jobs.each[0].database.transaction() as conn:
-        own: Mapping[str, Any] = types_of(jobs.each[0].job.options.of_type).figures(conn, jobs.each[0])
+    own: Mapping[str, Any] = jobs.each[0].database.ask(types_of(jobs.each[0].job.options.of_type).figures, jobs.each[0])
     return own.get("production")

@@ -26,7 +26,7 @@ from controller.search.opened import opened_index
 from core.errors import RunFailed
 from core.filer.model import filer_choice
 from core.job_types import JobType, types_with
-from core.operations import NullRecorder, Op
+from core.operations import Op
 from core.records import JobState
 from core.services import check_kept
 from core.storage.layer import Storage
@@ -58,7 +58,7 @@ class Running:
         self._at, self._deployment, self._load = at, deployment, load
         self._source, self._sources = source, sources
         (self._database,) = deployment.databases
-        self._filer = Storage(NullRecorder())
+        self._filer = Storage()
         self._steps: list[tuple[DayJob, JobHandle | None]] = []  # None: a review action
         self._states: dict[uuid.UUID, JobState] = {}  # of jobs that are awaited
         self.offset_s = clock_offset(self._database)  # its clock less this host's

@@ -24,7 +24,6 @@ from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import StorageFault, system_errors
 from core.mounts import in_memory
 from core.names import display_name
-from core.operations import NullRecorder
 from core.storage.layer import Storage
 from monitoring.machine import free_memory
 from sql.runs import RUNS
@@ -118,7 +117,7 @@ class NullStorage:
                 _copy(os.path.join(self.origin, path), os.path.join(os.fsencode(self.source), path), forget=not whole)
         except OSError as error:
             raise StorageFault(f"the corpus cannot be copied to {self.source}: {str(error)[:300]}") from error
-        prepared = prepare_source(Storage(NullRecorder()), self.source)
+        prepared = prepare_source(Storage(), self.source)
         self._staged = (portion, prepared)
         return prepared
 

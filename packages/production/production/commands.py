@@ -148,7 +148,6 @@ def _produce(
         from controller.jobs.figures import production_lines
         from controller.jobs.groups import those_there
         from controller.jobs.run import crew_of
-        from core.operations import NullRecorder
         from core.storage.layer import Storage
         from production.choosing import options_with_images, production_figures, with_findings
         from production.create import ProductionPlan, create_production
@@ -170,7 +169,7 @@ def _produce(
             images=pages,
             databases=installed.databases,
         )
-        created = create_production(Storage(NullRecorder()), installed.settings, plan)
+        created = create_production(Storage(), installed.settings, plan)
         with database.transaction() as conn:
             chosen = production_lines(production_figures(conn, created.each[0]))
         for name, line in chosen:

@@ -18,7 +18,6 @@ from controller.jobs.overview import JobRow
 from core.document import TEXT
 from core.errors import UsageError
 from core.job_types import JobType
-from core.operations import NullRecorder
 from core.settings import Settings
 from core.storage.layer import Storage
 from production.choosing import options_with_images, with_findings
@@ -118,7 +117,7 @@ def _created(
             workers=workers,
             slots=slots,
         )
-        return create_production(Storage(NullRecorder()), settings, plan)
+        return create_production(Storage(), settings, plan)
 
 
 def _images(context: WebContext, kind: JobType, order: NewProduction) -> JobHandle | None:

@@ -399,7 +399,7 @@ class Dedup(Profile[DedupSettings]):
             return
         corpus = arena.scratch / "corpus"
         shutil.rmtree(corpus, ignore_errors=True)  # of a run that was ended
-        arena.show(f"generating a corpus of {self.settings.size:,} bytes on scratch")
+        arena.show(f"generating a corpus of {words.size(self.settings.size)} on scratch")
         yield corpus_made(corpus, int(self.settings.size), seed)
         shutil.rmtree(corpus)
 

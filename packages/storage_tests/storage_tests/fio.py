@@ -362,7 +362,7 @@ def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
 
     Every byte is written: fio rewrites a file that is too small when the job begins, and omits an incomplete block."""
     each = block * math.gcd(size // block, max(1, _BLOCK // block))
-    arena.show(f"writes {len(names):,} files of {size:,} bytes")
+    arena.show(f"writes {len(names):,} files of {words.size(size)}")
     jobs = [
         Job(name=f"file{number}", does="write", files=(name,), block=each, size=size,
             after=number % _AT_ONCE == 0 and number > 0,

@@ -17,6 +17,7 @@ from typing import IO
 from core.errors import RunFailed, UsageError
 from core.residency import drop_pages, regular_files
 from core.services.process import signal_group, tied
+from experiments.report import words
 from storage_tests.fio import Done, Ran, Way, settled
 from storage_tests.profile import Arena
 
@@ -52,7 +53,7 @@ def planted(tree: Path | None, size: int, places: Sequence[Path], arena: Arena) 
         from dataset_gen.profile import load_profile
 
         def progress(done: int, total: int) -> None:
-            arena.show(f"generates {done:,} of {total:,} bytes")
+            arena.show(f"generates {words.size(done)} of {words.size(total)}")
 
         scale = 1.01 * max(size, SMALLEST_RAW) / load_profile(_REFERENCE).raw_bytes
         generate_corpus(first, _REFERENCE, scale, _SEED, 1, progress)

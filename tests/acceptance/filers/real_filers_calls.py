@@ -19,7 +19,6 @@ import pytest
 from installation import until
 from real_mounts import Real
 
-from core.operations import NullRecorder
 from core.storage.beneath import kernel_has_openat2, open_beneath
 from core.storage.layer import Storage
 from core.storage.sync import syncfs
@@ -219,7 +218,7 @@ def test_a_listing_has_each_file_once_while_others_come_and_go(storage: Real, th
     steady = {b"steady-%04d" % number for number in range(_STEADY)}
     for name in steady:
         os.close(os.open(os.fsencode(there) + b"/" + name, os.O_CREAT | os.O_WRONLY))
-    layer = Storage(NullRecorder())
+    layer = Storage()
     with storage.elsewhere() as other, _at_work(other / there.relative_to(storage.directory)) as done:
         until(lambda: done, "one has come and gone")
         listings = [[entry.name for entry in layer.scan(os.fsencode(there))] for _ in range(_LISTINGS)]

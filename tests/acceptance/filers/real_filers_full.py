@@ -14,7 +14,6 @@ from installation import Bench
 from real_mounts import EVERY, Real, installed, real, suspended
 
 from core.errors import StorageFault
-from core.operations import NullRecorder
 from core.storage.layer import Storage
 
 _FULL = "No space left on device; free space"
@@ -90,7 +89,7 @@ def test_what_was_closed_is_there(storage: Real) -> None:
 
 def _written_until_refused(directory: bytes) -> tuple[list[bytes], int]:
     """Names of those that were said to be written, and the error of the next."""
-    layer, written = Storage(NullRecorder()), list[bytes]()
+    layer, written = Storage(), list[bytes]()
     for number in range(_MOST):
         name = b"f%d" % number
         try:

@@ -14,7 +14,6 @@ from installation import Bench, until
 from real_mounts import EVERY, Real, installed
 
 from core.errors import SourceFileError
-from core.operations import NullRecorder
 from core.storage.layer import ReadFile, Storage
 from readers.errors import ExceptionCode
 
@@ -73,7 +72,7 @@ def test_a_file_that_another_client_replaces_is_looked_at_again(storage: Real, d
 
 def _layer(storage: Real) -> Storage:
     """As a slot has it."""
-    made = Storage(NullRecorder())
+    made = Storage()
     made.keep_below(os.fsencode(storage.directory), hold=True)
     return made
 

@@ -18,7 +18,6 @@ from controller.jobs.source import MANIFEST
 from controller.verify.group import verify_group
 from controller.verify.job import Part, Verification, verify_job
 from core.errors import SourceFileError, UsageError
-from core.operations import NullRecorder
 from core.records import Phase
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -88,7 +87,7 @@ def check_job(
 
 
 def _verified(jobs: Jobs, settings: Settings, source: Source, truth: bool) -> list[str]:
-    storage, manifest = Storage(NullRecorder()), source.corpus / MANIFEST
+    storage, manifest = Storage(), source.corpus / MANIFEST
     examples = _ALL_EXAMPLES if source.spoiled else _EXAMPLES
     jobs = refresh(jobs)
     if jobs.group is not None:
@@ -142,7 +141,7 @@ def _orphans(handle: JobHandle) -> list[str]:
 def check_gone(jobs: Jobs, settings: Settings, deadline: float) -> list[str]:
     """What a deleted job has left in its databases and on the filer."""
     faults = []
-    storage = Storage(NullRecorder())
+    storage = Storage()
     for handle in jobs.each:
         if _has_row(handle, deadline):
             faults.append(f"job {handle.id} still has its row in {handle.database.name}")

@@ -16,7 +16,6 @@ from chaos.site import SLOTS, WORKERS
 from controller.databases import JobHandle, Jobs
 from controller.jobs.groups import refresh
 from core.job_types import JobType
-from core.operations import NullRecorder
 from core.records import JobState
 from core.storage.layer import Storage
 from production.create import ProductionPlan, create_production
@@ -76,7 +75,7 @@ def _create(stage: Stage, source: JobHandle) -> tuple[Jobs, Path]:
         workers=WORKERS,
         slots=SLOTS,
     )
-    return create_production(Storage(NullRecorder()), settings, plan), out
+    return create_production(Storage(), settings, plan), out
 
 
 def _faults(stage: Stage, jobs: Jobs) -> list[str]:
@@ -88,7 +87,7 @@ def _faults(stage: Stage, jobs: Jobs) -> list[str]:
 
     def verified() -> list[str]:
         (ended,) = refresh(jobs).each
-        found = verify_production(ended, Storage(NullRecorder()), examples=_EXAMPLES, progress=lambda _: None)
+        found = verify_production(ended, Storage(), examples=_EXAMPLES, progress=lambda _: None)
         differ = [f"{one.what} {one.path}: {one.expected} expected, {one.found} found" for one in found.examples]
         return differ + found.load_file_examples
 

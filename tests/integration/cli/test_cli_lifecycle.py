@@ -19,7 +19,6 @@ from controller.databases import find_job
 from controller.jobs.jobs import create_discovery_job
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import prepare_source
-from core.operations import NullRecorder
 from core.records import JobOptions
 from core.services import embedded_services
 from core.settings import Settings, read_settings
@@ -32,7 +31,7 @@ def test_a_job_is_paused_resumed_and_cancelled_for_good(
 ) -> None:
     """Each prints the job and its state; what makes no sense is one line and exit status 2. Where the workers are others',
     `resume` only sets the job running. What was done, and nothing that was refused, is written down with who did it and when."""
-    filer, begun = Storage(NullRecorder()), _now(database)
+    filer, begun = Storage(), _now(database)
     (tmp_path / "source" / "ann").mkdir(parents=True)
     (tmp_path / "source" / "ann" / "a.txt").write_text("a")
     source = prepare_source(filer, tmp_path / "source")

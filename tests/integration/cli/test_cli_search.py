@@ -109,6 +109,7 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
         (("search", "--forget", "none"), "no saved search"),
         (("search", "saved:none"), "no saved search"),
         (("tag", "seen"), "requires QUERY"),
+        (("search", "tag:nosuch"), "no item has the tag 'nosuch'"),
         (("tag", "a/b", "the"), "not a name for"),
         (("tag", "seen", "the NOT tag:nobodys"), "no item has the tag 'nobodys'"),
         (("terms", "/nonexistent"), "/nonexistent does not exist"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from controller.doctor import (
     Level,
     apart,
     judge_mount,
+    misspelt,
     open_files,
     packages,
     place,
@@ -36,7 +38,7 @@ def test_a_sound_machine_has_nothing_bad_and_is_left_as_it_was(open_dir: Path) -
     """Every check runs; whatever is not ok says what to do; and no file is left behind, not even the directories."""
     root = open_dir / "doctor"
     root.mkdir()
-    findings = list(run_checks(Settings(storage=root / "storage", scratch=root / "scratch"), CLOCK))
+    findings = list(run_checks(Settings(storage=root / "storage", scratch=root / "scratch"), CLOCK, ()))
     assert bads(findings) == []
     assert all(f.fix for f in findings if f.level is not Level.OK)
     text = "\n".join(f.what for f in findings)
@@ -54,6 +56,14 @@ def test_a_sound_machine_has_nothing_bad_and_is_left_as_it_was(open_dir: Path) -
     ):
         assert word in text
     assert list(root.iterdir()) == []
+
+
+def test_a_misspelt_variable_is_named_with_the_one_that_is_meant() -> None:
+    """Those of .env.example, which only containers use, are not."""
+    (found,) = misspelt(["EDBENCH_STORAGE", "EDBENCH_SLOT", "HOME"])
+    assert (found.level, "EDBENCH_SLOT," in found.what, "EDBENCH_SLOTS" in found.fix) == (Level.WARN, True, True)
+    example = (Path(__file__).parents[3] / ".env.example").read_text()
+    assert list(misspelt(re.findall(r"^#?(EDBENCH_\w+)=", example, re.MULTILINE))) == []
 
 
 def test_a_server_that_cannot_make_the_tables_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

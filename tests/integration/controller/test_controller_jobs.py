@@ -50,7 +50,7 @@ from sql.jobs import JOBS, get_job
 from sql.session import Database
 from sql.workers import LIVE_SECONDS, WORKERS, NewWorker, register
 
-FILER = Storage(NullRecorder())
+FILER = Storage()
 
 
 class FastClock:
@@ -112,9 +112,11 @@ def test_jobs_are_found_by_what_people_type(handle: JobHandle) -> None:
     for text in (str(handle.id), handle.id.hex[:6], str(handle.id).upper()[:10], "last", "LAST"):
         assert find_job(databases, text).id == handle.id
     other = "f" if handle.id.hex[0] != "f" else "e"
-    for text in (other, "nonsense", ""):
-        with pytest.raises(UsageError):
+    for text, why in ((other, "there is no job"), *((bad, "not the beginning") for bad in ("", "%", "a_", "0" * 33))):
+        with pytest.raises(UsageError, match=why):
             find_job(databases, text)
+    with pytest.raises(UsageError, match="several jobs begin"):
+        find_job([*databases, *databases], handle.id.hex[:6])
 
 
 def register_worker(handle: JobHandle) -> uuid.UUID:

@@ -17,7 +17,6 @@ from controller.jobs.jobs import create_discovery_job, delete_job, job_directory
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import prepare_source
 from core.errors import UsageError
-from core.operations import NullRecorder
 from core.passwords import PasswordBank, bank_of
 from core.records import JobOptions, JobState, Phase
 from core.storage.layer import Storage
@@ -25,7 +24,7 @@ from sql.jobs import get_job
 from sql.states import request_resume
 from worker.slots.context import Banks
 
-FILER = Storage(NullRecorder())
+FILER = Storage()
 SECRET = "geheim"
 _METADATA = """
 SELECT i.display, t.state, t.metadata FROM item i JOIN item_text t ON t.item = i.id WHERE i.job = %(job)s ORDER BY 1"""

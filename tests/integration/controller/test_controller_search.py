@@ -147,12 +147,12 @@ def test_pages_of_hits_neither_repeat_nor_lose_an_item(copy: Any) -> None:
 
 def test_families_come_whole(copy: Any) -> None:
     opened = partial(opened_index, settings=copy.settings)
-    answer = answer_all([copy.handle], opened, Wanted(query="kind:attachment", limit=MOST, families=True))
+    hits, facets = answer_all([copy.handle], opened, Wanted(query="kind:attachment", limit=MOST, families=True))
     attachments = found(copy, "kind:attachment")
-    assert {hit.item for hit in answer.hits if hit.hit} == attachments != set()
+    assert {hit.item for hit in hits if hit.hit} == attachments != set()
     families = asked(copy, "i.family_id IN (SELECT family_id FROM item WHERE kind = 'attachment')")
-    assert {hit.item for hit in answer.hits} == families | attachments > attachments
-    assert answer.facets.items == len(answer.hits) == sum(count for _, count in answer.facets.types)
+    assert {hit.item for hit in hits} == families | attachments > attachments
+    assert facets.items == len(hits) == sum(count for _, count in facets.types)
 
 
 def test_a_hit_report_adds_up(copy: Any) -> None:

@@ -31,7 +31,6 @@ from controller.jobs.source import prepare_source
 from core.clock import SystemClock
 from core.crew import NULL_ROOT, Act, Lease, Look, Make, Place, Prepare, Remove, Return, database_name, raw
 from core.errors import SystemFault, UsageError
-from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.roles import PROVISIONER, QUEUE_MANAGER, WORKER, Login
 from core.services import embedded_services
@@ -121,7 +120,7 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew,
     assert _databases(system) == before
     crew.provision(Make(run=RUN, databases=1))
     opened = open_databases(system)
-    filer = Storage(NullRecorder())
+    filer = Storage()
     (tmp_path / "a.txt").write_text("sesame")
     source = prepare_source(filer, tmp_path)
     plan = DiscoveryPlan(options=JobOptions(), name="paused")

@@ -8,7 +8,6 @@ from pathlib import Path
 from controller.jobs.source import prepare_source
 from core.clock import SystemClock
 from core.job_types import JobType
-from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -31,7 +30,7 @@ def test_matters_are_carried_to_their_export(tmp_path: Path) -> None:
         for number in range(6):
             (directory / f"{number}.txt").write_text(f"agreement {number} of {custodian}\n" * 50)
     settings = Settings(storage=tmp_path / "storage", scratch=tmp_path / "scratch", filer="nas-1g", slots=2)
-    source = prepare_source(Storage(NullRecorder()), tmp_path / "source")
+    source = prepare_source(Storage(), tmp_path / "source")
     sources, (steps, _) = sources_of(source), steps_there()
     load = Load(options=JobOptions(), shard=False, copies=False, cold=False, env={}, clock=SystemClock(),
                 show=lambda _one, _at: None, say=lambda _line: None)  # fmt: skip

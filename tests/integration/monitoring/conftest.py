@@ -22,7 +22,6 @@ from controller.jobs.jobs import create_discovery_job
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import prepare_source
 from controller.observe.metrics import metrics_served
-from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import DatabaseAddress, Settings
 from core.storage.layer import Storage
@@ -58,7 +57,7 @@ class Scraped:
 
     def run_job(self) -> uuid.UUID:
         """Discover the source; returns once the job is over and all its calls are stored."""
-        filer = Storage(NullRecorder())
+        filer = Storage()
         job = create_discovery_job(
             self.database,
             filer,

@@ -48,24 +48,6 @@ def test_creating_a_job_wakes_the_queue_manager(hands: Any) -> None:
         assert held.wait(PATIENCE)
 
 
-def test_a_job_is_found_by_the_beginning_of_its_id(hands: Any) -> None:
-    """Promise: an unambiguous prefix is enough, with or without hyphens; anything else is a clear error."""
-    ids = [hands.create(0) for _ in range(20)]  # two of twenty begin with the same digit
-    with hands.database.transaction() as conn:
-        for job in ids:
-            assert jobs.find_job(conn, str(job)[:14]).id == job
-            assert jobs.find_job(conn, job.hex[:14].upper()).id == job
-        firsts = [str(job)[0] for job in ids]
-        double = next(digit for digit in firsts if firsts.count(digit) > 1)
-        with pytest.raises(UsageError, match="several jobs begin"):
-            jobs.find_job(conn, double)
-        for bad in ("", "%", "xyz", "a_", "0" * 33):
-            with pytest.raises(UsageError, match="not the beginning"):
-                jobs.find_job(conn, bad)
-        with pytest.raises(UsageError, match="there is no job"):
-            jobs.find_job(conn, str(uuid.uuid4()))
-
-
 def test_progress_adds_up_what_tasks_found(hands: Any) -> None:
     """Promise: items, bytes and tasks by phase come from finished tasks, and the total is not called known
     while more may turn up."""

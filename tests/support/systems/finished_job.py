@@ -21,7 +21,6 @@ from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.run import processes, run_all_to_rest
 from controller.jobs.source import prepare_source
 from core.clock import SystemClock
-from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.services import embedded_services
 from core.settings import DatabaseAddress, Settings
@@ -95,14 +94,14 @@ def finished(open_dir: Path, finished_corpus: Path, once: MakeOnce) -> Iterator[
     copy_scratch(made / "scratch", scratch)
     settings = Settings(storage=made / "storage", scratch=scratch, slots=_SLOTS)
     with embedded_services(settings, slots=_SLOTS) as attached:
-        yield Finished(attached, finished_corpus, uuid.UUID((made / "job").read_text()), Storage(NullRecorder()))
+        yield Finished(attached, finished_corpus, uuid.UUID((made / "job").read_text()), Storage())
 
 
 def _discovered(corpus: Path, place: Path) -> None:
     """Leaves `scratch`, with the database of servers that have ended, `storage` and the id of the `job`."""
     place.mkdir()
     place.chmod(0o711)
-    filer, clock = Storage(NullRecorder()), SystemClock()
+    filer, clock = Storage(), SystemClock()
     settings = Settings(storage=place / "storage", scratch=place / "scratch", slots=_SLOTS)
     with embedded_services(settings, slots=_SLOTS) as attached:
         (database,) = open_databases(attached)

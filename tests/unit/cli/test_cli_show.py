@@ -17,7 +17,7 @@ from rich.console import Console
 
 from cli.context import CommandContext
 from cli.output import await_answer, bytes_text, harmless, table
-from cli.progress import PLAIN_SECONDS, panel, progress_display
+from cli.progress import PLAIN_SECONDS, live_line, panel, progress_display
 from cli.review import highlighted, show_hits
 from cli.summary import show_result
 from controller.jobs.figures import Figures
@@ -190,6 +190,16 @@ def test_a_pipe_gets_one_plain_line_every_five_seconds() -> None:
     lines = out.getvalue().splitlines()
     assert len(lines) == int(16 / PLAIN_SECONDS)
     assert all(line.startswith("index 50 % · 10 of 20 items") and line.isprintable() for line in lines)
+
+
+def test_a_step_is_timed_from_its_beginning_while_its_numbers_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it shows 0.0 s on a terminal and nothing elsewhere. Another step is timed from its own beginning."""
+    out, now = io.StringIO(), iter((0.0, 0.0, 6.0, 7.0, 20.0))
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    with live_line(Console(file=out, width=200)) as show:
+        for line in ("generates 0 B of 2.00 GB", "generates 1.00 GB of 2.00 GB", "copies", ""):
+            show(line)
+    assert out.getvalue().splitlines() == ["generates 1.00 GB of 2.00 GB, 6.0 s", "copies, 13 s"]
 
 
 def test_the_panel_shows_everything_that_is_asked_for() -> None:

@@ -168,7 +168,7 @@ def test_a_closed_shard_is_never_reopened(tmp_path: Path, engine: str, storage: 
     first = shards.of(JOB, engine)
     assert shards.of(JOB, engine) is first
     _add(first)
-    first.publish(Storage(NullRecorder()), bytes(tmp_path))
+    first.publish(Storage(), bytes(tmp_path))
     assert not first.local.exists()
     for n in range(KEPT_OPEN):
         shards.of(uuid.UUID(int=100 + n), engine)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from core.operations import NullRecorder, Op
+from core.operations import Op
 from core.places import job_location
 from core.storage.layer import Storage
 from traces.file import open_trace
@@ -72,7 +72,7 @@ class Recordings:
             counted=counted,
             tasks=tasks,
         )
-        return gather_trace(gathering, Storage(NullRecorder()), self.home / "t")
+        return gather_trace(gathering, Storage(), self.home / "t")
 
 
 @pytest.fixture

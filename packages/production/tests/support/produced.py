@@ -10,7 +10,6 @@ from typing import Any
 
 from controller.databases import JobHandle
 from core.job_types import JobType
-from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -23,7 +22,7 @@ from sql.session import Database
 
 def filer() -> Storage:
     """A storage layer that is kept below no directory yet: a production keeps its own below the storage root."""
-    return Storage(NullRecorder())
+    return Storage()
 
 
 def handle(database: Database, job: uuid.UUID) -> JobHandle:

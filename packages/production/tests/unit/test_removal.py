@@ -13,7 +13,6 @@ import pytest
 
 from core.errors import StorageFault
 from core.job_types import JobType
-from core.operations import NullRecorder
 from core.storage.layer import Storage
 from production.layout import Place
 from production.options import MARKER, ProductionChoice
@@ -35,7 +34,7 @@ class Output:
     """An output directory that a job has taken."""
 
     def __init__(self, home: Path, kind: JobType = JobType.EXPORT) -> None:
-        self.path, self.job, self.storage = home / "out", uuid.uuid4(), Storage(NullRecorder())
+        self.path, self.job, self.storage = home / "out", uuid.uuid4(), Storage()
         self.choice = ProductionChoice(type=kind, out=str(self.path), prefix="A")
         self.rows: dict[Place, list[str]] = {}
         self.storage.keep_below(os.fsencode(self.path), own=True)

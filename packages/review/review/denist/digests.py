@@ -14,7 +14,6 @@ from typing import Any
 from controller.databases import JobHandle
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
-from core.operations import NullRecorder
 from core.storage.layer import Storage
 from review.statements import REVIEW, Undigested
 
@@ -48,7 +47,7 @@ def read_digests(handle: JobHandle) -> None:
 
 
 def _check_source(handle: JobHandle) -> None:
-    job, storage = handle.job, Storage(NullRecorder())
+    job, storage = handle.job, Storage()
     try:
         same = storage.root_identity(job.source) == (job.source_device, job.source_inode)
     except StorageFault as error:
@@ -67,7 +66,7 @@ def _gone(handle: JobHandle) -> str:
 def _read(handle: JobHandle, rows: list[Undigested]) -> list[_Digests]:
     """Read the digests of one thread's share, through a storage of its own; skip items that cannot be read or have
     changed."""
-    storage = Storage(NullRecorder())
+    storage = Storage()
     root = handle.job.storage
     storage.keep_below(handle.job.source)
     storage.keep_below(root, own=True)

@@ -15,7 +15,6 @@ from controller.databases import JobHandle, Jobs
 from controller.findings import check_findings
 from core.errors import UsageError
 from core.job_types import JobType
-from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -56,7 +55,7 @@ def _created(source: Jobs, options: JobOptions) -> JobHandle:
     home = Path(options.of_type.out).parent
     settings = Settings(storage=home / "storage", scratch=home / "scratch")
     plan = ProductionPlan(sources=list(source.each), options=options, name="x", workers=1, slots=1)
-    return create_production(Storage(NullRecorder()), settings, plan).each[0]
+    return create_production(Storage(), settings, plan).each[0]
 
 
 def _custodians(made: JobHandle) -> list[tuple[str, str, list[str] | None]]:

@@ -20,14 +20,14 @@ from controller.jobs.directories import hand_over, hand_over_tree
 from controller.jobs.source import custodians_of, first_tasks, prepare_source, refuse_own_output
 from core.errors import StorageFault, UsageError
 from core.imported import LOAD_DIRECTORY, RECORDS, Imported, write_imported
-from core.operations import NullRecorder, Op
+from core.operations import Op
 from core.records import Phase
 from core.settings import Settings
 from core.storage import layer as storage_listing
 from core.storage.layer import Storage
 from worker.inspect.tree import find_loose
 
-FILER = Storage(NullRecorder())
+FILER = Storage()
 
 
 def test_a_source_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -178,17 +178,17 @@ def _filled(folder: Path, number: int) -> Path:
 
 
 def _prepared(source: Path) -> None:
-    assert prepare_source(Storage(NullRecorder()), source).directories == (b"ann", b"bob")
+    assert prepare_source(Storage(), source).directories == (b"ann", b"bob")
 
 
 def _split(source: Path) -> None:
-    storage = Storage(NullRecorder())
+    storage = Storage()
     assert len(split_source(storage, prepare_source(storage, source), 2)) == 2
 
 
 def _inspected(source: Path) -> None:
     files = sum(1 for _ in os.scandir(source / "ann"))
-    assert sum(1 for _ in find_loose(Storage(NullRecorder()), str(source))) == 2 * files
+    assert sum(1 for _ in find_loose(Storage(), str(source))) == 2 * files
 
 
 def _peak(work: Callable[[Path], None], source: Path) -> int:
@@ -338,7 +338,7 @@ def test_what_cannot_be_copied_is_reported(tmp_path: Path) -> None:
     """Promise: a copy that would not be the source again is refused, with the way out."""
     (tmp_path / "source" / "a").mkdir(parents=True)
     (tmp_path / "source" / "a" / "link").symlink_to("/etc/hostname")
-    storage = Storage(NullRecorder())
+    storage = Storage()
     with pytest.raises(UsageError, match="remove --source-copies"):
         copy_source(storage, tmp_path, uuid.uuid4(), "db1", prepare_source(storage, tmp_path / "source"))
 
@@ -348,7 +348,7 @@ def test_two_names_that_are_one_on_the_storage_root_are_no_copy(tmp_path: Path) 
     and lower case apart; databases whose names are one there share no copy either."""
     (tmp_path / "source" / "a").mkdir(parents=True)
     (tmp_path / "source" / "a" / "file").touch()
-    storage, group = Storage(NullRecorder()), uuid.uuid4()
+    storage, group = Storage(), uuid.uuid4()
     source = prepare_source(storage, tmp_path / "source")
     copy_source(storage, tmp_path, group, "db1", source)
     with pytest.raises(UsageError, match=r"already .*ignores case.*--source-copies"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,14 +28,15 @@ from search.language import parse
 
 TEXT = 'über\n\n  budget  \r\n"third quarter"\n'
 TERMS = (Term(1, "über"), Term(3, "budget"), Term(4, '"third quarter"'))
+DATABASE = SimpleNamespace(ask=lambda query, **given: query(None, **given))
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
 def test_a_list_is_read_in_the_charset_that_it_is_in(charset: str, tmp_path: Path) -> None:
     file = tmp_path / "terms.txt"
     file.write_bytes(TEXT.encode(charset))
-    assert read_terms(file).terms == TERMS
-    assert read_terms(file, charset).terms == TERMS
+    assert read_terms(file)[0] == TERMS
+    assert read_terms(file, charset)[0] == TERMS
 
 
 def test_a_stray_byte_of_zero_makes_no_list_utf_16(tmp_path: Path) -> None:
@@ -45,14 +46,14 @@ def test_a_stray_byte_of_zero_makes_no_list_utf_16(tmp_path: Path) -> None:
         read_terms(file)
     for charset in ("utf-16-le", "utf-16-be"):
         file.write_bytes("бюджет\nсделка\n".encode(charset))
-        assert read_terms(file).terms == (Term(1, "бюджет"), Term(2, "сделка"))
+        assert read_terms(file)[0] == (Term(1, "бюджет"), Term(2, "сделка"))
 
 
 def test_terms_that_mean_the_same_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "terms.txt"
     file.write_text("Budget\nwor*\nbudget\n'budget'\n")
     jobs: Any = [SimpleNamespace(), SimpleNamespace()]
-    assert [one.first for one in understood(jobs, read_terms(file).terms)] == [0, 1, 0, 0]
+    assert [one.first for one in understood(jobs, read_terms(file)[0])] == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -62,7 +63,7 @@ def test_a_line_ends_where_an_editor_shows_it(end: str, tmp_path: Path) -> None:
     file = tmp_path / "terms.txt"
     for sign in "\u2028\u2029\u0085\f\v\x1c\x1d\x1e":
         file.write_bytes(f"giraffe{sign}lion{end}{end}tiger{end}".encode())
-        terms = read_terms(file).terms
+        terms = read_terms(file)[0]
         assert [(term.line, term.text) for term in terms] == [(1, f"giraffe{sign}lion"), (3, "tiger")]
         assert terms == listed([f"giraffe{sign}lion", "", "tiger"], "the list")
 
@@ -135,7 +136,7 @@ def _kept(monkeypatch: pytest.MonkeyPatch, searches: dict[str, str]) -> Any:
     """A job that has these."""
     rows = [SimpleNamespace(name=name, query=query) for name, query in searches.items()]
     monkeypatch.setattr(module, "SEARCH", SimpleNamespace(list_searches=lambda conn, job: rows))
-    return SimpleNamespace(id="job", database=SimpleNamespace(transaction=nullcontext))
+    return SimpleNamespace(id="job", database=DATABASE)
 
 
 def test_each_stands_for_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,9 +166,8 @@ def test_an_index_that_opens_does_not_keep_searches_of_others_waiting(monkeypatc
     state = SimpleNamespace(state=JobState.COMPLETED.value, engines=[])
     monkeypatch.setattr(opened, "opened_index", opening)
     monkeypatch.setattr(opened, "SEARCH", SimpleNamespace(index_state=lambda conn, job: state))
-    database: Any = SimpleNamespace(transaction=nullcontext)
     for number in (0, 0, *range(1, KEPT + 1)):
-        handle: Any = SimpleNamespace(id=uuid.UUID(int=number), database=database)
+        handle: Any = SimpleNamespace(id=uuid.UUID(int=number), database=DATABASE)
         with indexes.of(handle) as index:
             assert index is not None
     assert log == [*(("opened", number) for number in range(KEPT + 1)), ("closed", 0)]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from recording import MemoryRecorder
 
 from core.errors import SourceFileError, StorageFault
-from core.operations import NullRecorder, Op
+from core.operations import Op
 from core.records import FsyncPolicy
 from core.storage import sync
 from core.storage.files import WRITE_SIZE, gathered
@@ -442,7 +442,7 @@ def test_a_file_that_others_took_away_is_closed_without_a_word(
 
 
 def test_open_files_run_out(root: bytes) -> None:
-    storage = Storage(NullRecorder())
+    storage = Storage()
     storage.create(root + b"/f").close()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     held = []
@@ -458,7 +458,7 @@ def test_open_files_run_out(root: bytes) -> None:
 
 
 def test_the_floor_is_never_made(tmp_path: Path) -> None:
-    storage = Storage(NullRecorder())
+    storage = Storage()
     root = os.fsencode(tmp_path)
     storage.floor = root + b"/jobs/1"
     with pytest.raises(StorageFault, match=r"/jobs/1 is missing from the storage .*check that it is mounted"):

@@ -9,7 +9,6 @@ import pytest
 
 from core.errors import StorageFault
 from core.mounts import read_mountinfo
-from core.operations import NullRecorder
 from core.storage import whole
 from core.storage.layer import Storage
 from core.storage.whole import WHOLE, Parts, parts_below, parts_of, read_parts
@@ -51,7 +50,7 @@ def test_a_part_that_is_away_is_named() -> None:
 
 def test_what_is_reported_below_a_root(mount: Path) -> None:
     root = os.fsencode(mount.parents[4])
-    device, _ = Storage(NullRecorder()).root_identity(root)
+    device, _ = Storage().root_identity(root)
     before = parts_below(root, device)
     assert before.away == ()
     mount.write_text(REPORTED.format(up=0, generation=2))

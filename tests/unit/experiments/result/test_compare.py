@@ -49,6 +49,13 @@ def test_another_kind_or_no_common_point_is_refused() -> None:
         compare([_result(10.0)], force=False)
 
 
+def test_a_result_that_is_given_twice_is_named() -> None:
+    """Perhaps it was mistyped: its figures show no difference, which says nothing."""
+    one, other = _result(10.0, 11.0), _result(12.0, 13.0)
+    (line,) = compare([one, other, other], force=False).disclosed
+    assert line.startswith("result 3: it is result 2 once more")
+
+
 def test_another_storage_is_the_point_of_it() -> None:
     other = _result(20.0, 20.5, 21.0, 21.5, 22.0, storage={"label": "network storage (nfs4)"})
     found = compare([_result(10.0, 10.25, 10.5, 10.75, 11.0), other], force=False)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from unpacking import make_zip
 
-from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import Storage
 from worker.inspect.file import TRACE_BYTES, Deadline, Loose, inspect_files, new_trace, read_trace
@@ -197,7 +196,7 @@ def _given(where: Path, sizes: list[int], together: int = TOGETHER) -> list[int]
         files.append(Loose(path=os.fsencode(path), relative=b"%d" % n))
     (where / "scratch").mkdir()
     pool = _Pool()
-    batches = Batches(pool, JobOptions(), Storage(NullRecorder()), where / "scratch", 32, together)  # type: ignore[arg-type]
+    batches = Batches(pool, JobOptions(), Storage(), where / "scratch", 32, together)  # type: ignore[arg-type]
     assert [line["name"] for line in _lines(batches.lines(iter(files)))] == [str(n) for n in range(len(sizes))]
     assert list((where / "scratch").iterdir()) == []
     assert pool.ahead == min(32, len(pool.given))

@@ -96,16 +96,16 @@ def test_what_lies_in_a_tree(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a-fifo")
     with open(bytes(tmp_path) + b"/c\xff", "wb"):
         pass
-    found = find_loose(Storage(NullRecorder()), str(tmp_path))
+    found = find_loose(Storage(), str(tmp_path))
     assert [(f.relative, _special(f)) for f in found] == [
         (b"a-fifo", ("inode/fifo", ExceptionCode.SPECIAL_FILE)),
         (b"b/loop", ("inode/symlink", ExceptionCode.SYMLINK)),
         (b"c\xff", None),
     ]
-    (one,) = find_loose(Storage(NullRecorder()), str(tmp_path / "b" / "loop"))
+    (one,) = find_loose(Storage(), str(tmp_path / "b" / "loop"))
     assert _special(one) == ("inode/symlink", ExceptionCode.SYMLINK)
     with pytest.raises(UsageError, match="cannot be inspected"):
-        list(find_loose(Storage(NullRecorder()), str(tmp_path / "none")))
+        list(find_loose(Storage(), str(tmp_path / "none")))
 
 
 class _Refusing(Storage):
@@ -141,7 +141,7 @@ def test_a_very_deep_tree(tmp_path: Path) -> None:
             os.chdir("d")
             depth += 1
         Path("f").write_bytes(b"x")
-        (found,) = find_loose(Storage(NullRecorder()), str(tmp_path))
+        (found,) = find_loose(Storage(), str(tmp_path))
         assert found.relative == b"d/" * depth + b"f"
     finally:  # pytest's own removal of old directories would run into the recursion limit
         Path("f").unlink(missing_ok=True)
@@ -156,7 +156,7 @@ def test_a_directory_swapped_for_a_link_is_not_entered(tmp_path: Path) -> None:
     (tmp_path / "tree" / "a").mkdir(parents=True)
     for place in ("outside", "tree/a"):
         (tmp_path / place / "f").write_bytes(place.encode())
-    (loose,) = find_loose(Storage(NullRecorder()), str(tmp_path / "tree"))
+    (loose,) = find_loose(Storage(), str(tmp_path / "tree"))
     (tmp_path / "tree" / "a").rename(tmp_path / "away")
     (tmp_path / "tree" / "a").symlink_to(tmp_path / "outside")
     inspect_files([loose], JobOptions(), tmp_path / "spool")

@@ -11,7 +11,7 @@ import pytest
 from recording import MemoryRecorder
 
 from core.errors import SourceFileError, StorageFault
-from core.operations import NullRecorder, Op
+from core.operations import Op
 from core.storage.layer import Storage
 from readers.errors import DocumentError, ExceptionCode
 from worker.items.sources import CHUNK, FilerSource, HashedSource, confirm, settled
@@ -25,7 +25,7 @@ _WAYS: list[Callable[[FilerSource], object]] = [
 
 
 def _source(path: Path, *, own: bool, size: int = 100) -> FilerSource:
-    return FilerSource(Storage(NullRecorder()), bytes(path), b"name", size, own=own)
+    return FilerSource(Storage(), bytes(path), b"name", size, own=own)
 
 
 @pytest.mark.parametrize("read", _WAYS)
@@ -72,7 +72,7 @@ def test_an_empty_file_is_not_opened_for_its_head(tmp_path: Path) -> None:
 def _hashed(path: Path, storage: Storage | None = None) -> HashedSource:
     """The file as it was when it was hashed: now."""
     data = path.read_bytes()
-    source = FilerSource(storage or Storage(NullRecorder()), bytes(path), b"name", len(data), own=False)
+    source = FilerSource(storage or Storage(), bytes(path), b"name", len(data), own=False)
     return HashedSource(source, hashlib.sha256(data).digest(), path.stat().st_mtime_ns)
 
 
@@ -108,7 +108,7 @@ def test_other_bytes_of_the_same_size_and_time_have_another_change_time(tmp_path
     path.write_bytes(_DATA)
     os.utime(path, ns=(1, 1))
     before = path.stat()
-    source = FilerSource(Storage(NullRecorder()), bytes(path), b"name", len(_DATA), own=False)
+    source = FilerSource(Storage(), bytes(path), b"name", len(_DATA), own=False)
     hashed = HashedSource(source, hashlib.sha256(_DATA).digest(), 1, ctime_ns=before.st_ctime_ns)
     confirm(hashed)
     while path.stat().st_ctime_ns == before.st_ctime_ns:
@@ -122,7 +122,7 @@ def test_other_bytes_of_the_same_size_and_time_have_another_change_time(tmp_path
 def test_a_change_time_of_just_now_states_nothing(tmp_path: Path) -> None:
     """A further change within the same tick of the file system's clock would have the same."""
     (tmp_path / "f").write_bytes(_DATA)
-    with Storage(NullRecorder()).open(bytes(tmp_path / "f")) as file:
+    with Storage().open(bytes(tmp_path / "f")) as file:
         assert settled(file) is None
         file.ctime_ns -= 10**10
         assert settled(file) == file.ctime_ns

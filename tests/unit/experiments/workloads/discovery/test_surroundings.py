@@ -13,7 +13,6 @@ import pytest
 
 from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import UsageError
-from core.operations import NullRecorder
 from core.storage.layer import Storage
 from experiments.conditions import configuration_hash, database_places
 from experiments.workloads.discovery import corpus as content
@@ -23,7 +22,7 @@ from monitoring.processes import WorkerMeter
 
 
 def _source(directory: Path) -> PreparedSource:
-    return prepare_source(Storage(NullRecorder()), directory)
+    return prepare_source(Storage(), directory)
 
 
 def test_a_directory_is_known_by_its_listing(custodians: Path) -> None:
