@@ -33,7 +33,7 @@ from experiments.report.style import FAINT, series_colour
 
 EDBENCH = ROOT / ".venv" / "bin" / "edbench"
 FILER = "cloud-nas"  # emulated, because a laptop has no filer
-BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 DEADLINE_S = 600.0  # for a job on a busy machine
 HOME = Path("/tmp/edbench")
 HEIGHT = 1440  # of a window, so that charts are in the picture
@@ -55,7 +55,7 @@ def main() -> int:
     wanted = parser.parse_args()
     program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if program is None or HOME.exists():
-        missing = "Chromium is missing; apt-get install chromium fonts-dejavu-core"
+        missing = "Chromium is missing; apt-get install chromium-headless-shell fonts-dejavu-core"
         sys.stderr.write(f"screenshots: {f'{HOME} exists; remove it' if program else missing}\n")
         return 1
     HOME.mkdir(mode=0o700)  # ours alone; the pictures show its name

@@ -160,7 +160,7 @@ def test_the_broker_comes_with_the_first_who_needs_one(scratch: Path) -> None:
     until(lambda: none_left(processes))
 
 
-@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_is_left_when_the_command_is_ended(scratch: Path, signum: signal.Signals) -> None:
     command = Command(scratch)
     addresses = running(scratch)

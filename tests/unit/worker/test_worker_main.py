@@ -8,7 +8,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("arguments", [(), ("--idle",), ("--alone",), ("--alone", "--workers", "2")], ids=" ".join)
+@pytest.mark.parametrize("arguments", [("--idle",), ("--alone", "--workers", "2")], ids=" ".join)
 def test_a_worker_without_services_ends_with_one_line(arguments: tuple[str, ...]) -> None:
     """In a process of its own: one that starts its workers again for ever is ended by the time-out."""
     command = [sys.executable, "-m", "worker", *arguments]
