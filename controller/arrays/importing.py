@@ -59,7 +59,7 @@ def _read(lines: TextIO, path: Path, form: CsvForm, columns: tuple[Column, ...])
     rows = csv.reader(lines, delimiter=form.delimiter)
     headings = [heading.strip() for heading in next(rows, [])]
     wanted = {name: _position(name, headings, path) for name in (form.time, *(c.origin for c in columns))}
-    points: dict[Column, list[Point]] = {column: [] for column in columns}
+    points: dict[Column, dict[float, float]] = {column: {} for column in columns}
     bad: list[BadRow] = []
     for count, row in enumerate(rows):
         if count >= ROWS:
@@ -69,12 +69,14 @@ def _read(lines: TextIO, path: Path, form: CsvForm, columns: tuple[Column, ...])
         try:
             at = _moment(_cell(row, wanted[form.time], form.time), form)
             values = list(_values(row, wanted, columns, form))
+            if any(at in points[column] for column, _ in values):
+                raise ValueError("an earlier row has this time; the file must have one row for each time")
         except ValueError as error:
             bad.append(BadRow(rows.line_num + form.skip_lines, str(error)))
             continue
         for column, value in values:
-            points[column].append((at, value))
-    return Readings({column: converted(column, readings) for column, readings in points.items()}, tuple(bad))
+            points[column][at] = value
+    return Readings({column: converted(column, values.items()) for column, values in points.items()}, tuple(bad))
 
 
 def _position(name: str, headings: list[str], path: Path) -> int:
@@ -99,7 +101,7 @@ def _values(
         if not text:
             continue
         try:
-            value = float(text if form.decimal == "." else text.replace(form.decimal, "."))
+            value = float(text.translate(str.maketrans(f".{form.decimal}", "?.")))  # no thousands separators
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
@@ -120,7 +122,9 @@ def _moment(text: str, form: CsvForm) -> float:
     if moment.tzinfo is None:
         if not form.zone:
             raise ValueError(f"{text[:40]!r} has no time zone, and the map has no zone")
-        moment = moment.replace(tzinfo=zone_of(form.zone))
+        moment = moment.replace(tzinfo=zone_of(form.zone), fold=0)
+        if moment.utcoffset() != moment.replace(fold=1).utcoffset():
+            raise ValueError(f"{text[:40]!r} occurs twice or never in {form.zone}; export times with their offset")
     return moment.timestamp()
 
 
@@ -142,8 +146,10 @@ def ask_prometheus(mapping: ArrayMap, start: float, finish: float, env: Mapping[
     points: dict[Column, tuple[Point, ...]] = {}
     for column in mapping.columns:
         parameters = {"query": column.origin, "start": f"{start:.3f}", "end": f"{finish:.3f}", "step": f"{step:.3f}"}
-        series = _series(_ask(form, parameters, env), column)
-        points |= {one: converted(one, values) for one, values in series.items()}
+        for one, values in _series(_ask(form, parameters, env), column):
+            if any(one.name == other.name for other in points):
+                raise UsageError(f"{column.origin!r} gives a second series {one.name!r}; use other names or labels")
+            points[one] = converted(one, values)
     return Readings(points)
 
 
@@ -177,7 +183,7 @@ def _reason(error: urllib.error.HTTPError) -> str:
         return str(error.reason)
 
 
-def _series(answer: Any, column: Column) -> dict[Column, list[Point]]:
+def _series(answer: Any, column: Column) -> list[tuple[Column, list[Point]]]:
     try:
         result = answer["data"]["result"]
         if answer["data"]["resultType"] != "matrix":
@@ -194,10 +200,10 @@ def _series(answer: Any, column: Column) -> dict[Column, list[Point]]:
         )
     if len(series) == 1:
         names = [column.name]
-    return {
-        replace(column, name=name): [(at, value) for at, value in values if math.isfinite(value)]
+    return [
+        (replace(column, name=name), [(at, value) for at, value in values if math.isfinite(value)])
         for name, (_, values) in zip(names, series, strict=True)
-    }
+    ]
 
 
 MARGIN_SECONDS = 60.0  # kept before the first claim and after the end, so that the chart shows the load before the job
@@ -229,14 +235,16 @@ def import_array(
     DatabaseFault."""
     start, finish = job_time(handles)
     readings = read_array(mapping, file, (start, finish), offset_s, env)
-    seconds = _by_second(mapping.name, readings, (start, finish), offset_s)
+    # A value is over the interval before it, so the first one after a short job may be the only one about it.
+    near = (start - MARGIN_SECONDS, finish + max(MARGIN_SECONDS, readings.interval_s()))
+    seconds = _by_second(mapping.name, readings, near, offset_s)
     try:
         rows = [(second, Observation(ARRAY, source, values)) for (second, source), values in sorted(seconds.items())]
     except ValueError as error:
         raise UsageError(f"{mapping.name}: {error}; use fewer columns") from error
     _store(handles[0], mapping.name, rows)
     times = [at + offset_s for at in readings.times()]
-    inside = [at for at in times if _near(at, start, finish)]
+    inside = [at for at in times if near[0] <= at <= near[1]]
     return Imported(
         name=mapping.name,
         sources=tuple(dict.fromkeys(observation.source for _, observation in rows)),
@@ -304,19 +312,15 @@ def shown(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _near(at: float, start: float, finish: float) -> bool:
-    return start - MARGIN_SECONDS <= at <= finish + MARGIN_SECONDS
-
-
 def _by_second(
-    name: str, readings: Readings, span: tuple[float, float], offset_s: float
+    name: str, readings: Readings, near: tuple[float, float], offset_s: float
 ) -> dict[tuple[int, str], dict[str, float]]:
     """Return means by second and source. Columns of one unit share a source, and so a panel."""
     gathered: dict[tuple[int, str], dict[str, list[float]]] = {}
     for column, points in readings.points.items():
         source = source_name(name, column, offset_s)
         for at, value in points:
-            if _near(at + offset_s, *span):
+            if near[0] <= at + offset_s <= near[1]:
                 row = gathered.setdefault((int(at + offset_s), source), {})
                 row.setdefault(column.name, []).append(value)
     return {key: {column: fmean(values) for column, values in row.items()} for key, row in gathered.items()}

@@ -21,7 +21,7 @@ from core.toml_table import TomlTable, Within
 
 SEPARATOR = " · "  # between the parts of a stored source's name
 COLUMNS = 40
-_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
+_OFFSET = re.compile(r"([+-])([01]\d|2[0-3]):?([0-5]\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

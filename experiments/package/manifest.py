@@ -134,7 +134,7 @@ def signed_by(directory: Path, signers: Path | None) -> str:
         names = _run(["-Y", "find-principals", "-s", str(signature), "-f", str(signers)])
         if names.returncode:
             raise RunFailed(f"{SIGNATURE}: signed by none of {signers}: {_last(names)}")
-        who = names.stdout.split()[0]
+        who = names.stdout.splitlines()[0]  # may contain blanks
         done = _run(["-Y", "verify", "-f", str(signers), "-I", who, *given], directory / MANIFEST)
     if done.returncode:
         raise RunFailed(f"{SIGNATURE}: not a signature of this manifest: {_last(done)}")
@@ -142,7 +142,7 @@ def signed_by(directory: Path, signers: Path | None) -> str:
 
 
 def _run(arguments: list[str], data: Path | None = None) -> subprocess.CompletedProcess[str]:
-    text = data.read_text(encoding="utf-8") if data is not None else None
+    text = data.read_bytes().decode() if data is not None else None  # with its line ends: they are signed too
     try:
         return subprocess.run(
             [_PROGRAM, *arguments],

@@ -109,6 +109,8 @@ class Ranges:
             self._fault(f"{begin}: numbers between {known} and it are missing")
         if before(end, begin) or before(begin, family[0]) or before(family[1], end):
             self._fault(f"{begin}: {begin} to {end} is not within its family's {family[0]} to {family[1]}")
+        if self._left_out is not None and not before(end, self._left_out[0]):
+            self._fault(f"{begin}: it is listed as withheld too")
         if family != self._family:
             self._begins(begin, family)
         self._check_parent(begin, row.get("parent") or "")
@@ -312,9 +314,6 @@ def _plain(name: str, value: str, narrow: bool) -> str:
     """Return the value without the peculiarities of one format."""
     if name in PATHS:
         return value.replace("\\", "/")
-    if name == "path":  # in JSON lines a list, which `read_lines` joins like any other
-        value = value.replace("; ", " / ")
-    value = value.replace("[U+003B]", ";")  # JSON lines need no escape for a semicolon inside a value
     value = _LOST.sub("?", _NEWLINE.sub("\n", _APOSTROPHE.sub("", value)))
     value = _MARKS.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)
     return value.encode("cp1252", "backslashreplace").decode("cp1252") if narrow else value
@@ -455,13 +454,13 @@ class _Check:
         for line in chain(self._read(files), self._named(row, files), self._paged(row, files, following)):
             self.fault(line)
         if self._table is not None and (entry := self._table.at(begin, following)) is not None:
-            self._compared(row, entry, self._table.name, row.keys())
+            self._compared(row, entry, self._table.name, TITLES)
         if self._xml is not None:
             if row.get("parent"):
                 self._parents[begin] = row["parent"]
             if (document := self._xml.at(begin, following)) is not None:
                 values = {name: document.values.get(title, "") for name, title in TITLES.items()}
-                self._compared(row, values, self._xml.name, [name for name in row if name not in _NOT_TAGS])
+                self._compared(row, values, self._xml.name, [name for name in TITLES if name not in _NOT_TAGS])
                 for line in files_wrong(begin, document, files, self._xml.name, _LISTED):
                     self.fault(line)
 
@@ -529,8 +528,9 @@ class _Check:
     def _nothing_else(self) -> None:
         """Report files of the volumes that the list lacks."""
         for volume in sorted(self.root.glob("VOL[0-9]*")):
-            for directory, _, names in os.walk(volume):
-                for name in names:
+            for directory, folders, names in os.walk(volume):
+                links = [name for name in folders if os.path.islink(os.path.join(directory, name))]
+                for name in (*names, *links):
                     relative = os.path.relpath(os.path.join(directory, name), self.root)
                     if relative not in self._listed:
                         self.fault(f"{os.fsencode(relative).decode('utf-8', 'backslashreplace')}: not in any list")

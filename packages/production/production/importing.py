@@ -183,13 +183,14 @@ class _Taking:
     titles: Mapping[str, str] = field(default_factory=dict)  # the titles by their letters and digits
     family: _Family = field(default_factory=_Family)
     custodians: Counter[str] = field(default_factory=Counter)
+    directories: dict[str, str] = field(default_factory=dict)  # custodians by their directories
 
     def record(self, row: Mapping[str, str]) -> None:
         """Import one more record. Raises UsageError if nothing can be written."""
         if not self.keys:
             self._begin(row)
         self.done.records += 1
-        begin, custodian = self._value(row, _BEGIN), _safe(self._value(row, _CUSTODIAN)) or "unknown"
+        begin, custodian = self._value(row, _BEGIN), self._directory(self._value(row, _CUSTODIAN))
         called = begin[:_SHOWN] or f"record {self.done.records:,}"
         if begin in self.numbers:
             self._had(row, called, begin, custodian)
@@ -229,6 +230,15 @@ class _Taking:
         for names in (_BEGIN, (*_NATIVE, *_TEXT)):
             if not any(name in self.titles for name in names):
                 raise UsageError(f"{self.load_file} has none of the fields {', '.join(names)}")
+
+    def _directory(self, custodian: str) -> str:
+        """Return the custodian's directory; no two custodians share one."""
+        name = safe = _safe(custodian) or "unknown"
+        number = 0
+        while self.directories.setdefault(name, custodian) != custodian:
+            number += 1
+            name = f"{safe}-{number}"
+        return name
 
     def _value(self, row: Mapping[str, str], names: Iterable[str]) -> str:
         """Return the value of the first of these fields that has one."""

@@ -10,7 +10,7 @@ from core.job_types import FileKind, JobType, TypeOptions
 DAT_ENCODING = "dat_encoding"  # of an export's extras
 IMAGE_FORMAT, DPI = "format", "dpi"  # of a processing job's extras
 WITHHELD = "withheld"  # in the payload of a task of phase export: numbers of items whose natives are not written
-_NAMES = ("out", "query", "tag", "withhold", "prefix")  # given by people, and possibly confidential
+_NAMES = ("out", "query", "tag", "withhold", "goes_by", "prefix")  # given by people, and possibly confidential
 MARKER = ".edbench-production.json"  # in the output directory: names its job
 
 

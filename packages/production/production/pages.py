@@ -25,7 +25,6 @@ from core.options import OcrChoice
 from core.places import rendered_location
 from core.records import JobOptions, Limits
 from production.options import DPI, IMAGE_FORMAT, ProductionChoice
-from production.reading import joined
 from production.typesetting import A4_INCHES, drawn, font, typeset
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
@@ -223,7 +222,7 @@ def text_of(item: Item, source: Source, found_by: JobOptions) -> tuple[str, tupl
         raise faults[0]
     head: list[str] = []
     if item.media_type in _MAIL:
-        head = [f"{name.title() + ':':10}{joined(row.metadata[name])}" for name in _HEAD if row.metadata.get(name)]
+        head = [f"{name.title() + ':':10}{_joined(row.metadata[name])}" for name in _HEAD if row.metadata.get(name)]
         head.append("")
     mark: list[str] = []
     if row.state is TextState.TRUNCATED_BY_LIMIT:
@@ -231,6 +230,10 @@ def text_of(item: Item, source: Source, found_by: JobOptions) -> tuple[str, tupl
     elif faults:
         mark = ["", f"[The text is incomplete: {faults[0].code}: {faults[0].detail[:_SHOWN]}]"]
     return "\n".join((*head, body, *mark)), faults
+
+
+def _joined(value: object) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _rendered(rendering: Rendering, dpi: int, number: int) -> tuple[Image.Image, int]:

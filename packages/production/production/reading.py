@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,9 @@ from typing import Any, TextIO
 from lxml import etree
 
 from core.errors import UsageError, read_problem
+from core.plain import unambiguous
 from core.texts import many
+from production.fields import text
 
 _LONGEST = 16_000_000  # characters of one record
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -102,7 +103,10 @@ def read_csv(path: Path) -> Iterator[Mapping[str, str]]:
     )  # for the whole process: recipients of one message may exceed the default 131,072 characters
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            yield from csv.DictReader(file, strict=True)
+            rows = csv.DictReader(file, strict=True)
+            if len(set(rows.fieldnames or ())) < len(rows.fieldnames or ()):
+                raise UsageError(f"{path} has two columns of one name")
+            yield from rows
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(read_problem(path, error)) from error
 
@@ -115,19 +119,12 @@ def read_lines(path: Path) -> Iterator[Mapping[str, str]]:
             number = 0
             while line := file.readline(_LONGEST):
                 number += 1
-                record = json.loads(line)
+                record = unambiguous(line)
                 if not isinstance(record, dict):
                     raise UsageError(f"{path}, line {number:,}, is not a JSON object")
-                yield {name: joined(value) for name, value in record.items()}
+                yield {name: text(name, value) for name, value in record.items()}
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(read_problem(path, error)) from error
-
-
-def joined(value: Any) -> str:
-    """Return a value as text, a list's with semicolons."""
-    if value is None:
-        return ""
-    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +178,10 @@ def _document(element: Any, names: Mapping[str, str]) -> EdrmDocument:
     for value in element.iterfind("{*}FieldValues/*"):
         key = etree.QName(value).localname
         fields.append((names.get(key, key), value.text or ""))
-    values = {_field(name): value for name, value in fields}
+    values: dict[str, str] = {}
+    for name, value in fields:  # a field that is there twice differs from every other load file
+        called = _field(name)
+        values[called] = f"{values[called]}; {value}" if called in values else value
     values["MIMETYPE"] = element.get("MimeType", "")
     values["CUSTODIAN"] = element.findtext(".//{*}Custodian") or ""
     values["FILEPATH"] = element.findtext(".//{*}LocationURI") or ""

@@ -97,7 +97,7 @@ def given_twice(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> T
     last = 0
     for sibling in PRODUCTION.production_siblings(conn, job=job, sources=list(choice.sources)):
         theirs = JobOptions.from_json(dict(sibling.options)).of(ProductionChoice)
-        if theirs.prefix != choice.prefix:
+        if theirs.prefix.upper() != choice.prefix.upper():  # case does not distinguish files everywhere
             continue
         numbers = PRODUCTION.production_range(conn, job=sibling.id)
         last = max(last, numbers.last or 0)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import uuid
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +30,7 @@ from production.statements import PRODUCTION, FileRow
 _AT_ONCE = 1_000
 _CHUNK = 1 << 20
 _EXACT = ("application/pdf", "image/tiff")  # formats that have pages themselves
+_VOLUME = re.compile(r"VOL\d")
 MISSING, EXTRA, WRONG = "missing", "extra", "wrong"
 
 
@@ -178,19 +181,34 @@ def _compare(storage: Storage, out: bytes, row: FileRow, found: _Found) -> None:
 
 
 def _extra(handle: JobHandle, storage: Storage, out: bytes, found: _Found) -> None:
-    """Report files in the folders of its volumes that no row names."""
+    """Report everything in its volumes that no row names."""
     with handle.database.transaction() as conn:
         places = PRODUCTION.production_folders(conn, job=handle.id)
+    folders = set[str]()
     for one in places:
         with handle.database.transaction() as conn:
             known = set(PRODUCTION.production_files_of(conn, job=handle.id, volume=one.volume, folder=one.folder))
         for kind in KINDS:
             relative = folder(kind, Place(one.volume, one.folder))
-            try:
-                entries = storage.scan(os.path.join(out, os.fsencode(relative)))
-            except SourceFileError:  # its files, if there were to be any, are missing and reported so
-                continue
-            files = {f"{relative}/{os.fsdecode(entry.name)}" for entry in entries if entry.kind is EntryKind.FILE}
-            others = {f"{relative}/{os.fsdecode(entry.name)}" for entry in entries} - files
-            for path in sorted(strays(files, known) | others):
-                found.add(EXTRA, display_name(os.fsencode(path)), "", "no row lists it")
+            folders |= {relative, *(str(above) for above in Path(relative).parents)}
+            entries = _entries(storage, out, relative)
+            files = {path for path, is_file in entries.items() if is_file}
+            _report(found, strays(files, known) | (entries.keys() - files))
+    for above in sorted({os.path.dirname(relative) for relative in folders}):
+        there = _entries(storage, out, above).keys()
+        _report(found, {path for path in strays(there, folders) if above or _VOLUME.match(path)})
+
+
+def _entries(storage: Storage, out: bytes, relative: str) -> dict[str, bool]:
+    """Return the paths in a folder, and whether each is a file; files of a folder that does not exist are missing, and
+    reported so."""
+    try:
+        entries = storage.scan(os.path.join(out, os.fsencode(relative)).rstrip(b"/"))
+    except SourceFileError:
+        return {}
+    return {os.path.join(relative, os.fsdecode(entry.name)): entry.kind is EntryKind.FILE for entry in entries}
+
+
+def _report(found: _Found, paths: AbstractSet[str]) -> None:
+    for path in sorted(paths):
+        found.add(EXTRA, display_name(os.fsencode(path)), "", "no row lists it")

@@ -82,8 +82,10 @@ def simulate(
     --filer."""
     context = shared(ctx)
     if site == "day":
+        _refuse(order, ("databases", "scale", "seed", "chunk", "shard", "report"), site)
         _day(context, order)
         return
+    _refuse(order, ("filer",), site)
     from simulate.answer import Wish, write_report
     from simulate.answer import simulate as run
     from simulate.site import load_site
@@ -107,6 +109,14 @@ def simulate(
         print_lines(context.people, str(path))
 
 
+def _refuse(order: SimulationOrder, options: Sequence[str], site: str) -> None:
+    """Raise UsageError for an option that this simulation would ignore."""
+    unset = SimulationOrder()
+    for name in options:
+        if getattr(order, name) != getattr(unset, name):
+            raise UsageError(f"`edbench simulate {site}` has no option --{name}; remove it")
+
+
 def _counts(text: str | None, option: str) -> Sequence[int]:
     from experiments.kinds import checked
 
@@ -128,7 +138,9 @@ def _day(context: CommandContext, order: SimulationOrder) -> None:
     schedule, within = schedule_of(result)
     bases = dict.fromkeys(dataclasses.replace(point.at, matters=0) for point in result.points)
     if order.workers is not None:
-        (workers,) = opt.numbers(order.workers, "--workers")[:1]
+        workers, *others = opt.numbers(order.workers, "--workers")
+        if others:
+            raise UsageError("`edbench simulate day` predicts for one number of workers; run it for each")
         bases = dict.fromkeys(dataclasses.replace(base, workers=workers) for base in bases)
     model = load_filer(order.filer or str(result.conditions["filer"]))
     repeats = max(len(point.repeats) for point in result.points)

@@ -145,6 +145,10 @@ def prometheus() -> Iterator[str]:
             "resultType": "matrix",
             "result": [{"metric": {"pool": pool}, "values": [*values, [START + 30, "NaN"]]} for pool in ("a", "b")],
         },
+        "alike": {
+            "resultType": "matrix",
+            "result": [{"metric": {of: "a"}, "values": values} for of in ("pool", "disk")],
+        },
     }
     server = ThreadingHTTPServer(("127.0.0.1", 0), Prometheus)
     thread = threading.Thread(target=server.serve_forever)
@@ -206,6 +210,14 @@ def test_a_file_is_moved_by_the_offset_clipped_averaged_and_replaced(discovered:
     assert stored(discovered) == []
 
 
+def test_the_only_value_about_a_short_job_comes_after_it(discovered: JobHandle, tmp_path: Path) -> None:
+    """An array that reports every five minutes: a value is over the interval before it."""
+    (tmp_path / "m.toml").write_text(CSV_MAP)
+    (tmp_path / "a.csv").write_text("t,v\n" + "".join(f"{START + at},{at}\n" for at in (-400, -100, 200, 500)))
+    done = import_array([discovered], read_map(tmp_path / "m.toml"), tmp_path / "a.csv", 0.0, {})
+    assert ([row[2] for row in stored(discovered)], done.first, done.outside) == ([{"v": 200}], START + 200, 3)
+
+
 def test_what_was_collected_needs_no_map(discovered: JobHandle, tmp_path: Path) -> None:
     """Counts become growth a second, at the later of two moments; ops and bytes are panels of their own."""
     file = tmp_path / "c.jsonl"
@@ -255,6 +267,9 @@ def test_what_prometheus_refuses_is_reported_in_its_words(
     table = f'[prometheus]\nurl = "{prometheus}"\n[[column]]\nquery = "sum("\n'
     (tmp_path / "m.toml").write_text(table)
     with pytest.raises(UsageError, match="400 parse error"):
+        import_array([discovered], read_map(tmp_path / "m.toml"), None, 0, {})
+    (tmp_path / "m.toml").write_text(table.replace("sum(", "alike"))
+    with pytest.raises(UsageError, match="second series 'alike a'"):
         import_array([discovered], read_map(tmp_path / "m.toml"), None, 0, {})
     (tmp_path / "m.toml").write_text(table.replace(prometheus, "http://127.0.0.1:9"))
     with pytest.raises(SystemFault, match=r"http://127\.0\.0\.1:9 cannot be queried"):

@@ -208,6 +208,8 @@ def test_numbers_of_other_digits_are_compared_as_they_are_written(made: Producti
     """`A10` is `A10` with one digit at least and with two; `A1` and `A01` are not the same."""
     made.create(JobType.EXPORT, digits=1, first=9)
     made.create(JobType.EXPORT, digits=3, first=9)
+    with pytest.raises(UsageError, match="give --first 12"):
+        made.create(JobType.EXPORT, digits=1, first=10, prefix="a")  # one file where storage ignores case
     made.create(JobType.EXPORT, digits=2, first=7)
     with pytest.raises(UsageError, match="give --first 12"):
         made.create(JobType.EXPORT, digits=2, first=10)

@@ -274,6 +274,23 @@ def test_an_end_that_all_load_files_lack_is_reported(task_bench: TaskBench, extr
     assert faults() == (1, ["metadata.csv: 1 record, but 2 are expected"])
 
 
+def test_what_is_not_of_the_job_in_its_volumes_is_reported(task_bench: TaskBench, extraction: Path) -> None:
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed"
+    for relative in (
+        "VOL001/TEXT/0001/A9.txt",
+        "VOL001/TEXT/0002/a.txt",
+        "VOL001/deal.docx",
+        "VOL002/deal.docx",
+        "notes.txt",
+    ):
+        (extraction / relative).parent.mkdir(exist_ok=True)
+        (extraction / relative).touch()
+    found = verify_production(handle(task_bench.database, task_bench.job), filer(), examples=9, progress=print)
+    extra = [one.path for one in found.examples if one.what == "extra"]
+    assert sorted(extra) == ["VOL001/TEXT/0001/A9.txt", "VOL001/TEXT/0002", "VOL001/deal.docx", "VOL002"]
+
+
 def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task_bench.rows(
         "UPDATE task SET payload = CAST(%(p)s AS jsonb) WHERE job = %(j)s AND phase = 'finalise' RETURNING 1",

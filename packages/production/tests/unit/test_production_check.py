@@ -113,6 +113,8 @@ def test_a_production_that_its_load_files_agree_on_is_forged(
         ("loadfile.xml", "<Custodian>ann<", "<Custodian>eve<", "differ in CUSTODIAN"),
         ("loadfile.xml", "box.pst / mail", "box.pst / male", "differ in FILEPATH"),
         ("loadfile.xml", 'TagName="ALLCUSTODIANS"', 'TagName="NOBODY"', "differ in ALLCUSTODIANS"),
+        ("loadfile.xml", 'TagValue="about 1"/>', 'TagValue="about 7"/><Tag TagName="SUBJECT" TagValue="about 1"/>', "differ in SUBJECT"),
+        ("loadfile.dat", "þEXCEPTIONSþ", "þREMARKSþ", "A9: loadfile.csv and loadfile.dat differ in EXCEPTIONS"),
         ("loadfile.csv", "ann; bob", "ann; eve", "differ in ALLCUSTODIANS"),
         ("loadfile.csv", "truncated", "", "differ in EXCEPTIONS"),
         ("loadfile.csv", "A12,A12,A12,A12", "A12,A12,A12,A13", "differ in ENDATTACH"),
@@ -187,6 +189,9 @@ def test_opticon_is_forged(tmp_path: Path, old: str, new: str, message: str) -> 
         (lambda root: (root / "VOL001/IMAGES/0001/A13.tif").unlink(), "A13.tif: missing"),
         (lambda root: (root / "VOL001/IMAGES/0001/A13.tif").write_bytes(b"x"), "its hash differs from"),
         (lambda root: (root / "VOL001/IMAGES/0001/A15.tif").write_bytes(b"x"), "not in any list"),
+        (lambda root: (root / "VOL001/more").symlink_to("/"), "VOL001/more: not in any list"),
+        (lambda root: (root / "withheld.csv").write_text("begin,end\nA11,A11\n"), "A11: it is listed as withheld too"),
+        (lambda root: swap(root, "metadata.jsonl", "box.pst", "box.pst; mail"), "differ in path"),
         (lambda root: (root / "loadfile.opt").unlink(), "there is no load file *.opt"),
         (lambda root: swap(root, "hashes.csv", ",A12,image,2", ",A12,image,3"), "hashes.csv has pages 1, 3, 3 for it"),
         (lambda root: swap(root, "metadata.csv", "A12,A14", "A12,A13"), "A12 to A13 are 2 numbers, but it has 3 pages"),
@@ -199,6 +204,22 @@ def test_a_processing_is_forged(tmp_path: Path, attack: Callable[[Path], object]
     write_processed(tmp_path, _paged())
     attack(tmp_path)
     _faults(tmp_path, message)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("metadata.jsonl", '"subject": "=1+1"', '"subject": "=2", "subject": "=1+1"', "contains 'subject' twice"),
+        ("metadata.csv", "subject,date,title", "subject,date,subject", "has two columns of one name"),
+    ],
+)
+def test_what_readers_could_take_in_two_ways_is_refused(
+    tmp_path: Path, name: str, old: str, new: str, message: str
+) -> None:
+    write_processed(tmp_path, _paged())
+    swap(tmp_path, name, old, new)
+    with pytest.raises(UsageError, match=message):
+        check(tmp_path, print)
 
 
 def test_a_family_that_is_cut_is_not_whole_in_a_processing(tmp_path: Path) -> None:

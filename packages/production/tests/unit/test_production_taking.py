@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,13 @@ def test_numbers_that_give_one_file_name_lie_beside_each_other(tmp_path: Path) -
     names = ("B_2", "B_2-1", "B_2-2", "B_2-1-1", long, f"{long}-1")
     found = {name: _record(tmp_path, f"ann/{name}.msg").fields["load_beg_doc"] for name in names}
     assert found == dict(zip(names, numbers, strict=True))
+
+
+def test_custodians_that_give_one_directory_name_have_their_own(tmp_path: Path) -> None:
+    custodians = ("Ann/Lee", "Ann_Lee", "", "unknown", "Ann/Lee", "Ann_Lee")
+    _taken(tmp_path, [(f"B{n}", "", "", name, "n1.msg", "", "", "") for n, name in enumerate(custodians)])
+    names = ("Ann_Lee/B0", "Ann_Lee-1/B1", "unknown/B2", "unknown-1/B3", "Ann_Lee/B4", "Ann_Lee-1/B5")
+    assert _files(tmp_path) == sorted(f"{name}.msg" for name in names)
 
 
 def test_records_without_a_number_are_taken_and_reported(tmp_path: Path) -> None:
@@ -287,6 +295,13 @@ def test_a_blank_is_refused_by_its_field(
     assert (shown.out, out.exists()) == ("", False)
     assert f"--{field}: " in shown.err
     assert _FIELDS[field] in shown.err
+
+
+def test_a_trace_has_no_name_that_people_gave() -> None:
+    choice = ProductionOrder(query="tag:deal", tag="deal", withhold=["deal"], prefix="deal").choice(
+        JobType.EXPORT, Path("/deal")
+    )
+    assert "deal" not in repr(replace(choice, goes_by=("deal",)).anonymous())
 
 
 def test_what_is_not_given_chooses_everything() -> None:

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from cli.main import USAGE, main
 from core.errors import UsageError
 from core.filer import load_filer
 from core.job_types import JobType
@@ -85,7 +86,10 @@ def test_a_day_is_predicted_up_to_the_capacity_of_the_filer() -> None:
     assert slower[1] > 20.0 > faster[1]
 
 
-def test_what_cannot_be_predicted_is_refused() -> None:
+def test_what_cannot_be_predicted_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for line, option in (("day --from x --seed 2", "--seed"), ("r1 --filer titan", "--filer")):
+        assert main(["simulate", *line.split()], {}) == USAGE
+        assert f"has no option {option}" in capsys.readouterr().err
     assert schedule_of(_alone()) == (DAY, 40.0)
     with pytest.raises(UsageError, match="emulated filer"):
         predicted(_alone(), None, AT, DAY, 40.0, (), repeats=1, source="")

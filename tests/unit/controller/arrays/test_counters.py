@@ -100,12 +100,28 @@ def test_a_time_without_a_zone_needs_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("01.07.2026 14:01:00;1.234;1;X", "Read KiB/s: '1.234' is not a number"),  # 1,234 with a thousands separator
+        ("01.07.2026 14:00:00;7;8;Y", "an earlier row has this time"),  # of another object of the array
+        ("25.10.2026 02:30:00;1;2;X", "occurs twice or never in Europe/Berlin"),
+        ("29.03.2026 02:30:00;1;2;X", "occurs twice or never in Europe/Berlin"),
+    ],
+)
+def test_a_value_of_two_meanings_is_not_guessed(tmp_path: Path, row: str, why: str) -> None:
+    before, after = readings(tmp_path), readings(tmp_path, text=f"{CSV}{row}\n")
+    assert (after.points, after.bad[:-1]) == (before.points, before.bad)
+    assert why in str(after.bad[-1])
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("[csv]", "[cvs]", "either [csv] or [prometheus]"),
         ('time = "Time"\n', "", "csv.time is missing"),
         ("decimal", "decimals", "csv.decimals is not known"),
         ('"Europe/Berlin"', '"Europe/Entenhausen"', "csv.zone must be a zone such as Europe/Berlin"),
+        ('"Europe/Berlin"', '"+99:00"', "csv.zone must be a zone such as Europe/Berlin"),
         ('"counter"', '"count"', "column[1].kind is 'count'; it must be one of gauge, counter"),
         ('column = "Ops"', "column = 3", "column[1].column must be a text"),
         ('name = "read"', 'name = "Ops"', "a different name"),

@@ -268,6 +268,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
         line = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(at / name)]
         subprocess.run(line, check=True, capture_output=True)
     (at / "signers").write_text(f"lab@example.org {(at / 'ours.pub').read_text()}")
+    (at / "named").write_text(f'"Lab of Example" {(at / "ours.pub").read_text()}')
     return at
 
 
@@ -279,6 +280,11 @@ def test_a_signature_holds_until_the_manifest_is_written_again(copied: Path, key
     assert good.signed is not None
     assert "lab@example.org" in good.signed
     assert "SHA256:" in (check(copied).signed or "")
+    assert "Lab of Example" in (check(copied, keys / "named").signed or "")
+    manifest = (copied / MANIFEST).read_bytes()
+    (copied / MANIFEST).write_bytes(manifest.replace(b"\n", b"\r\n"))  # sha256sum finds none of these files
+    assert any(f"{SIGNATURE}: not a signature" in line for line in check(copied).differences)
+    (copied / MANIFEST).write_bytes(manifest)
     of_observed(_histogram_emptied)(copied)
     seal(copied)
     (copied / SIGNATURE).write_bytes(before)
