@@ -30,8 +30,8 @@ def dat_encoding(path: Path) -> str:
         found = next((name for mark, name in _MARKS.items() if begins.startswith(mark)), None)
         if found is not None:
             return found
-        with path.open(encoding="utf-8", newline="") as text:
-            while text.read(1 << 20):
+        with path.open(encoding="utf-8", newline="") as file:
+            while file.read(1 << 20):
                 pass
     except UnicodeDecodeError:
         return "cp1252"
