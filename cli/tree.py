@@ -93,9 +93,13 @@ class Command(TyperCommand):
 
 @contextlib.contextmanager
 def _written(path: Path) -> Iterator[None]:
-    """Redirect standard output to `path`, which is replaced as a whole at the end. Raises UsageError before anything is
-    started."""
+    """Redirect standard output to `path`, which is replaced as a whole at the end unless it is a device or a pipe.
+    Raises UsageError before anything is started."""
     writable_file(path, "--output-file")
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8") as file, contextlib.redirect_stdout(file):
+            yield
+        return
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         outside = standard_output.set(sys.stdout)

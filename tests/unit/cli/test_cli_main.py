@@ -257,6 +257,16 @@ def test_a_document_goes_to_a_file_as_a_whole(tmp_path: Path, capsys: pytest.Cap
     assert [path.name for path in tmp_path.iterdir()] == ["p.json"]
 
 
+def test_a_document_goes_through_a_pipe_that_stays(tmp_path: Path) -> None:
+    """As root, /dev/null was replaced by a file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        assert main(["corpus", "profiles", "reference", "-o", "json", "--output-file", str(pipe)], {}) == OK
+        assert json.load(reader)["name"] == "reference"
+    assert pipe.is_fifo()
+
+
 def _modules(code: str) -> set[str]:
     """What a fresh interpreter has imported after this code."""
     show = "import sys; print(*sys.modules)"
