@@ -191,7 +191,7 @@ def test_opticon_is_forged(tmp_path: Path, old: str, new: str, message: str) -> 
         (lambda root: (root / "VOL001/IMAGES/0001/A15.tif").write_bytes(b"x"), "not in any list"),
         (lambda root: (root / "VOL001/more").symlink_to("/"), "VOL001/more: not in any list"),
         (lambda root: (root / "withheld.csv").write_text("begin,end\nA11,A11\n"), "A11: it is listed as withheld too"),
-        (lambda root: swap(root, "metadata.jsonl", "box.pst", "box.pst; mail"), "differ in path"),
+        (lambda root: swap(root, "metadata.jsonl", 'box.pst", "mail', "box.pst; mail"), "differ in path"),
         (lambda root: (root / "loadfile.opt").unlink(), "there is no load file *.opt"),
         (lambda root: swap(root, "hashes.csv", ",A12,image,2", ",A12,image,3"), "hashes.csv has pages 1, 3, 3 for it"),
         (lambda root: swap(root, "metadata.csv", "A12,A14", "A12,A13"), "A12 to A13 are 2 numbers, but it has 3 pages"),
