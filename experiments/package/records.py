@@ -74,7 +74,9 @@ class Records:
         run."""
         name = f"{RAW}/{RUNS}/{self._file(order).name}"
         try:
-            data = msgspec.json.decode(gzip.decompress(self._file(order).read_bytes()))
+            text = gzip.decompress(self._file(order).read_bytes())
+            data = msgspec.json.decode(text)
+            unambiguous(text.decode())
             observed = msgspec.convert(data["observed"], self._about.raw_type)
             array = msgspec.convert(data.get("array", ()), tuple[Counted, ...])
             if (data["order"], data["repeat"], data["at"]) != (order, repeat, at.values()):

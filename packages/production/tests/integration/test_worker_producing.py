@@ -28,7 +28,7 @@ from production import finish
 from production.layout import REPORTS
 from production.options import DPI, MARKER
 from production.reports import Record, records
-from production.verify import verify_production
+from production.verify import ProductionVerification, verify_production
 from sql import bulk, states
 from sql.custody import CUSTODY, ActionRow
 from sql.jobs import progress
@@ -250,45 +250,23 @@ def test_a_shard_with_other_bytes_gives_no_texts(task_bench: TaskBench, begun: P
     assert [path.read_bytes() for path in sorted(begun.rglob("*.txt"))] == [b"a.txt", b"b.txt"]
 
 
-def test_an_end_that_all_load_files_lack_is_reported(task_bench: TaskBench, extraction: Path) -> None:
-    """By `verify`, which knows of how many items they have to tell: each file is what its row says, and no number is missing
-    between two."""
+def test_what_verify_knows_beside_the_files_is_reported(task_bench: TaskBench, extraction: Path) -> None:
+    """What else lies in the volumes, and an end that all load files lack: of how many items they have to tell."""
     task_bench.drain()
     assert str(task_bench.advance()) == "completed"
-    job = handle(task_bench.database, task_bench.job)
 
-    def faults() -> tuple[int, list[str]]:
-        found = verify_production(job, filer(), examples=9, progress=lambda _: None)
-        assert found.differences == found.load_file_faults
-        return found.load_file_faults, found.load_file_examples
+    def found() -> ProductionVerification:
+        return verify_production(handle(task_bench.database, task_bench.job), filer(), examples=9, progress=print)
 
-    assert faults() == (0, [])
-    for name in ("metadata.csv", "metadata.jsonl", "hashes.csv"):
-        path = extraction / name
-        data = b"".join(path.read_bytes().splitlines(keepends=True)[:-1])
-        path.write_bytes(data)
-        task_bench.rows(
-            "UPDATE production_file SET bytes = %(b)s, sha256 = %(h)s WHERE job = %(j)s AND path = %(p)s RETURNING 1",
-            j=task_bench.job, p=name, b=len(data), h=hashlib.sha256(data).digest(),
-        )  # fmt: skip
-    assert faults() == (1, ["metadata.csv: 1 record, but 2 are expected"])
-
-
-def test_what_is_not_of_the_job_in_its_volumes_is_reported(task_bench: TaskBench, extraction: Path) -> None:
-    task_bench.drain()
-    assert str(task_bench.advance()) == "completed"
-    for relative in (
-        "VOL001/TEXT/0001/A9.txt",
-        "VOL001/TEXT/0002/a.txt",
-        "VOL001/deal.docx",
-        "VOL002/deal.docx",
-        "notes.txt",
-    ):
-        (extraction / relative).parent.mkdir(exist_ok=True)
-        (extraction / relative).touch()
-    found = verify_production(handle(task_bench.database, task_bench.job), filer(), examples=9, progress=print)
-    extra = [one.path for one in found.examples if one.what == "extra"]
-    assert sorted(extra) == ["VOL001/TEXT/0001/A9.txt", "VOL001/TEXT/0002", "VOL001/deal.docx", "VOL002"]
+    assert found().differences == 0
+    for name in ("VOL001/TEXT/0001/A9.txt", "VOL001/TEXT/0002/a.txt", "VOL001/a.docx", "VOL002/a.docx", "notes.txt"):
+        (extraction / name).parent.mkdir(exist_ok=True)
+        (extraction / name).touch()
+    extra = sorted(one.path for one in found().examples if one.what == "extra")
+    assert extra == ["VOL001/TEXT/0001/A9.txt", "VOL001/TEXT/0002", "VOL001/a.docx", "VOL002"]
+    three = "UPDATE job SET options = jsonb_set(options, '{production,items}', '3') WHERE id = %(j)s RETURNING 1"
+    task_bench.rows(three, j=task_bench.job)
+    assert found().load_file_examples == ["metadata.csv: 2 records, but 3 are expected"]
 
 
 def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_an_item_hangs_on_what_is_around_it() -> None:
     assert {(one.first, one.last) for one in found} == {(7, 10)}
     found = list(numbered([family[1], family[0], family[2]], 7, Layout(1)))
     assert [(one.parent, one.first, one.last) for one in found] == [(None, 7, 7), (None, 8, 9), (8, 8, 9)]
-    assert {one.place for one in found} == {Place(1, 1)}
+    assert {folder(FileKind.TEXT, one.place) for one in found} == {"VOL001/TEXT/0001"}
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,3 @@ def test_an_item_hangs_on_what_is_around_it() -> None:
 def test_suffixes(name: bytes, media_type: str, suffix: str) -> None:
     """Nothing of a name gets into a path but a few plain letters behind its last dot."""
     assert suffix_of(name, media_type) == suffix
-
-
-def test_paths() -> None:
-    assert folder(FileKind.TEXT, Place(2, 13)) == "VOL002/TEXT/0013"

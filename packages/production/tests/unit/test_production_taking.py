@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from core.imported import LOAD_DIRECTORY, Record, keys_of, read_imported, record
 from core.job_types import JobType
 from core.names import LOAD_KEY
 from core.records import FsyncPolicy, Layout
-from production.importing import Taken, take
+from production.importing import Names, Place, Taken, take
 from production.orders import ProductionOrder
 from production.routes import NewProduction
 from readers.errors import ExceptionCode
@@ -50,9 +51,10 @@ def _write_dat(path: Path, rows: Sequence[Sequence[str]], titles: Sequence[str] 
     _write(path, ("\n".join(lines) + "\n").encode())
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
+    return path
 
 
 def _files(root: Path) -> list[str]:
@@ -138,6 +140,23 @@ def test_numbers_that_give_one_file_name_lie_beside_each_other(tmp_path: Path) -
     assert found == dict(zip(names, numbers, strict=True))
 
 
+def test_many_of_one_name_try_no_name_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    exists = Path.exists
+
+    def counted(path: Path) -> bool:
+        tried.append(path.name)
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", counted)
+    names, given = Names(tmp_path), []
+    for _ in range(100):
+        given.append(names.free("item", ".txt"))
+        (tmp_path / given[-1]).touch()
+    assert given == ["item.txt", *(f"item-{number}.txt" for number in range(1, 100))]
+    assert len(tried) < 250
+
+
 def test_custodians_that_give_one_directory_name_have_their_own(tmp_path: Path) -> None:
     custodians = ("Ann/Lee", "Ann_Lee", "", "unknown", "Ann/Lee", "Ann_Lee")
     _taken(tmp_path, [(f"B{n}", "", "", name, "n1.msg", "", "", "") for n, name in enumerate(custodians)])
@@ -206,9 +225,7 @@ def test_a_load_file_in_a_directory_beside_has_its_root_reported(tmp_path: Path)
     _write_dat(tmp_path / "p/DATA/x.dat", [row, outside])
     reported: list[str] = []
     take(tmp_path / "p/DATA/x.dat", tmp_path / "without", reported.append)
-    assert reported[0] == (
-        f"A1: '\\\\NATIVES\\\\a1.TXT': missing, or not a file; it exists with --root {tmp_path.resolve() / 'p'}"
-    )
+    assert f"it exists with --root {tmp_path.resolve() / 'p'}" in reported.pop(0)
     reported.clear()
     done = take(tmp_path / "p/DATA/x.dat", tmp_path / "s", reported.append, root=tmp_path / "p")
     assert (done.natives, done.bare) == (1, 1)
@@ -221,6 +238,80 @@ def test_a_root_that_is_no_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--root .* is not a directory"):
         take(tmp_path / "x.dat", tmp_path / "s", print, root=tmp_path / "gone")
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["NATIVES\\A3.txt", "\\NATIVES\\A3.txt", "/NATIVES/A3.txt", ".\\NATIVES\\A3.txt", "\\natives/a3.TXT", "./Natives/A3.Txt"],
+)  # fmt: skip
+def test_a_file_is_found_however_its_path_is_written(tmp_path: Path, message: str) -> None:
+    there = _write(tmp_path / "NATIVES/A3.txt", b"x")
+    assert Place(tmp_path).find(message) == (there.resolve(), "")
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["\\\\server\\share\\x", "//server/x", "/\\server\\x", "..\\x", "\\..\\x", "/a/../../x", ".\\..\\x", "C:\\x", "\\C:\\x",
+     "\\", "/", ".", "a//b", "a\\", "a\0b", "link/x", "LINK/X", "\\Link\\x", "hop", "HOP"],
+)  # fmt: skip
+def test_a_path_that_leads_out_finds_nothing(tmp_path: Path, message: str) -> None:
+    outside, root = _write(tmp_path / "outside/x", b"x"), tmp_path / "root"
+    _write(tmp_path / "x", b"x")
+    root.mkdir()
+    (root / "link").symlink_to(outside.parent)
+    (root / "hop").symlink_to(outside)
+    assert Place(root).find(message) == (None, "is outside the production")
+
+
+def test_an_absolute_path_is_one_below_the_root(tmp_path: Path) -> None:
+    secret = _write(tmp_path / "secret", b"x")
+    (tmp_path / "root").mkdir()
+    assert Place(tmp_path / "root").find(str(secret)) == (None, "missing, or not a file")
+    inner = _write(tmp_path / "root" / str(secret)[1:], b"x")
+    assert Place(tmp_path / "root").find(str(secret)) == (inner.resolve(), "")
+
+
+def test_of_files_that_differ_only_in_case_the_right_one_or_none(tmp_path: Path) -> None:
+    """The one that is written so, else the only one, over directories that differ only in case, too; else none, and why."""
+    small, capital = _write(tmp_path / "n/a.txt", b"x"), _write(tmp_path / "n/A.TXT", b"x")
+    other = _write(tmp_path / "N/b.txt", b"x")
+    (tmp_path / "n/B.TXT").mkdir()
+    place = Place(tmp_path)
+    assert [place.find(shown)[0] for shown in ("n/a.txt", "n/A.TXT", "n/B.txt")] == [small, capital, other]
+    assert place.find("N/A.txt") == (
+        None,
+        "missing, or not a file; 2 files differ from it only in case, so none is used",
+    )
+
+
+def test_a_file_that_is_there_from_a_directory_above_is_reported_with_the_option(tmp_path: Path) -> None:
+    _write(tmp_path / "VOL001/NATIVES/A1.txt", b"x")
+    _write(tmp_path / "NATIVES/A1.txt", b"x")
+    place = Place(tmp_path / "VOL001/DATA")
+    assert place.find("\\NATIVES\\a1.txt") == (
+        None,
+        f"missing, or not a file; it exists with --root {tmp_path / 'VOL001'}",
+    )
+    assert place.find("VOL001/NATIVES/A1.txt") == (None, f"missing, or not a file; it exists with --root {tmp_path}")
+    assert place.find("NATIVES/A2.txt") == (None, "missing, or not a file")
+
+
+def test_a_directory_is_listed_once_for_all_that_is_missing_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(tmp_path / "n/a.txt", b"x")
+    listed: list[str] = []
+    names = os.listdir
+
+    def counted(path: Path) -> list[str]:
+        listed.append(str(path))
+        return names(path)
+
+    monkeypatch.setattr(os, "listdir", counted)
+    place = Place(tmp_path)
+    for number in range(50):
+        assert place.find(f"n/{number}.txt")[0] is None
+    assert listed.count(str(tmp_path.resolve() / "n")) == 1
 
 
 def test_families_follow_their_first(tmp_path: Path) -> None:

@@ -184,6 +184,12 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
         _replaced("raw/study.json", '"min_seconds": ', '"min_seconds": 9999.0, "min_seconds": '),
         "raw/study.json has a syntax error: an object contains 'min_seconds' twice",
     ),
+    "a run before the run": (
+        lambda at: (at / "raw/runs/000.json.gz").write_bytes(
+            gzip.compress(gzip.decompress((at / "raw/runs/000.json.gz").read_bytes()).replace(b"{", b'{"order":9,', 1))
+        ),
+        "an object contains 'order' twice",
+    ),
     "nonsense observed": (
         of_observed(lambda observed: observed.update(offsets=[{}, {}])),
         "from the records: KeyError",
@@ -302,24 +308,25 @@ def test_somebody_elses_signature_is_not_ours(copied: Path, keys: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "written", "same"),
     [
-        ("report.html", b"<path d='M 44.563052 237.279057'/>", True),
-        ("report.html", b"<path d='M 44.563050 237.279057'/>", False),
-        ("report.html", b"<path d='M 44.563053 237.279057'> </path>", False),
-        ("series/clients.csv", b"<path d='M 44.563052 237.279057'/>", False),
+        ("report.html", b"7<svg d='M 44.563052 237.279057'></svg>", True),
+        ("report.html", b"7<svg d='M 44.563050 237.279057'></svg>", False),
+        ("report.html", b"7<svg d='M 44.563053 237.279057'> </svg>", False),
+        ("report.html", b"7.0<svg d='M 44.563052 237.279057'></svg>", False),
+        ("series/clients.csv", b"7<svg d='M 44.563052 237.279057'></svg>", False),
     ],
 )
 def test_a_drawing_is_the_same_on_another_processor(name: str, written: bytes, same: bool) -> None:
     """Which may round the last decimal of a coordinate otherwise; nothing else may differ, and no figure of a series."""
-    assert same_text(name, written, "<path d='M 44.563053 237.279057'/>") == same
+    assert same_text(name, written, "7<svg d='M 44.563053 237.279057'></svg>") == same
 
 
 @pytest.mark.parametrize(
     ("written", "same"),
     [
-        ("<path id='s-p4fadb25b80'/><path clip-path='url(#s-p4fadb25b80)'/><path id='s-p0123456789'/>", True),
-        ("<path id='s-p4fadb25b80'/><path clip-path='url(#s-p0123456789)'/><path id='s-p0123456789'/>", False),
+        ("<svg id='s-p4fadb25b80'/><path clip-path='url(#s-p4fadb25b80)'/><path id='s-p0123456789'/></svg>", True),
+        ("<svg id='s-p4fadb25b80'/><path clip-path='url(#s-p0123456789)'/><path id='s-p0123456789'/></svg>", False),
     ],
 )
 def test_parts_of_a_drawing_may_be_called_otherwise(written: str, same: bool) -> None:
-    again = "<path id='s-p04263fa558'/><path clip-path='url(#s-p04263fa558)'/><path id='s-pfedcba9876'/>"
+    again = "<svg id='s-p04263fa558'/><path clip-path='url(#s-p04263fa558)'/><path id='s-pfedcba9876'/></svg>"
     assert same_text("report.html", written.encode(), again) == same
