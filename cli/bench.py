@@ -39,10 +39,7 @@ from experiments.result.statistics import METHOD
 from experiments.workloads import about
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from experiments.kinds import Plan
-    from experiments.result.schema import Result
     from experiments.workloads.discovery.result import PointSpec
 
 

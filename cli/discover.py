@@ -52,7 +52,6 @@ def discover(
     from controller.jobs.create import create_discovery
     from controller.jobs.run import crew_of
     from controller.jobs.source import prepare_source, refuse_own_output
-    from core.operations import NullRecorder
     from core.passwords import read_bank
     from core.storage.layer import Storage
     from worker.ocr.tesseract import refuse_no_ocr
@@ -64,7 +63,7 @@ def discover(
         refuse_no_ocr(plan.options.ocr)
     run.begin("discover")
     await_answer(settings.storage, source)
-    filer = Storage(NullRecorder())
+    filer = Storage()
     prepared = prepare_source(filer, source)
     refuse_own_output(prepared, settings)
     with (
@@ -111,17 +110,15 @@ def follow(
     from controller.jobs.groups import group_state, refresh
     from controller.jobs.results import figures_of
     from controller.jobs.run import judge, processes, run_all_to_rest
-    from core.operations import NullRecorder
-    from core.storage.layer import Storage
 
     called = str(jobs.id)
     settings = installed.settings
     own = processes(settings, workers, slots, context.env) if installed.embedded else None
     try:
-        with watched_filer(installed.settings) as filer, progress_display(context.err) as display:
+        with watched_filer(installed.settings) as watched, progress_display(context.err) as display:
             show, every = display.show, display.every
             outcomes = run_all_to_rest(jobs.each, settings, own, context.clock, show, context.say, every)
-            observed = filer.figures()
+            observed = watched()
         state = group_state([outcome.state for outcome in outcomes])
         interrupted = any(outcome.interrupted for outcome in outcomes)
         if interrupted and not state.over:
@@ -135,7 +132,7 @@ def follow(
         context.document(result)
         show_result(context.people, result)
         flush()
-        clean_copies(jobs, Storage(NullRecorder()), installed.settings.storage)
+        clean_copies(jobs, installed.settings.storage)
         for outcome, each in zip(outcomes, result.each, strict=True):
             remark = judge(outcome, called, len(each.violations))
             if remark is not None:

@@ -67,8 +67,7 @@ def list_jobs(
 def _progress(database: Database, summary: JobSummary) -> JobProgress:
     from sql.jobs import progress
 
-    with database.transaction() as conn:
-        return progress(conn, summary.job.id)
+    return database.ask(progress, summary.job.id)
 
 
 def jobs_table(
@@ -120,7 +119,7 @@ def _sums(jobs: Sequence[JobProgress]) -> tuple[int, str, str]:
     """Items and discovered bytes of jobs, and the longest job's elapsed time."""
     from controller.jobs.progress import duration
 
-    discovered = sum(job.raw_bytes + job.extracted_bytes for job in jobs)
+    discovered = sum(job.discovered_bytes for job in jobs)
     elapsed = max((job.elapsed_s for job in jobs), default=0.0)
     return sum(job.items for job in jobs), bytes_text(discovered), duration(elapsed)
 
@@ -262,8 +261,7 @@ def _document(selected: Jobs, settings: Settings) -> Document:
         bounds = outcomes_of(selected, settings)
     if selected.group is None:
         (handle,) = selected.each
-        with handle.database.transaction() as conn:
-            own = types_of(handle.job.options.of_type).figures(conn, handle)
+        own = handle.database.ask(types_of(handle.job.options.of_type).figures, handle)
         return document_of(count_job(handle), wire, bounds, own)
     holds = [holds_of(count_job(handle), handle.database.name) for handle in selected.each]
     return group_document(selected.group, wire, bounds, holds)
@@ -296,9 +294,7 @@ def resume(
     command ends."""
     from controller.jobs.create import resume_all
     from controller.jobs.jobs import refuse_other_storage, wait_for_orphan
-    from core.operations import NullRecorder
     from core.settings import filer_source
-    from core.storage.layer import Storage
     from sql.jobs import summary
 
     context = shared(ctx)
@@ -312,8 +308,7 @@ def resume(
             _print_state(context, jobs.id, resume_all(jobs, attach=False))
             return
         first = jobs.each[0]
-        with first.database.transaction() as conn:
-            planned = summary(conn, first.id)
+        planned = first.database.ask(summary, first.id)
     settings = dataclasses.replace(settings, filer=filer_source(first.job.options.filer.source))
     workers = workers or planned.workers_planned or opt.DEFAULT_WORKERS
     slots = slots or planned.slots_planned or settings.slots
@@ -321,7 +316,7 @@ def resume(
     with installation(settings, slots=workers * slots) as installed:
         jobs = installed.find(str(jobs.id))
         for handle in jobs.each:
-            refuse_other_storage(handle, Storage(NullRecorder()), installed.settings.storage)
+            refuse_other_storage(handle, installed.settings.storage)
             wait_for_orphan(handle, context.clock)
         resume_all(jobs, attach=True)
 
@@ -334,9 +329,7 @@ def resume(
 def requeue(
     ctx: typer.Context,
     job: opt.JobArgument,
-    code: Annotated[
-        ExceptionCode | None, typer.Option("--code", help="Requeue only exceptions with this code.")
-    ] = None,
+    code: Annotated[ExceptionCode | None, typer.Option(help="Requeue only exceptions with this code.")] = None,
     passwords: opt.Passwords = None,
     workers: opt.PlannedWorkers = None,
     slots: opt.PlannedSlots = None,
@@ -348,9 +341,7 @@ def requeue(
     inside it; the job's result records this. The passwords of --passwords are added to those of the job:
     `edbench job requeue last --code encrypted --passwords found.txt` opens what could not be opened before."""
     from controller.jobs.jobs import refuse_other_storage, requeue_exceptions
-    from core.operations import NullRecorder
     from core.passwords import read_bank
-    from core.storage.layer import Storage
 
     context = shared(ctx)
     bank = read_bank(passwords) if passwords else None
@@ -359,7 +350,7 @@ def requeue(
         root = installed.settings.storage
         if installed.embedded or bank is not None:  # a system's own processes have the storage root
             for handle in jobs.each:
-                refuse_other_storage(handle, Storage(NullRecorder()), root)
+                refuse_other_storage(handle, root)
         files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
     context.say(f"processed again: {many(files, 'loose file')}")
     resume(ctx, str(jobs.id), workers, slots, storage)
@@ -370,16 +361,14 @@ def cancel(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
     """Cancel a job for good; its items stay until it is deleted."""
     from controller.jobs.create import clean_copies
     from controller.jobs.jobs import cancel_job
-    from core.operations import NullRecorder
     from core.records import JobState
-    from core.storage.layer import Storage
 
     context = shared(ctx)
     settings = context.settings(storage=storage)
     with installation(settings, looks=False) as installed:
         jobs = installed.find(job)
         _end(context, jobs, cancel_job, JobState.CANCELLED)
-        clean_copies(jobs, Storage(NullRecorder()), settings.storage)
+        clean_copies(jobs, settings.storage)
 
 
 def _end(context: CommandContext, jobs: Jobs, ask: Callable[[JobHandle], JobState], wanted: JobState) -> None:
@@ -423,8 +412,6 @@ def delete(
     from cli.leftovers import confirm
     from controller.jobs.create import delete_all, refuse_member
     from controller.jobs.jobs import takers
-    from core.operations import NullRecorder
-    from core.storage.layer import Storage
 
     context = shared(ctx)
     settings = context.settings(storage=storage)
@@ -435,7 +422,7 @@ def delete(
             confirm(
                 f"Delete discovery {jobs.id}, whose items {many(len(users), 'job')} took ({', '.join(users)})? [y/N] "
             )
-        for line in delete_all(jobs, Storage(NullRecorder()), settings.storage):
+        for line in delete_all(jobs, settings.storage):
             context.say(line)
         _print_state(context, jobs.id, "deleted")
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from core.errors import UsageError
-from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
 from core.filer.model import filer_choice
 from core.filer.use import no_common_arbiter
@@ -26,52 +25,31 @@ def refuse_no_common_arbiter(databases: Sequence[Database], settings: Settings, 
     if ours or settings.filer == "none":
         return
     for database in databases:
-        with database.transaction() as conn:
-            hosts = WORKERS.live_hosts(conn)
+        hosts = database.ask(WORKERS.live_hosts)
         if reason := no_common_arbiter(database.name, hosts, settings.filer_arbiter):
             raise UsageError(f"--filer: {reason}", field="filer")
 
 
-class FilerWatch:
-    """Counts of the stations between the watch's start and its end."""
+@contextmanager
+def watched_filer(settings: Settings) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Watch the emulated filer of these settings, if any, while the block lasts. Yield a function that returns `filer`
+    for a result, up to now: stations over the time in which there were calls, and the series. The arbiter is removed
+    if no other process uses it. Raises UsageError, StorageFault."""
+    choice, arbiter = filer_choice(settings.filer), open_arbiter(settings)
+    if arbiter is None:
+        yield dict
+        return
+    over, sampler = threading.Event(), EmulatedSampler(arbiter.snapshot, time.monotonic_ns)
 
-    def __init__(self, settings: Settings) -> None:
-        self.began = time.time()
-        self._choice = filer_choice(settings.filer)
-        self._arbiter: Arbiter | None = open_arbiter(settings)
-        self._over = threading.Event()
-        self._sampler: EmulatedSampler | None = None
-        self._thread: threading.Thread | None = None
-        if self._arbiter is not None:
-            self._sampler = EmulatedSampler(self._arbiter.snapshot, time.monotonic_ns)
-            self._thread = threading.Thread(target=self._watch, args=(self._sampler,), name="filer", daemon=True)
-            self._thread.start()
-
-    def _watch(self, sampler: EmulatedSampler) -> None:
-        while not self._over.wait(SAMPLE_SECONDS):
+    def watch() -> None:
+        while not over.wait(SAMPLE_SECONDS):
             sampler.sample()
 
-    def figures(self) -> dict[str, Any]:
-        """Return `filer` for a result, up to now: stations over the time in which there were calls, and the series."""
-        if self._sampler is None:
-            return {}
-        return {"filer": {"name": self._choice.name, "scale": self._choice.scale} | self._sampler.to_json()}
-
-    def close(self) -> None:
-        """Stop watching; the arbiter is removed if no other process uses it."""
-        self._over.set()
-        if self._thread is not None:
-            self._thread.join()
-        if self._arbiter is not None:
-            self._arbiter.close_and_remove()
-            self._arbiter = None
-
-
-@contextmanager
-def watched_filer(settings: Settings) -> Iterator[FilerWatch]:
-    """Watch the emulated filer of these settings, if any, while the block lasts. Raises UsageError, StorageFault."""
-    watch = FilerWatch(settings)
+    thread = threading.Thread(target=watch, name="filer", daemon=True)
+    thread.start()
     try:
-        yield watch
+        yield lambda: {"filer": {"name": choice.name, "scale": choice.scale} | sampler.to_json()}
     finally:
-        watch.close()
+        over.set()
+        thread.join()
+        arbiter.close_and_remove()

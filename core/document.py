@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -17,6 +17,12 @@ class Document(BaseModel):
     another record with the same fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+
+    @classmethod
+    def taken(cls, *records: object, **own: Any) -> Self:
+        """The document of these fields; every other field is the attribute of the first record that has it."""
+        others = cls.model_fields.keys() - own.keys()
+        return cls(**{name: getattr(r, name) for r in reversed(records) for name in others if hasattr(r, name)} | own)
 
     def to_json(self) -> dict[str, Any]:
         """The document as plain data."""

@@ -400,8 +400,8 @@ class SizingDocument(Document):
 
 def document(sizing: Sizing, settings: Settings) -> SizingDocument:
     """Return the output of `edbench bench plan -o json`."""
-    same = {name: getattr(sizing, name) for name in SizingDocument.model_fields.keys() & set(Sizing.__slots__)}
-    return SizingDocument(
+    return SizingDocument.taken(
+        sizing,
         schema="edbench-plan/1",
         source=sizing.rates.source,
         labels=list(sizing.rates.labels),
@@ -411,8 +411,6 @@ def document(sizing: Sizing, settings: Settings) -> SizingDocument:
         slots=sizing.rates.slots,
         repeats=sizing.wish.repeats,
         shortest_run_s=sizing.shortest_s,
-        seconds=sizing.seconds,
         time=list(sizing.parts),
         commands=commands(sizing, settings),
-        **same,
     )

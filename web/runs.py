@@ -22,9 +22,7 @@ from controller.jobs.run import run_all_to_rest, wait_all
 from controller.observe.trace_collection import collect_trace
 from core.clock import Clock
 from core.errors import EdbenchError, UsageError
-from core.operations import NullRecorder
 from core.settings import Settings
-from core.storage.layer import Storage
 from web.background import Measurements
 from web.context import Runner
 from web.errors import FieldErrors, one_line
@@ -194,7 +192,7 @@ class EmbeddedRunner(Runner):
         note = partial(self._note, run.jobs.id)
         with watched_filer(settings):
             run_all_to_rest(run.jobs.each, settings, workers, self._clock, _ignore, note)
-        clean_copies(run.jobs, Storage(NullRecorder()), settings.storage)
+        clean_copies(run.jobs, settings.storage)
         self._collect(run.jobs, settings)
 
     def _note(self, identity: uuid.UUID, line: str) -> None:
@@ -255,7 +253,7 @@ class OthersWork(Runner):
         try:
             for _ in wait_all(group.each, self._clock, check=lambda: None, say=log.warning):
                 pass
-            clean_copies(group, Storage(NullRecorder()), self._settings.storage)
+            clean_copies(group, self._settings.storage)
         except EdbenchError as error:  # deleting the group removes the copies too
             log.warning("copies of group %s: %s", group.id, error)
 

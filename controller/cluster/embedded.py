@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import core
@@ -110,20 +109,9 @@ def module_commands(name: str, slots: int) -> Sequence[str]:
     """Return the command line of the process of that name."""
     if name == _QUEUE_MANAGER:
         return (sys.executable, "-m", "queue_manager")
-    if together := _TOGETHER.fullmatch(name):
-        return (
-            sys.executable,
-            "-m",
-            "worker",
-            "--name",
-            "w",
-            "--workers",
-            together[1],
-            "--slots",
-            str(slots),
-            "--alone",
-        )
-    return (sys.executable, "-m", "worker", "--name", name, "--slots", str(slots), "--alone")
+    several = _TOGETHER.fullmatch(name)
+    which = ("--name", name) if several is None else ("--name", "w", "--workers", several[1])
+    return (sys.executable, "-m", "worker", *which, "--slots", str(slots), "--alone")
 
 
 def together(workers: int, env: Mapping[str, str]) -> bool:
@@ -225,9 +213,7 @@ class EmbeddedCluster:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _tend(self) -> None:

@@ -178,8 +178,7 @@ def create_discovery_group(
             if around is not None and plan.source_copies:  # copies are on the storage
                 around = msgspec.structs.replace(around, source=None)
             job = create_discovery_job(database, storage, storage_root, part, one, group=identity, surroundings=around)
-            with database.transaction() as conn:
-                jobs.append(JobHandle(database, ledger_jobs.get_job(conn, job)))
+            jobs.append(JobHandle(database, database.ask(ledger_jobs.get_job, job)))
         group = _enter(databases[0], plan, identity, called, source, jobs)
     except BaseException:
         for handle in jobs:
@@ -253,22 +252,22 @@ def refuse_member(databases: Sequence[Database], jobs: Jobs) -> None:
     """Raise UsageError for a single job of a group: it can only be deleted with the others."""
     if jobs.group is not None:
         return
-    with jobs.home.transaction() as conn:
-        group_id = ledger_jobs.summary(conn, jobs.id).group_id
+    group_id = jobs.home.ask(ledger_jobs.summary, jobs.id).group_id
     if group_id is not None and find_group(databases, group_id.hex) is not None:
         raise UsageError(f"job {jobs.id} belongs to a group; remove all of it with `edbench job delete {group_id}`")
 
 
-def clean_copies(jobs: Jobs, storage: Storage, storage_root: Path) -> None:
+def clean_copies(jobs: Jobs, storage_root: Path) -> None:
     """Remove the copies of the source, if any, once all jobs are over. Raises StorageFault, DatabaseFault."""
     if jobs.copied and all(handle.job.state.over for handle in refresh(jobs).each):
-        remove_copies(storage, storage_root, jobs.id)
+        remove_copies(Storage(), storage_root, jobs.id)
 
 
-def delete_all(jobs: Jobs, storage: Storage, storage_root: Path) -> list[str]:
+def delete_all(jobs: Jobs, storage_root: Path) -> list[str]:
     """Delete a job with everything it wrote; for a group all jobs, the copies of the source, and the group's row. A
     repeated call continues where the first one stopped. Return a line for each job whose output directory keeps files,
     because no job wrote them. Raises UsageError while a job may still change, StorageFault, DatabaseFault."""
+    storage = Storage()
     if jobs.group is None:
         return list(filter(None, [delete_job(jobs.each[0], storage, storage_root)]))
     for handle in refresh(jobs).each:
@@ -301,5 +300,4 @@ def create_discovery(
     if len(databases) > 1:
         return create_discovery_group(databases, storage, settings.storage, source, plan, around)
     job = create_discovery_job(databases[0], storage, settings.storage, source, plan, surroundings=around)
-    with databases[0].transaction() as conn:
-        return alone(JobHandle(databases[0], get_job(conn, job)))
+    return alone(JobHandle(databases[0], databases[0].ask(get_job, job)))

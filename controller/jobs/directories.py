@@ -8,7 +8,6 @@ from pathlib import Path
 
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
-from core.operations import NullRecorder
 from core.passwords import PasswordBank, bank_location, parse_bank
 from core.records import BankNote, Job
 from core.storage.beneath import open_beneath
@@ -110,6 +109,6 @@ def _path(storage_root: Path, job: uuid.UUID, note: BankNote) -> bytes:
 
 
 def _storage(storage_root: Path) -> Storage:
-    storage = Storage(NullRecorder())
+    storage = Storage()
     storage.keep_below(os.fsencode(storage_root), own=True)
     return storage

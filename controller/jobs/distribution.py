@@ -17,6 +17,8 @@ _USUAL = JobOptions()
 _MB = 1_000_000
 _PHASE_SLOTS = re.compile(r"([a-z]+)=([0-9]{1,5})")
 _LIMITED = (Phase.WALK, Phase.EXPAND, Phase.INDEX, Phase.OCR)
+# Options with the same name here and in JobOptions.
+_ALIKE = ("batch_files", "task_order", "window_factor", "index_streams", "most_tasks", "reserve_slots")
 MOST_SLOTS = 10_000
 DEFAULT = "default"
 
@@ -83,25 +85,19 @@ class Distribution(Order):
         return dataclasses.replace(
             options,
             batch_bytes=self.batch_mb * _MB,
-            batch_files=self.batch_files,
             split_bytes=self.split_mb * _MB,
-            task_order=self.task_order,
-            window_factor=self.window_factor,
-            index_streams=self.index_streams,
             phase_slots=parse_phase_slots(self.phase_slots or ""),
-            most_tasks=self.most_tasks,
-            reserve_slots=self.reserve_slots,
+            **{name: getattr(self, name) for name in _ALIKE},
         )
 
     @classmethod
     def of(cls, options: JobOptions) -> Distribution:
         """Return the division and distribution of a job, from its options."""
-        alike = ("batch_files", "task_order", "window_factor", "index_streams", "most_tasks", "reserve_slots")
-        return cls(
+        return cls.taken(
+            options,
             batch_mb=max(1, options.batch_bytes // _MB),
             split_mb=max(1, options.split_bytes // _MB),
             phase_slots=",".join(f"{phase}={slots}" for phase, slots in options.phase_slots.items()) or None,
-            **{name: getattr(options, name) for name in alike},
         )
 
     @property

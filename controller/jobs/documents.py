@@ -140,40 +140,30 @@ class GroupDocument(Document):
 
 def line_of(summary: JobSummary, database: str, done: JobProgress) -> ListedJob:
     """Return the document of a job for the list."""
-    return ListedJob(
-        **_line(summary),
-        database=database,
-        items=done.items,
-        raw_bytes=done.raw_bytes,
-        discovered_bytes=done.raw_bytes + done.extracted_bytes,
-        elapsed_s=done.elapsed_s,
-    )
+    return ListedJob.taken(summary.job, summary, done, **_line(summary), database=database)
 
 
 def holds_of(counts: JobCounts, database: str) -> JobHolds:
     """Return the document of a job of a group."""
-    return JobHolds(**_line(counts.summary), **_holds(counts), database=database)
+    return JobHolds.taken(*_records(counts), **_holds(counts), database=database)
 
 
 def document_of(
     counts: JobCounts, wire: WireShares | None, bounds: list[Outcome], own: Mapping[str, Any]
 ) -> JobDocument:
     """Return the document of a job; `own`: the fields of its type (core.job_types)."""
-    return JobDocument(**_line(counts.summary), **_holds(counts), wire=wire, bounds=bounds, **own)
+    return JobDocument.taken(*_records(counts), **_holds(counts), wire=wire, bounds=bounds, **own)
 
 
 def group_document(
     row: GroupRow, wire: WireShares | None, bounds: list[Outcome], jobs: list[JobHolds]
 ) -> GroupDocument:
     """Return the document of a group."""
-    return GroupDocument(
+    return GroupDocument.taken(
+        row,
         group_id=row.id,
-        name=row.name,
-        kind=row.kind,
         databases=len(row.members),
         source=display_name(row.source),
-        source_copies=row.source_copies,
-        created_at=row.created_at,
         wire=wire,
         bounds=bounds,
         sum=sum_of(jobs),
@@ -200,42 +190,24 @@ def _line(summary: JobSummary) -> dict[str, Any]:
     job = summary.job
     return {
         "job_id": job.id,
-        "group_id": summary.group_id,
-        "name": job.name,
-        "type": summary.type,
-        "client": summary.client,
-        "project": summary.project,
-        "state": job.state,
-        "phase": job.phase,
-        "reason": job.reason,
         "source": display_name(job.source),
         "workers": summary.workers_planned,
         "slots": summary.slots_planned,
         "passes": 1 if job.options.single_pass else 2,
         "time_zone": job.options.time_zone,
         "storage": storage_text(summary.surroundings),
-        "created_at": summary.created_at,
-        "finished_at": summary.finished_at,
     }
 
 
+def _records(counts: JobCounts) -> tuple[object, ...]:
+    return counts.summary.job, counts.summary, counts, counts.progress
+
+
 def _holds(counts: JobCounts) -> dict[str, Any]:
-    progress = counts.progress
-    return {
-        "elapsed_s": progress.elapsed_s,
-        "waiting": progress.waiting,
-        "items": counts.items,
-        "containers": counts.containers,
-        "loose_files": counts.loose_files,
-        "raw_bytes": progress.raw_bytes,
-        "discovered_bytes": progress.raw_bytes + progress.extracted_bytes,
-        "index_bytes": progress.index_bytes,
-        "index_written_bytes": progress.index_written_bytes,
+    return _line(counts.summary) | {
         "phases": phases_of(counts),
         "kinds": {row.name: row.items for row in counts.kinds},
         "media_types": {row.name: row.items for row in counts.media_types},
         "texts": {row.name: row.items for row in counts.texts},
-        "exceptions": counts.exceptions,
-        "children": counts.children,
         "violations": counts.violation_lines,
     }

@@ -171,8 +171,7 @@ def takers(jobs: Jobs) -> list[str]:
     found: list[str] = []
     for handle in jobs.each:
         if handle.job.options.type is JobType.DISCOVERY:
-            with handle.database.transaction() as conn:
-                found += map(str, sorted(kin_of(conn, handle.id)))
+            found += map(str, sorted(handle.database.ask(kin_of, handle.id)))
     return found
 
 
@@ -183,7 +182,7 @@ def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:
     string. Until the end its state is `deleting`, and no transaction is open while files are removed. Raises UsageError
     while the job may still change or if its files are under another storage root, StorageFault, DatabaseFault."""
     storage.keep_below(os.fsencode(storage_root), own=True)
-    refuse_other_storage(handle, storage, storage_root)
+    refuse_other_storage(handle, storage_root)
     with handle.database.transaction(durable=True) as conn:
         _begin_deletion(conn, handle)  # from here on no process resumes it
     left = types_of(handle.job.options.of_type).remove_output(handle, storage)
@@ -212,14 +211,14 @@ def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
         note(conn, job, f"{handle.job.options.type} deleted", **details)
 
 
-def refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
+def refuse_other_storage(handle: JobHandle, storage_root: Path) -> None:
     """Raise UsageError if this storage root does not have the job's folder. A root that has it is the job's, whatever
     its path (another mount point, a container)."""
     theirs, ours = handle.job.storage, os.fsencode(storage_root)
     if os.path.realpath(theirs) == os.path.realpath(ours):
         return
     try:
-        storage.stat(job_directory(storage_root, handle.id))
+        Storage().stat(job_directory(storage_root, handle.id))
     except SourceFileError as error:
         raise UsageError(
             f"job {handle.id} stores its files in {display_name(theirs)}, not in {display_name(ours)}; set "
@@ -239,8 +238,7 @@ def ask_all(jobs: Jobs, ask: Callable[[JobHandle], JobState]) -> JobState:
             asked += 1
         except UsageError as error:
             refused = error
-            with handle.database.transaction() as conn:
-                states.append(get_job(conn, handle.id).state)
+            states.append(handle.database.ask(get_job, handle.id).state)
     if refused is not None and not asked:
         raise refused
     return group_state(states)
@@ -263,8 +261,7 @@ def requeue_exceptions(
         raise UsageError(f"the jobs of group {jobs.id} read copies of their source, which were removed at their end")
     with_exceptions = [h for h in refresh(jobs).each if h.job.state is JobState.COMPLETED_WITH_EXCEPTIONS]
     for handle in with_exceptions:  # before any is changed: a refusal of one below is raised only where all are refused
-        with handle.database.transaction() as conn:
-            refuse_taken(conn, handle.id, TAKEN)
+        handle.database.ask(refuse_taken, handle.id, TAKEN)
     total = 0
     refused = UsageError(f"no job of group {jobs.id} completed with exceptions")
     for handle in with_exceptions:
@@ -283,8 +280,7 @@ def _requeue(handle: JobHandle, code: str | None, storage_root: Path, passwords:
             FIGURES.lock_whole_job(conn, job=handle.id)
             note(conn, handle.id, REQUEUED, code=code)
             return requeue(conn, handle.id, get_job(conn, handle.id).options, code)
-    with handle.database.transaction() as conn:
-        job = get_job(conn, handle.id)
+    job = handle.database.ask(get_job, handle.id)
     before = stored_bank(storage_root, job)
     # What was opened with the old bank is opened again, so it must stay in the new one.
     bank = passwords if before is None else before.extended(passwords)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from core.document import Document
 from core.errors import StorageFault
-from core.operations import NullRecorder
 from core.places import copies_location, job_location
 from core.storage.layer import Storage
 from sql.jobs import JOBS
@@ -59,7 +58,7 @@ def leftovers(root: Path, databases: Sequence[Database]) -> list[Leftover]:
 
 def remove(root: Path, leftover: Leftover) -> None:
     """Remove the directory with everything in it; links are not followed. Raises StorageFault."""
-    storage = Storage(NullRecorder())
+    storage = Storage()
     storage.keep_below(os.fsencode(root), own=True)
     storage.remove_tree(os.fsencode(leftover.path))
 

@@ -148,8 +148,7 @@ class Overview:
         return _group_row(jobs.group, rows, self._labels.of(jobs.group.id, jobs, states).lines if rows else [])
 
     def _of(self, handle: JobHandle) -> JobRow:
-        with handle.database.transaction() as conn:
-            summary = ledger_jobs.summary(conn, handle.id)
+        summary = handle.database.ask(ledger_jobs.summary, handle.id)
         return self.row(handle.database, summary)
 
 
@@ -175,16 +174,14 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
     with database.transaction() as conn:
         look = ledger_jobs.progress(conn, job.id)
         note = elapsed_note(conn, job.id)
-    discovered = look.raw_bytes + look.extracted_bytes
-    return JobRow(
-        id=job.id,
-        name=job.name,
+    return JobRow.taken(
+        job,
+        look,
+        summary,
         type=job.options.type,
         database=database.name,
         group=summary.group_id,
         sources=_sources(summary),
-        client=summary.client,
-        project=summary.project,
         state=look.state,
         phase=look.phase,
         reason=look.reason or waiting_text(look.waiting),
@@ -193,15 +190,10 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
         created=summary.created_at,
         finished=summary.finished_at,
         storage=storage_text(summary.surroundings),
-        elapsed_s=look.elapsed_s,
         elapsed_note=note,
-        items=look.items,
-        exceptions=look.exceptions,
-        raw_bytes=look.raw_bytes,
-        discovered_bytes=discovered,
         progress=Pace(job.options).snapshot(look, 0.0, 0.0).share,
         gb_per_hour_raw=gb_per_hour(look.raw_bytes, look.elapsed_s),
-        gb_per_hour_discovered=gb_per_hour(discovered, look.elapsed_s),
+        gb_per_hour_discovered=gb_per_hour(look.discovered_bytes, look.elapsed_s),
         workers=summary.workers_planned,
         slots=summary.slots_planned,
         labels=labels,

@@ -57,35 +57,27 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A growing number at one moment."""
-
-    at: float  # seconds on any clock that always advances
-    value: int
-
-
 class Window:
     """The recent rate of a growing number: growth between the newest reading and one about `seconds` before it."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._readings: deque[Reading] = deque()
+        self._readings: deque[tuple[float, int]] = deque()  # seconds on any clock that always advances, and the number
 
     def add(self, at: float, value: int) -> None:
         """Add a reading. A value below the last one (something else is counted now) starts a new series."""
-        if self._readings and value < self._readings[-1].value:
+        if self._readings and value < self._readings[-1][1]:
             self._readings.clear()
-        self._readings.append(Reading(at, value))
-        while len(self._readings) > 2 and self._readings[1].at <= at - self._seconds:
+        self._readings.append((at, value))
+        while len(self._readings) > 2 and self._readings[1][0] <= at - self._seconds:
             self._readings.popleft()
 
     def growth(self) -> tuple[int, float]:
         """Return the growth, and in how many seconds; (0, 0.0) before there are two readings."""
         if len(self._readings) < 2:
             return 0, 0.0
-        first, last = self._readings[0], self._readings[-1]
-        return last.value - first.value, last.at - first.at
+        (began, least), (at, value) = self._readings[0], self._readings[-1]
+        return value - least, at - began
 
 
 NOW_SECONDS = 10.0  # "now" is the mean of so many seconds
@@ -136,10 +128,9 @@ class Pace:
         if look.phase is not self._phase:
             self._raw, self._discovered = Window(NOW_SECONDS), Window(NOW_SECONDS)
             self._phase = look.phase
-        discovered = look.raw_bytes + look.extracted_bytes
         indexing = look.phase is Phase.INDEX
         self._raw.add(at, look.raw_bytes)
-        self._discovered.add(at, part.weight_done if indexing and part else discovered)
+        self._discovered.add(at, part.weight_done if indexing and part else look.discovered_bytes)
         phase_left = _phase_left(part, look.phase)
         return Snapshot(
             state=look.state,
@@ -151,7 +142,7 @@ class Pace:
             tasks_done=part.done if part else 0,
             tasks_known=part.done + part.open if part else 0,
             raw_gb_per_hour=gb_per_hour(look.raw_bytes, look.elapsed_s),
-            discovered_gb_per_hour=gb_per_hour(discovered, look.elapsed_s),
+            discovered_gb_per_hour=gb_per_hour(look.discovered_bytes, look.elapsed_s),
             raw_gb_per_hour_now=gb_per_hour(*self._raw.growth()),
             discovered_gb_per_hour_now=gb_per_hour(*self._discovered.growth()),
             calls_per_second=calls_per_second,

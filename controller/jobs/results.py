@@ -52,8 +52,7 @@ def wait_for_frames(handle: JobHandle, clock: Clock, seconds: float = FRAMES_SEC
     deadline = clock.monotonic_ns() + int(seconds * 1e9)
     awaited: set[uuid.UUID] = set()
     while True:
-        with handle.database.transaction() as conn:
-            workers = _workers(conn, handle.id)
+        workers = handle.database.ask(_workers, handle.id)
         late = {worker.incarnation for worker in workers if not worker.complete and not worker.stopped}
         awaited |= {worker.incarnation for worker in workers if worker.due} & late
         if all(worker.complete for worker in workers if worker.due):
@@ -88,7 +87,10 @@ def job_result(
     lost = sum(worker.frames_lost for worker in workers)
     times = call_time([handle])
     labels = job_labels(handle, calls_complete=calls_complete)
-    return JobFigures(
+    return JobFigures.taken(
+        counts.summary.job,
+        counts.progress,
+        counts,
         **_counted(counts),
         type=options.type,
         **{name: value for name, value in own.items() if name in JobFigures.model_fields},
@@ -127,25 +129,17 @@ def _filer(choice: FilerChoice) -> FilerFigures | None:
 
 def _counted(counts: JobCounts) -> dict[str, Any]:
     job, progress, children = counts.summary.job, counts.progress, counts.children
-    raw, discovered = progress.raw_bytes, progress.raw_bytes + progress.extracted_bytes
+    raw, discovered = progress.raw_bytes, progress.discovered_bytes
     items = progress.items if job.options.type.produces else counts.items
     by_code: dict[str, int] = {}
     for row in counts.exceptions:
         by_code[row.code] = by_code.get(row.code, 0) + row.exceptions
     return rates(raw_bytes=raw, discovered_bytes=discovered, items=items, seconds=progress.elapsed_s) | {
         "job_id": job.id,
-        "name": job.name,
         "source": display_name(job.source),
-        "state": job.state,
-        "reason": job.reason,
         "workers": counts.summary.workers_planned,
         "slots": counts.summary.slots_planned,
-        "raw_bytes": raw,
-        "discovered_bytes": discovered,
-        "index_bytes": progress.index_bytes,
-        "index_written_bytes": progress.index_written_bytes,
         "items": items,
-        "containers": counts.containers,
         "exceptions": by_code,
         "children": ChildTotals(expected=children.expected, emitted=children.emitted, failed=children.failed),
         "violations": counts.violation_lines,

@@ -120,8 +120,7 @@ def crew_of(database: Database) -> tuple[int, int]:
     run.
 
     Raises UsageError if one of them is of another version."""
-    with database.transaction() as conn:
-        live = [worker for worker in WORKERS.list_workers(conn) if worker.live]
+    live = [worker for worker in database.ask(WORKERS.list_workers) if worker.live]
     refuse_other_versions(live, installed_version())
     return len(live), max((worker.slots for worker in live), default=0)
 
@@ -156,8 +155,7 @@ def _wait_for_all(settings: Settings, slots: int, cluster: EmbeddedCluster) -> N
 
 def slots_of(database: Database) -> int:
     """Return the slots of all live workers. Raises DatabaseFault."""
-    with database.transaction() as conn:
-        return WORKERS.live_slots(conn)
+    return database.ask(WORKERS.live_slots)
 
 
 def _checks(
@@ -181,8 +179,7 @@ def _checks(
             return
         asked = True
         for handle in handles:
-            with handle.database.transaction() as conn:
-                slots = WORKERS.live_slots(conn)
+            slots = handle.database.ask(WORKERS.live_slots)
             if slots:
                 continue
             name = handle.database.name
@@ -267,8 +264,7 @@ class Watch:
         return True
 
     def _changed(self, before: Snapshot) -> bool:
-        with self._handle.database.transaction() as conn:
-            return ledger_jobs.JOBS.job_state(conn, job=self._handle.id) is not before.state
+        return self._handle.database.ask(ledger_jobs.JOBS.job_state, job=self._handle.id) is not before.state
 
 
 def wait_all(
@@ -322,5 +318,4 @@ def ask_to_pause(handle: JobHandle) -> JobState:
     try:
         return pause_job(handle)
     except UsageError:
-        with handle.database.transaction() as conn:
-            return ledger_jobs.get_job(conn, handle.id).state  # over, cancelling or suspended
+        return handle.database.ask(ledger_jobs.get_job, handle.id).state  # over, cancelling or suspended

@@ -112,7 +112,7 @@ def labels_of(
 def _unique(jobs: Sequence[JobAt], done: Sequence[JobProgress]) -> float | None:
     if not all(p.total_known for p in done):
         return None
-    discovered = sum(p.raw_bytes + p.extracted_bytes for p in done)
+    discovered = sum(p.discovered_bytes for p in done)
     if len(jobs) == 1:
         return discovered
     conn, job = jobs[0]  # the first database has the groups' rows
@@ -172,8 +172,7 @@ def group_labels(selected: Jobs) -> Labels:
     group = selected.group
     if group is None or not jobs:
         return jobs[0] if jobs else Labels([], final=False)
-    with selected.each[0].database.transaction() as conn:
-        cache = surroundings_of_job(conn, selected.each[0]).cache
+    cache = selected.each[0].database.ask(surroundings_of_job, selected.each[0]).cache
     alongside = (label for labels in jobs for label in labels.lines if not ruled(label))
     lines = [*read_labels(selected.each, cache), *dict.fromkeys(alongside), _read(group)]
     return Labels(lines, all(labels.final for labels in jobs))

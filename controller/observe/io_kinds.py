@@ -25,6 +25,10 @@ _POINTS = 600
 _MARGIN_SECONDS = 5  # before and after a job: readings to grow from
 Source = tuple[str, str]  # kind of observation, and its source
 Moved = tuple[int, int]  # bytes read and written
+_NOTHING = "nothing"
+_BY_SERVERS = (
+    "counters of the whole database server: pages read, temporary files and its log; pages written back are not counted"
+)
 _COUNTERS = {BLOCK: ("read_bytes", "write_bytes"), WIRE: ("read_bytes", "written_bytes")}
 
 
@@ -68,15 +72,22 @@ def io_of(handles: Sequence[JobHandle], calls: Mapping[str, CallTotals], *, raw_
         jobs = [(stack.enter_context(handle.database.transaction()), handle) for handle in handles]
         databases = [_grown(conn, handle, [DATABASE]) for conn, handle in jobs]
         counters = _longest(_grown(conn, handle, list(_COUNTERS)) for conn, handle in jobs)
-    kinds = [
-        _calls(calls),
-        _databases([pair for by_source in databases for pair in by_source.values()]),
-        *([_beforehand("copies of the source", raw_bytes, raw_bytes)] if copies > 1 else []),
-        *_uncounted(
-            traced=any(h.job.options.trace for h in handles),
-            indexed=all(h.job.options.type is JobType.DISCOVERY for h in handles),
+    read, written = (calls[op.label].bytes if op.label in calls else 0 for op in (Op.READ, Op.WRITE))
+    moved = [pair for by_source in databases for pair in by_source.values()]
+    of_servers = (sum(read for read, _ in moved), sum(written for _, written in moved)) if moved else None
+    before, within, after = "before the measured time", "within elapsed", "after the end"
+    there = (
+        (_kind("calls of the job", (read, written), within, "the storage layer, per call", recorded=True), True),
+        (_kind("databases", of_servers, within, _BY_SERVERS), True),
+        (_kind("copies of the source", (raw_bytes, raw_bytes), before, "the sizes of the files"), copies > 1),
+        (_kind("the controller's calls", None, f"before the first claim and {after}", _NOTHING), True),
+        (
+            _kind("memory-mapped reads of the index", None, f"{after}, by searches and verify", _NOTHING),
+            all(h.job.options.type is JobType.DISCOVERY for h in handles),
         ),
-    ]
+        (_kind("trace parts", None, f"{within} and {after}", _NOTHING), any(h.job.options.trace for h in handles)),
+    )
+    kinds = [kind for kind, holds in there if holds]
     return IoFigures(
         kinds=kinds,
         counters=[
@@ -94,50 +105,11 @@ def unrecorded_share(kinds: Iterable[IoKind]) -> float | None:
     return round(sum(kind.bytes for kind in all_kinds if not kind.recorded) / every, 4) if every else None
 
 
-def _calls(calls: Mapping[str, CallTotals]) -> IoKind:
-    read, written = (calls[op.label].bytes if op.label in calls else 0 for op in (Op.READ, Op.WRITE))
+def _kind(kind: str, moved: Moved | None, when: str, counted_by: str, *, recorded: bool = False) -> IoKind:
+    read, written = moved or (None, None)
     return IoKind(
-        kind="calls of the job",
-        recorded=True,
-        read_bytes=read,
-        written_bytes=written,
-        when="within elapsed",
-        counted_by="the storage layer, per call",
+        kind=kind, recorded=recorded, read_bytes=read, written_bytes=written, when=when, counted_by=counted_by
     )
-
-
-def _databases(moved: Sequence[tuple[int, int]]) -> IoKind:
-    return IoKind(
-        kind="databases",
-        recorded=False,
-        read_bytes=sum(read for read, _ in moved) if moved else None,
-        written_bytes=sum(written for _, written in moved) if moved else None,
-        when="within elapsed",
-        counted_by="counters of the whole database server: pages read, temporary files and its log; pages written back are not"
-        " counted",
-    )
-
-
-def _beforehand(kind: str, read: int, written: int | None) -> IoKind:
-    return IoKind(
-        kind=kind,
-        recorded=False,
-        read_bytes=None if written is None else read,
-        written_bytes=written,
-        when="before the measured time",
-        counted_by="the sizes of the files",
-    )
-
-
-def _uncounted(*, traced: bool, indexed: bool) -> list[IoKind]:
-    there = [("the controller's calls", "before the first claim and after the end", True),
-             ("memory-mapped reads of the index", "after the end, by searches and verify", indexed),
-             ("trace parts", "within elapsed and after the end", traced)]  # fmt: skip
-    return [
-        IoKind(kind=kind, recorded=False, read_bytes=None, written_bytes=None, when=when, counted_by="nothing")
-        for kind, when, holds in there
-        if holds
-    ]
 
 
 def _longest(of_jobs: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:

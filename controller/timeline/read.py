@@ -141,9 +141,7 @@ def _panels(timeline_data: TimelineData, statuses: Sequence[JobStatus]) -> Itera
 
 def _totals(statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> dict[str, int | float]:
     return {
-        "items": sum(p.items for p in done),
-        "raw_bytes": sum(p.raw_bytes for p in done),
-        "discovered_bytes": sum(p.raw_bytes + p.extracted_bytes for p in done),
+        **{name: sum(getattr(p, name) for p in done) for name in ("items", "raw_bytes", "discovered_bytes")},
         "exceptions": sum(sum(s.exceptions.values()) for s in statuses),
         "calls": sum(calls for s in statuses for calls, _ in s.calls.values()),
     }

@@ -263,28 +263,11 @@ def _add(conn: Connection, what: str, kind: str, path: list[str], expected: str,
 
 
 _ROWS_AT_ONCE = 10_000
-_TRUTH = [
-    "row",
-    "id",
-    "custodian",
-    "container_path",
-    "name",
-    "ordinal",
-    "kind",
-    "container",
-    "media_type",
-    "bytes",
-    "sha256",
-    "parent",
-    "family",
-    "depth",
-    "pages",
-    "duplicate_group",
-    "exceptions",
-    "announced",
-    "failed",
-    "states",
-]
+_AS_THERE = (  # columns of `truth` that are those of the manifest
+    *(m.CUSTODIAN, m.CONTAINER_PATH, m.NAME, m.ORDINAL, m.KIND, m.CONTAINER, m.MEDIA_TYPE, m.BYTES, m.SHA256, m.DEPTH),
+    *(m.PAGES, m.DUPLICATE_GROUP, m.ANNOUNCED, m.FAILED),
+)
+_TRUTH = ("row", "id", "parent", "family", "exceptions", "states", *_AS_THERE)
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
@@ -341,26 +324,8 @@ def _truth_rows(job: uuid.UUID, table: Table) -> Iterator[tuple[Any, ...]]:
         parent = row[m.PARENT]
         ids.append(item_id(job, ids[parent] if parent >= 0 else None, row[m.ORDINAL]))
         yield (
-            number,
-            ids[number],
-            row[m.CUSTODIAN],
-            row[m.CONTAINER_PATH],
-            row[m.NAME],
-            row[m.ORDINAL],
-            row[m.KIND],
-            row[m.CONTAINER],
-            row[m.MEDIA_TYPE],
-            row[m.BYTES],
-            row[m.SHA256],
-            parent if parent >= 0 else None,
-            row[m.FAMILY] if row[m.FAMILY] >= 0 else None,
-            row[m.DEPTH],
-            row[m.PAGES],
-            row[m.DUPLICATE_GROUP],
-            sorted(set(row[m.EXCEPTIONS] or ())),
-            row[m.ANNOUNCED],
-            row[m.FAILED],
-            row[m.TEXT_STATES],
+            *(number, ids[number], parent if parent >= 0 else None, row[m.FAMILY] if row[m.FAMILY] >= 0 else None),
+            *(sorted(set(row[m.EXCEPTIONS] or ())), row[m.TEXT_STATES], *(row[name] for name in _AS_THERE)),
         )
 
 

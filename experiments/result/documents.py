@@ -91,6 +91,4 @@ def figure_names(workload: About) -> list[FigureName]:
 
 def comparison_document(of: compare.Comparison) -> Comparison:
     """Return the document of a comparison."""
-    alike = ("results", "differences", "disclosed", "overall")
-    own = {"figures": figure_names(of.about), "points": of.rows}
-    return Comparison.model_validate(own | {name: getattr(of, name) for name in alike})
+    return Comparison.taken(of, figures=figure_names(of.about), points=of.rows)

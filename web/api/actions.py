@@ -19,7 +19,6 @@ from controller.jobs.source import prepare_source, refuse_own_output
 from core.clock import Clock
 from core.errors import EdbenchError
 from core.filer.model import profile_names
-from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobState
 from core.settings import INDEX_ENGINES, Settings, filer_source
@@ -49,7 +48,7 @@ def create(context: Context, order: NewJob, response: Response) -> JobId:
         if context.embedded:
             refuse_no_ocr(plan.options.ocr)
     with at_field("source"):
-        filer = Storage(NullRecorder())
+        filer = Storage()
         source = prepare_source(filer, chosen_source(context, order.corpus, order.source))
         refuse_own_output(source, settings)
         refuse_no_common_arbiter(databases, settings, ours=context.embedded)
@@ -117,7 +116,7 @@ def _settle(jobs: Jobs, context: WebContext) -> None:
     try:
         for handle in jobs.each:
             settle_job(handle, clock)
-        clean_copies(jobs, Storage(NullRecorder()), context.settings.storage)
+        clean_copies(jobs, context.settings.storage)
     except EdbenchError:  # the next request reports what is wrong
         return
 
@@ -148,9 +147,8 @@ def _planned(context: WebContext, jobs: Jobs) -> Iterator[tuple[int, int]]:
     started now."""
     handles = those_there(jobs)
     for handle in handles:
-        refuse_other_storage(handle, Storage(NullRecorder()), context.settings.storage)
-    with handles[0].database.transaction() as conn:
-        planned = summary(conn, handles[0].id)
+        refuse_other_storage(handle, context.settings.storage)
+    planned = handles[0].database.ask(summary, handles[0].id)
     workers = planned.workers_planned or DEFAULT_WORKERS
     slots = planned.slots_planned or context.settings.slots
     filer = handles[0].job.options.filer.source
@@ -168,4 +166,4 @@ def _resume(context: WebContext, jobs: Jobs, workers: int, slots: int) -> JobSta
 def delete(context: Context, jobs: Found) -> Deleted:
     """Delete a job that does not run: its rows, and its files on the filer. The source is not changed."""
     refuse_member(context.databases, jobs)
-    return Deleted(left=delete_all(jobs, Storage(NullRecorder()), context.settings.storage))
+    return Deleted(left=delete_all(jobs, context.settings.storage))

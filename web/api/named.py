@@ -20,7 +20,7 @@ from controller.search.named import (
 from controller.search.report import CSV_FIELDS, HitReport, csv_rows, hit_report, listed
 from core.document import TEXT
 from core.errors import UsageError
-from web.api.exceptions import csv_answer
+from web.api.exceptions import CSV, csv_answer
 from web.api.models.common import responses
 from web.api.models.items import Actions, Searches, SearchOrder, TagOrder, Tags, TermsOrder
 from web.api.needs import ActedOn, Context, Discovered
@@ -37,11 +37,7 @@ def terms(context: Context, jobs: Discovered, order: TermsOrder) -> HitReport:
         return hit_report(jobs.each, context.indexes.of, listed(order.terms, "the list"), custodian=order.custodian)
 
 
-@router.post(
-    "/jobs/{job}/terms.csv",
-    response_class=Response,
-    responses=responses(404, 409, 422) | {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
-)
+@router.post("/jobs/{job}/terms.csv", response_class=Response, responses=responses(404, 409, 422) | CSV)
 def terms_csv(context: Context, jobs: Discovered, order: TermsOrder, raw: bool = False) -> Response:
     """The hit report as CSV, with a line per custodian after each term. Cells that a spreadsheet would run as a formula get an
     apostrophe, except with `raw`."""

@@ -22,16 +22,13 @@ from web.errors import NotFound
 
 def counts_of(database: str, counts: JobCounts) -> Counts:
     """The counts of one job."""
-    alike = ("items", "containers", "loose_files", "kinds", "media_types", "texts", "exceptions", "children")
-    return Counts.model_validate(
-        {name: getattr(counts, name) for name in alike}
-        | {
-            "id": counts.summary.job.id,
-            "database": database,
-            "index_bytes": counts.progress.index_bytes,
-            "phases": phases_of(counts),
-            "violations": counts.violation_lines,
-        }
+    return Counts.taken(
+        counts,
+        counts.progress,
+        id=counts.summary.job.id,
+        database=database,
+        phases=phases_of(counts),
+        violations=counts.violation_lines,
     )
 
 
@@ -83,11 +80,13 @@ def _found(job: JobReference, request: Request) -> Jobs:
 
 def _discovered(job: JobReference, request: Request) -> Jobs:
     try:
-        return context_of(request).find_discovered(job)
+        found = context_of(request).find_discovered(job)
     except OtherType:
         raise
     except UsageError as error:
         raise NotFound(str(error)) from error
+    request.state.discovery = job  # a page about an error of one of its items links to them
+    return found
 
 
 def _acted_on(job: JobReference, request: Request) -> Jobs:

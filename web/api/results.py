@@ -93,7 +93,8 @@ def list_results(context: Context) -> ResultList:
     unreadable: dict[str, str] = {}
     for name, directory in runs(context.results_root).items():
         try:
-            rows.append(ResultRow.model_validate(_row(name, result_in(directory), (directory / REPORT).is_file())))
+            result = result_in(directory)
+            rows.append(ResultRow.taken(result, **_row(name, result, (directory / REPORT).is_file())))
         except UsageError as error:
             unreadable[name] = str(error)
     rows.sort(key=lambda row: row.created, reverse=True)
@@ -113,14 +114,12 @@ def one_result(context: Context, run: Run) -> ResultDetails:
     directory = run_directory(context.results_root, run)
     result = result_in(directory)
     files = files_in(directory)
-    return ResultDetails.model_validate(
-        _row(run, result, REPORT in files)
-        | {name: getattr(result, name) for name in ("axis", "warnings", "conditions")}
-        | {
-            "figures": figure_names(about(result.workload)),
-            "points_measured": [_point(point) for point in result.points],
-            "files": list(files.values()),
-        }
+    return ResultDetails.taken(
+        result,
+        **_row(run, result, REPORT in files),
+        figures=figure_names(about(result.workload)),
+        points_measured=[_point(point) for point in result.points],
+        files=list(files.values()),
     )
 
 
@@ -144,12 +143,8 @@ def compare(
 
 
 def _row(run: str, result: Result, report: bool) -> dict[str, Any]:
-    alike = {name: getattr(result, name) for name in ("workload", "kind", "created", "verdict", "labels")}
-    return alike | {"run": run, "advice": advice_on(result.labels), "points": len(result.points), "report": report}
+    return {"run": run, "advice": advice_on(result.labels), "points": len(result.points), "report": report}
 
 
 def _point(point: Point) -> PointRow:
-    own = {"at": point.at.values(), "repeats": len(point.repeats)}
-    return PointRow.model_validate(
-        own | {name: getattr(point, name) for name in ("figures", "limited", "marks", "limits")}
-    )
+    return PointRow.taken(point, at=point.at.values(), repeats=len(point.repeats))

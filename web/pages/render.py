@@ -225,5 +225,5 @@ def error_page(request: Request, status: int, line: str) -> Response:
     """The page for an error; if waiting helps (503), the browser reloads it every few seconds."""
     passing = status == HTTPStatus.SERVICE_UNAVAILABLE
     title = "One moment" if passing else _TITLES.get(status, HTTPStatus(status).phrase)
-    around = request.path_params["job"] if "item" in request.path_params else None
+    around = getattr(request.state, "discovery", None) if "item" in request.path_params else None
     return page(request, "error.html", status=status, title=title, line=plain(line), passing=passing, around=around)

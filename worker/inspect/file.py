@@ -24,7 +24,6 @@ from msgspec import Struct
 
 from core.clock import SystemClock
 from core.names import json_name
-from core.operations import NullRecorder
 from core.places import item_id
 from core.records import JobOptions
 from core.storage.layer import Storage
@@ -179,7 +178,7 @@ def inspect_files(
 
     `trace` always records which file and item is being read; the `convicted` are items at which earlier processes died,
     and they are not read again."""
-    storage = Storage(NullRecorder())
+    storage = Storage()
     storage.keep_below(os.fsencode(spill_directory(spool)), own=True)
     children = SpillStore(storage, spill_directory(spool))
     with spool.open("ab") as out, contextlib.closing(Deadline(trace)) as breadcrumb:

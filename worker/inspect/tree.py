@@ -26,7 +26,6 @@ from typing import Any, BinaryIO
 from msgspec import Struct, field
 
 from core.errors import RunFailed, SourceFileError, UsageError
-from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import EntryKind, Listing, Storage
 from readers import charset_guess
@@ -514,7 +513,7 @@ def inspect_paths(
     """Yield one line for each item: JSON text as it was spooled, or a dictionary for what this process found itself.
     `passwords` are tried on encrypted items; each has its line in their file. `meanwhile`: see InspectPool. `titles`
     receives the titles of a line's formats, by media type, before the line."""
-    storage = Storage(NullRecorder())
+    storage = Storage()
     for argument in arguments:
         storage_check = find_loose(storage, argument)
         next(storage_check, None)  # reports at once that a PATH does not exist, before anything is printed

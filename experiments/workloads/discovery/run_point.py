@@ -26,7 +26,6 @@ from controller.jobs.source import PreparedSource
 from core.clock import Clock
 from core.errors import Interrupted, RunFailed
 from core.filer.model import filer_choice
-from core.operations import NullRecorder
 from core.passwords import PasswordBank
 from core.records import JobOptions, Phase
 from core.settings import Settings
@@ -75,10 +74,11 @@ def run_point(site: Site, turn: Turn, target: Target, load: Load) -> Iterator[tu
 
         drop_now("before")  # copies of the source, if any, are there by now, and no worker yet
         at_index = partial(drop_now, "index") if load.cold else None
+        began = load.clock.now()  # the seconds of the filer's series count from here
         with watched_filer(settings) as filer, Sampler(handles, deployment, at_index=at_index) as seen:
             outcomes = run_all_to_rest(handles, settings, deployment.leased, load.clock, load.show, load.say)
-            emulated = filer.figures()
-        readings = [(filer.began + at, stations) for at, stations in emulated.get("filer", {}).pop("series", [])]
+            emulated = filer()
+        readings = [(began + at, stations) for at, stations in emulated.get("filer", {}).pop("series", [])]
         places = database_places(deployment.database_files, target.storage, emulated=target.settings.filer != "none")
         yield (
             handles,
@@ -110,7 +110,7 @@ def create(
         source_copies=load.copies,
         passwords=load.passwords,
     )
-    storage = Storage(NullRecorder())
+    storage = Storage()
     return create_discovery(databases, storage, settings, source, plan, workers=spec.workers, slots=spec.slots)
 
 

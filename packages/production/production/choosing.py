@@ -316,23 +316,5 @@ def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
 def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures:
     """Return the current figures."""
     choice = handle.job.options.of(ProductionChoice)
-    alike = (
-        "out",
-        "sources",
-        "items",
-        "chosen",
-        "withhold",
-        "withheld",
-        "copies",
-        "system_files",
-        "containers",
-        "left_out",
-        "equal",
-    )
-    return ProductionFigures.model_validate(
-        {name: getattr(choice, name) for name in alike}
-        | {
-            "tag_changes": tag_changes(conn, choice),
-            "files": PRODUCTION.production_written(conn, job=handle.id),
-        }
-    )
+    files = PRODUCTION.production_written(conn, job=handle.id)
+    return ProductionFigures.taken(choice, tag_changes=tag_changes(conn, choice), files=files)

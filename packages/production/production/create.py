@@ -89,7 +89,7 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
     choice = plan.options.of(ProductionChoice)
     refuse_sources(plan.sources)
     for handle in plan.sources:
-        refuse_other_storage(handle, storage, settings.storage)
+        refuse_other_storage(handle, settings.storage)
     databases = {each.name: each for each in (plan.sources[0].database, *plan.databases)}
     refuse_inside(Path(choice.out), settings.storage, evidence_of(databases.values()))
     by = goes_by(plan.sources, asked_tags(plan.sources, choice, plan.images))

@@ -141,7 +141,7 @@ class Replays(Workload):
                     self._players(choice, settings, program, target.replay_id) as site,
                 ):
                     played = site.play()
-                    emulated = filer.figures()
+                    emulated = filer()
                 hosts = site.hosts()
             except KeyboardInterrupt as error:
                 raise Interrupted(

@@ -186,7 +186,7 @@ class ProfileStudy(Workload):
             yield observe
             return
         with watched_filer(self._settings) as watch:
-            yield lambda: dataclasses.replace(observe(), filer=watch.figures()["filer"])
+            yield lambda: dataclasses.replace(observe(), filer=watch()["filer"])
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
         """Run once for each load: the rate of memory is the same in every repeat."""

@@ -21,7 +21,6 @@ from controller.jobs.jobs import cancel_job, pause_job, requeue_exceptions, resu
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import prepare_source
 from core.errors import DatabaseFault, RunFailed, StorageFault, UsageError
-from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobOptions, JobState
 from core.storage.layer import Storage
@@ -54,7 +53,7 @@ class Stage:
 
 def create(stage: Stage, *, trace: bool = False) -> Jobs:
     """The run's job, which runs from now on."""
-    storage = Storage(NullRecorder())
+    storage = Storage()
     source = prepare_source(storage, stage.source.corpus)
     kind = stage.kind
     bank = bank_of(kind.bank, "the campaign") if kind.bank else None
@@ -99,10 +98,10 @@ def _check(stage: Stage, jobs: Jobs) -> None:
 
 def delete_found(stage: Stage, jobs: Jobs) -> None:
     """Asked for again when it could not be done the first time; nothing may be left."""
-    storage, root = Storage(NullRecorder()), stage.site.settings.storage
+    root = stage.site.settings.storage
     for again in (False, True):
         try:
-            delete_all(jobs, storage, root)
+            delete_all(jobs, root)
             break
         except (DatabaseFault, StorageFault):
             if again:

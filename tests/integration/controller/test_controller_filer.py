@@ -66,7 +66,7 @@ def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> 
         for _ in range(10):
             filer.serve(Op.STAT, 0, 0)
         assert filer.digest == filer_choice(settings.filer).digest
-        found = watch.figures()["filer"]
+        found = watch()["filer"]
         assert arbiter.exists()
     assert (found["name"], found["stations"]["metadata"]["calls"]) == ("nas-10g", 10)
     assert not arbiter.exists()
@@ -74,5 +74,5 @@ def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> 
 
 def test_without_a_filer_nothing_is_reported(finished: Any) -> None:
     with watched_filer(finished.settings) as watch:
-        assert watch.figures() == {}
+        assert watch() == {}
     assert filer_choice(finished.settings.filer).label == ""

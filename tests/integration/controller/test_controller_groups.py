@@ -33,7 +33,6 @@ from controller.labels.rules import CACHED, FilerCache
 from controller.timeline.job_status import read_status
 from controller.verify.group import _part, _uncovered
 from core.errors import UsageError
-from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.services import embedded_services
 from core.settings import Settings
@@ -43,7 +42,7 @@ from sql import jobs as ledger_jobs
 from sql.jobs import JOBS
 from sql.session import Database
 
-FILER = Storage(NullRecorder())
+FILER = Storage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +168,7 @@ def test_a_group_is_resumed_and_deleted_as_one(place: Place) -> None:
     assert resume_all(group, attach=False) is JobState.RUNNING
     assert place.states(group) == [JobState.RUNNING, JobState.CANCELLED]
     with pytest.raises(UsageError, match="edbench job cancel"):
-        delete_all(group, FILER, place.storage)
+        delete_all(group, place.storage)
     with pytest.raises(UsageError, match=f"edbench job delete {group.id}"):
         refuse_member(place.databases, alone(group.each[0]))
     cancel_job(group.each[0])
@@ -179,7 +178,7 @@ def test_a_group_is_resumed_and_deleted_as_one(place: Place) -> None:
         conn.execute("DELETE FROM job")  # as far as a deletion came
     left = find_group(place.databases, group.id.hex)
     assert left is not None
-    delete_all(left, FILER, place.storage)
+    delete_all(left, place.storage)
     assert newest_jobs(place.databases) == []
     assert list_groups(place.databases) == []
     assert not list((place.storage / "corpora").iterdir())

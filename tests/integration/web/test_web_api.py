@@ -533,11 +533,12 @@ def test_a_query_that_cannot_be_read_is_reported_at_the_field(site: Any, base: s
 
 
 def test_what_is_not_there_is_a_page_too(site: Any, base: str) -> None:
-    for path in ("/nothing", "/jobs/ffffffff", f"{base}/items/{'0' * 32}", "/results/none"):
+    absent = f"items/{'0' * 32}"
+    for path in ("/nothing", "/jobs/ffffffff", f"{base}/{absent}", f"/jobs/ffffffff/{absent}", "/results/none"):
         text = site.page(path, 404)
         assert "<h1>Not Found</h1>" in text
         assert re.search(r"There is (no (job|item)|nothing at)|This result does not exist", text)
-        assert ("Items of this job" in text) == ("/items/" in path)
+        assert ("Items of this job" in text) == (path == f"{base}/{absent}")
     wrong = site.page(f"{base}/items?kind=nonsense&text=nonsense", 422)
     assert "Kind: Input should be &#39;loose_file&#39;" in wrong
     assert "; text: Input should be" in wrong
