@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from debian_programs import program
 from installation import Bench
-from strace_counts import SYSCALLS, kernel_counts, need_strace
+from strace_counts import SYSCALLS, kernel_counts
 
 
 def _slots(directory: Path, roots: list[str]) -> list[str]:
@@ -20,7 +21,7 @@ def _slots(directory: Path, roots: list[str]) -> list[str]:
 
 def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, tiny: Path, tmp_path: Path) -> None:
     """Number, errors and bytes of every op equal what the kernel did for the slots: none missed, none made up."""
-    need_strace()
+    program("strace", "strace")
     traces = tmp_path / "traces"
     traces.mkdir()
     which = ("-e", f"trace={SYSCALLS},execve", "-o", str(traces / "t"))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from debian_programs import program
 from installation import Bench
-from ocr_pictures import need_tesseract, picture
+from ocr_pictures import picture
 
 
 @pytest.mark.usefixtures("attached")
 def test_scans_are_found_although_a_slot_was_killed(bench: Bench) -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     ann = bench.home / "source" / "ann"
     ann.mkdir(parents=True)
     (ann / "letter.txt").write_text("plain words")
@@ -39,7 +40,7 @@ def test_scans_are_found_although_a_slot_was_killed(bench: Bench) -> None:
 
 def test_scans_without_a_database(bench: Bench) -> None:
     """`inspect --ocr` gives the same text."""
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     scan = bench.home / "scan.pdf"
     scan.write_bytes(picture("PDF", ["UMBRELLA"], ["HARVEST"]))
     lines = bench.edbench("inspect", str(scan), "-o", "jsonl", "--ocr", "--processes", "1").stdout

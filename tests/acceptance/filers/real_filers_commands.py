@@ -90,24 +90,13 @@ def test_an_experiment_there_is_a_package(storage: Real, there: Bench) -> None:
 
 
 def test_a_recorded_job_is_played_there(there: Bench) -> None:
-    target, reported = there.storage.parent / "target", there.home / "played.json"
+    target = there.storage.parent / "target"
     target.mkdir()
     with there.attached():
         there.end(there.discover("--workers", "1", "--slots", "2", "--trace"))
         trace = there.result()["trace"]
-        asked = (
-            "--path",
-            str(target),
-            "--clients",
-            "1,2",
-            "--pace",
-            "max",
-            "-o",
-            "json",
-            "--output-file",
-            str(reported),
-        )
+        asked = ("--path", str(target), "--clients", "1,2", "--pace", "max", *there.to_result)
         _checked(there, there.edbench("trace", "replay", "--repeats", "1", trace["path"], *asked).stdout)
-    runs = [run for point in json.loads(reported.read_text())["points"] for run in point["repeats"]]
+    runs = [run for point in there.result()["points"] for run in point["repeats"]]
     assert [(run["calls"], run["differences"]) for run in runs] == [(trace["calls"], {})] * 2
     assert list(target.iterdir()) == []

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from debian_programs import program
 from memory_traces import write_trace
 
 pytest.importorskip("storage_tests")
 
 from endpoint import CREDENTIALS, served
-from profile_runs import carried_out, need_fio
+from profile_runs import carried_out
 from real_mounts import Real
 from replay_traces import reading_trace
 from testbeds import Skipped
@@ -62,7 +63,7 @@ def test_there_is_a_setting_of_each_profile() -> None:
 
 @pytest.mark.parametrize("name", sorted(_GIVEN))
 def test_a_profile_is_a_study_there(name: str, under_test: Path, tmp_path: Path) -> None:
-    need_fio()
+    program("fio", "fio")
     given = [*_GIVEN[name], *_needed(name, under_test, tmp_path)]
     result, directory = carried_out(name, Targets(paths=(under_test,)), given, tmp_path)
     runs = [run for point in result.points for run in point.repeats]

@@ -24,9 +24,7 @@ from readers.parsers import ParserSet
 from sql.deletion import begin, delete_rows
 from sql.interface import QUERIES
 from sql.jobs import get_job
-from sql.requeue import requeue
 from sql.session import Database
-from sql.states import request_resume
 from worker.parsers import own_set
 from worker.slots.context import SlotContext, note_parsers
 
@@ -217,9 +215,8 @@ def test_what_is_processed_again_is_reported_by_who_did_it(task_bench: TaskBench
     old, new = _slot(task_bench, "1.0"), _slot(task_bench, "2.0")
     _end(task_bench, old)
     (task_bench.source / "b.zip").write_bytes(make_zip({"one.txt": b"first words"}))
-    with task_bench.database.transaction(durable=True) as conn:
-        assert requeue(conn, task_bench.job, task_bench.options) == 1
-        request_resume(conn, task_bench.job)
+    assert task_bench.requeue() == 1
+    task_bench.resume()
     _end(task_bench, new)
     reported = _recorded(task_bench)
     assert {

@@ -43,6 +43,7 @@ def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> 
     assert result["violations"] == []
     assert list(result["phases"]) == ["walk", "expand", "index", "finalise"]
     assert (result["workers"], result["slots"], result["passes"]) == (1, 2, 2)
+    assert (result["index_engine"], "tantivy" in result["versions"]) == ("tantivy", True)
     assert CACHED in result["labels"]
     assert not any("cache state unknown" in label for label in result["labels"])
 

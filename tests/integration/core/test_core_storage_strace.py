@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from debian_programs import program
 from recording import run
-from strace_counts import SYSCALLS, kernel_counts, need_strace
+from strace_counts import SYSCALLS, kernel_counts
 
 # Does everything the storage layer can, twice over: with each fsync policy, with files small, large and missing.
 WORKLOAD = r"""
@@ -73,7 +74,7 @@ print(json.dumps({
 
 @pytest.mark.parametrize("where", ["anywhere", "beneath"])
 def test_records_are_what_the_kernel_saw(tmp_path: Path, where: str) -> None:
-    need_strace()
+    program("strace", "strace")
     (tmp_path / "fs").mkdir()
     local = tmp_path / "local"
     local.write_bytes(b"y" * 2_500_000)

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from prometheus_binary import find_binary
+from debian_programs import program
 
 DIRECTORY = Path(__file__).parents[3] / "monitoring/prometheus"
 
@@ -20,7 +20,7 @@ DIRECTORY = Path(__file__).parents[3] / "monitoring/prometheus"
     ],
 )
 def test_promtool_finds_nothing_wrong(command: tuple[str, ...]) -> None:
-    line = (find_binary("promtool"), *command)
+    line = (program("promtool", "prometheus"), *command)
     done = subprocess.run(line, cwd=DIRECTORY, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

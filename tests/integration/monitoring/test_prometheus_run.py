@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 from dashboards import DASHBOARDS
+from debian_programs import program
 from installation import PATIENCE, until
-from prometheus_binary import as_asked, ask, find_binary, query
+from prometheus_binary import as_asked, ask, query
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitoring.metrics import SPECS
@@ -28,7 +29,7 @@ RULES = REPOSITORY / "monitoring/prometheus/rules/edbench.rules.yml"
 @pytest.fixture(scope="module")
 def prometheus(scraped: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of one that scrapes all roles every second, with our rules."""
-    binary = find_binary("prometheus")
+    binary = program("prometheus", "prometheus")
     home = tmp_path_factory.mktemp("prometheus")
     jobs = [{"job_name": role, "static_configs": [{"targets": [at]}]} for role, at in scraped.targets.items()]
     every = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}

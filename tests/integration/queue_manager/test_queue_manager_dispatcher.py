@@ -283,7 +283,7 @@ def test_pauses_and_cancellations_are_settled(rig: _Rig) -> None:
         with rig.database.transaction() as conn:
             claims.append(ledger.claim(conn, *message, uuid.uuid4(), "w", 0))
     with rig.database.transaction() as conn:
-        assert states.request_pause(conn, paused) is JobState.PAUSING
+        assert [states.request_pause(conn, paused) for _ in range(2)] == [JobState.PAUSING] * 2
         assert states.request_cancel(conn, cancelled) is JobState.CANCELLING
     rig.look()
     assert (rig.state(paused), rig.state(cancelled)) == (JobState.PAUSING, JobState.CANCELLING)
@@ -356,33 +356,22 @@ _PRIORITIES = {  # the least first: who is older has no precedence
 }
 
 
-def test_tasks_of_a_high_job_are_handed_out_before_those_of_a_low_one(
-    database: Database,
-    broker_url: str,
-    mailbox: Any,
-    create_job: Callable[..., uuid.UUID],
-    add_slots: Callable[[int], uuid.UUID],
-) -> None:
+def test_tasks_of_a_high_job_are_handed_out_before_those_of_a_low_one(rig: _Rig) -> None:
     """Though that one is older; the low one is not starved, and all of them end. Each message is done before the next look,
     so what is out is what the look before sent."""
-    add_slots(10)  # a window of 20 at least
+    rig.add_slots(10)  # a window of 20 at least
     made = {
-        create_job(_TASKS, JobOptions(priority=priority, of_type=_choice(kind))): kind
+        rig.create_job(_TASKS, JobOptions(priority=priority, of_type=_choice(kind))): kind
         for kind, priority in _PRIORITIES.items()
     }
-    with database.transaction() as conn:  # the first phase of each type
-        conn.execute("UPDATE task SET phase = j.phase FROM job j WHERE j.id = task.job")
+    rig.run("UPDATE task SET phase = j.phase FROM job j WHERE j.id = task.job")  # the first of each type
     order: list[JobType] = []
-    sender = Sender(broker_url, "db1")
-    with database.listen() as held:
-        dispatcher = Dispatcher(held, sender, "db1")
-        while _running(database, made):
-            dispatcher.count_slots()
-            dispatcher.look()
-            for message in mailbox.take():
-                order.append(made[message[0]])
-                _work(database, message)
-    sender.close()
+    while JobState.RUNNING in (found := {rig.state(job) for job in made}):
+        assert found <= {JobState.RUNNING, JobState.COMPLETED}
+        rig.look()
+        for message in rig.mailbox.take():
+            order.append(made[message[0]])
+            assert rig.work(message)
     handed = Counter(order[:20])
     last = {kind: len(order) - 1 - order[::-1].index(kind) for kind in _PRIORITIES}
     behind = Counter(order[: last[JobType.EXPORT] + 1])
@@ -396,19 +385,3 @@ def _choice(kind: JobType) -> Any:
     if kind is JobType.DISCOVERY:
         return None
     return pytest.importorskip("production.options").ProductionChoice(type=kind, out=f"/{kind}")
-
-
-def _running(database: Database, made: dict[uuid.UUID, JobType]) -> bool:
-    with database.transaction() as conn:
-        states = [jobs.get_job(conn, job).state for job in made]
-    assert set(states) <= {JobState.RUNNING, JobState.COMPLETED}
-    return JobState.RUNNING in states
-
-
-def _work(database: Database, message: tuple[uuid.UUID, uuid.UUID]) -> None:
-    """As a slot would."""
-    with database.transaction() as conn:
-        claimed = ledger.claim(conn, *message, uuid.uuid4(), "w", 0)
-    assert claimed is not None
-    with database.transaction() as conn:
-        ledger.finish(conn, claimed, TaskResult())

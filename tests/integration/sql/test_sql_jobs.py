@@ -82,42 +82,6 @@ def test_progress_adds_up_what_tasks_found(hands: Any) -> None:
     assert now.elapsed_s > 0
 
 
-@pytest.mark.parametrize("late", [False, True])
-def test_delete_leaves_no_row_of_the_job_and_all_of_others(
-    hands: Any, late: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Promise: delete removes everything of a job that is over, and refuses one that is not. `late`: a slot wrote it after the
-    tables had been emptied, before the last transaction."""
-    if late:
-        monkeypatch.setattr(deletion, "_tables", list)
-    keep = hands.create(1)
-    job = hands.create(1)
-    box = hands.item(job, b"box", container=True)
-    shard = Shard(id=uuid.uuid4(), engine="tantivy", location=b"s", documents=1)
-    claimed = hands.take(job)
-    hands.finish(
-        claimed,
-        TaskResult(
-            items=(box,),
-            containers=(ContainerCount(item=box.id, announced=None, emitted=0, failed=0),),
-            texts=(ItemText(item=box.id, state=TextState.OK, characters=1, pages=1),),
-            owners=(IndexOwner(item=box.id, shard=shard.id),),
-            shard=shard,
-        ),
-    )
-    with hands.database.transaction() as conn, pytest.raises(UsageError, match="cancel it first"):
-        deletion.begin(conn, job)
-    with hands.database.transaction() as conn:
-        states.request_cancel(conn, job)
-        deletion.begin(conn, job)
-    deletion.delete_rows(hands.database, job)
-    assert hands.rows("SELECT id FROM job") == [(keep,)]
-    for table in metadata.tables.values():
-        if "job" in table.c:
-            assert hands.value(f"SELECT count(*) FROM {table.name} WHERE job = %(job)s", job=job) == 0, table.name
-    assert hands.value("SELECT count(*) FROM task") == 1
-
-
 ITEMS = 7
 
 
@@ -142,6 +106,7 @@ def _finished_job(hands: Any) -> uuid.UUID:
     shard = Shard(id=uuid.uuid4(), engine="tantivy", location=b"s", documents=1)
     result = TaskResult(
         items=tuple(items),
+        containers=(ContainerCount(item=items[0].id, announced=None, emitted=0, failed=0),),
         texts=tuple(ItemText(item=i.id, state=TextState.OK, characters=1, pages=1) for i in items),
         owners=tuple(IndexOwner(item=i.id, shard=shard.id) for i in items),
         shard=shard,
@@ -150,6 +115,28 @@ def _finished_job(hands: Any) -> uuid.UUID:
     with hands.database.transaction() as conn:
         states.request_cancel(conn, job)
     return job
+
+
+def _only_left(hands: Any, keep: uuid.UUID, job: uuid.UUID) -> None:
+    """No row of `job` is left, and every one of `keep`."""
+    for table in metadata.tables.values():
+        if "job" in table.c:
+            assert hands.value(f"SELECT count(*) FROM {table.name} WHERE job = %(job)s", job=job) == 0, table.name
+    assert hands.rows("SELECT id FROM job") == [(keep,)]
+    assert hands.value("SELECT count(*) FROM task") == 2
+
+
+def test_what_a_slot_wrote_late_goes_with_its_job(hands: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Promise: what was written after the tables had been emptied goes in the last transaction. A job that is not over is
+    not deleted."""
+    monkeypatch.setattr(deletion, "_tables", list)
+    keep, job = hands.create(2), _finished_job(hands)
+    with hands.database.transaction() as conn, pytest.raises(UsageError, match="cancel it first"):
+        deletion.begin(conn, keep)
+    with hands.database.transaction() as conn:
+        deletion.begin(conn, job)
+    deletion.delete_rows(hands.database, job)
+    _only_left(hands, keep, job)
 
 
 def test_a_deletion_continues_where_it_was_interrupted(hands: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,11 +159,7 @@ def test_a_deletion_continues_where_it_was_interrupted(hands: Any, monkeypatch: 
                     states.request_resume(conn, job)
                 assert not deletion.begin(conn, job)
     failing.dispose()
-    for table in metadata.tables.values():
-        if "job" in table.c:
-            assert hands.value(f"SELECT count(*) FROM {table.name} WHERE job = %(job)s", job=job) == 0, table.name
-    assert hands.rows("SELECT id FROM job") == [(keep,)]
-    assert hands.value("SELECT count(*) FROM task") == 2
+    _only_left(hands, keep, job)
 
 
 def _register(database: Database, slots: int) -> uuid.UUID:

@@ -30,7 +30,6 @@ from sql.interface import QUERIES
 from sql.ledger import LEDGER, Death
 from sql.requeue import ROOTS_AT_ONCE, requeue, requeued_files
 from sql.session import Database
-from sql.states import request_resume
 
 
 def test_a_claim_takes_the_task_once(hands: Any) -> None:
@@ -200,20 +199,6 @@ def test_release_and_renew_are_fenced(hands: Any) -> None:
     assert hands.rows("SELECT state, failures FROM task WHERE id = %(id)s", id=other.id) == [("pending", 1)]
 
 
-def test_expiry_takes_only_what_is_late(hands: Any) -> None:
-    """Promise: a lost message and a lost slot give their tasks back, at no charge; the others keep theirs."""
-    job = hands.create(4)
-    late, ok = hands.dispatch(job, 2)
-    lost, well = hands.take(job), hands.take(job)
-    hands.run("UPDATE task SET deadline = now() - interval '1 s' WHERE id = %(id)s", id=late)
-    hands.run("UPDATE task SET lease = now() - interval '1 s' WHERE id = %(id)s", id=lost.id)
-    with hands.database.transaction() as conn:
-        assert LEDGER.return_expired(conn) == ledger.Returned(dispatched=1, running=1)
-        assert LEDGER.return_expired(conn) == ledger.Returned(dispatched=0, running=0)
-    assert [hands.state(t) for t in (late, ok, lost.id, well.id)] == ["pending", "dispatched", "pending", "running"]
-    assert hands.value("SELECT sum(failures) FROM task") == 0
-
-
 def test_undispatch_all_keeps_the_given_tasks(hands: Any) -> None:
     """Promise: after a broker came back empty, everything is sent again but what was just sent."""
     job = hands.create(4)
@@ -284,24 +269,6 @@ def test_whether_anything_was_costly_is_asked_first(hands: Any) -> None:
             for job in (killed, slow, sound)
         }
     assert known == {killed: [True, True], slow: [False, True], sound: [False, False]}
-
-
-def test_the_fifth_failure_suspends_the_job(hands: Any) -> None:
-    """Promise: a task that always fails stops its job with the reason instead of running for ever; a resume
-    gives it all its attempts again."""
-    job = hands.create(1)
-    for n in range(1, 6):
-        claimed = hands.take(job)
-        with hands.database.transaction() as conn:
-            assert not ledger.fail(conn, claimed.id, uuid.uuid4(), "not mine")
-            assert ledger.fail(conn, claimed.id, claimed.token, f"boom {n}")
-        state, reason = hands.rows("SELECT state, reason FROM job")[0]
-        assert (state == "suspended") is (n == 5)
-    assert "boom 5" in reason
-    with hands.database.transaction() as conn:
-        states.request_resume(conn, job)
-    assert hands.value("SELECT failures FROM task") == 0
-    assert hands.take(job).attempt == 6
 
 
 def test_notify_only_when_nothing_was_pending(hands: Any) -> None:
@@ -492,17 +459,6 @@ def _sums(bench: TaskBench) -> dict[str, Any]:
     return {key: getattr(look, key) for key in _SUMS}
 
 
-def _requeue(bench: TaskBench, code: str | None = None) -> int:
-    with bench.database.transaction(durable=True) as conn:
-        return requeue(conn, bench.job, bench.options, code)
-
-
-def _resume(bench: TaskBench) -> str:
-    with bench.database.transaction(durable=True) as conn:
-        request_resume(conn, bench.job)
-    return bench.run()
-
-
 def _make(bench: TaskBench) -> dict[str, bytes]:
     """Two good files and two bad ones; what the bad ones should be."""
     good = {
@@ -531,11 +487,12 @@ def test_repaired_files_leave_no_trace_of_their_failure(
     untouched = bench.rows("SELECT item, owner FROM item_index WHERE item IN (SELECT id FROM item WHERE depth = 0)")
     for name, data in good.items():
         (bench.source / name).write_bytes(data)
-    assert _requeue(bench) == 2
+    assert bench.requeue() == 2
     assert bench.reason() == ("paused", None)
     before = bench.value("SELECT stopped_at < clock_timestamp() FROM job")
     assert before
-    assert _resume(bench) == "completed"
+    bench.resume()
+    assert bench.run() == "completed"
     (gap,) = bench.rows("SELECT state, finished_at > started_at FROM job_pause")
     assert tuple(gap) == ("completed_with_exceptions", True)
     sums = _sums(bench)
@@ -556,8 +513,9 @@ def test_repaired_files_leave_no_trace_of_their_failure(
 def test_what_is_not_repaired_fails_again(task_bench: TaskBench) -> None:
     _make(task_bench)
     before, codes = _sums(task_bench), task_bench.codes()
-    assert _requeue(task_bench, "zero_bytes") == 1
-    assert _resume(task_bench) == "completed_with_exceptions"
+    assert task_bench.requeue("zero_bytes") == 1
+    task_bench.resume()
+    assert task_bench.run() == "completed_with_exceptions"
     assert (_sums(task_bench), task_bench.codes()) == (before, codes)
 
 
@@ -569,8 +527,9 @@ def test_the_time_between_counts_for_nothing(task_bench: TaskBench) -> None:
         f"UPDATE job SET first_claim_at = first_claim_at {day}, finished_at = finished_at {day} RETURNING 1"
     )
     task_bench.rows(f"UPDATE job_phase SET started_at = started_at {day}, finished_at = finished_at {day} RETURNING 1")
-    _requeue(task_bench)
-    assert _resume(task_bench) == "completed_with_exceptions"
+    task_bench.requeue()
+    task_bench.resume()
+    assert task_bench.run() == "completed_with_exceptions"
     with task_bench.database.transaction() as conn:
         assert jobs.JOBS.elapsed(conn, job=task_bench.job) < 3600
         assert all(0 <= seconds < 3600 for seconds in jobs.phase_elapsed(conn, task_bench.job).values())
@@ -585,8 +544,9 @@ def test_a_directory_that_could_not_be_listed_is_walked_again(task_bench: TaskBe
     (bench.source / "gone").mkdir()
     (bench.source / "gone" / "b.txt").write_bytes(b"more words")
     bench.options = JobOptions()
-    assert _requeue(bench) == 1
-    assert _resume(bench) == "completed"
+    assert bench.requeue() == 1
+    bench.resume()
+    assert bench.run() == "completed"
     assert bench.paths() == {"box/a.txt", "gone/b.txt"}
 
 
@@ -594,10 +554,10 @@ def test_only_a_job_that_completed_with_exceptions_has_any(task_bench: TaskBench
     (task_bench.source / "a.txt").symlink_to("nowhere")
     task_bench.create()
     with pytest.raises(UsageError, match="is running"):
-        _requeue(task_bench)
+        task_bench.requeue()
     assert task_bench.run() == "completed_with_exceptions"
     with pytest.raises(UsageError, match="no exceptions"):
-        _requeue(task_bench)
+        task_bench.requeue()
     with pytest.raises(UsageError, match="is deleted"), task_bench.database.transaction() as conn:
         requeue(conn, uuid.uuid4(), task_bench.options)
     assert task_bench.value("SELECT phase FROM job") == Phase.FINALISE.value

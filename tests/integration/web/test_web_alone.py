@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 from commands import Command
+from debian_programs import program
 from installation import COMMAND_SECONDS, PATIENCE, Bench, until
 
 from cli.main import main
@@ -53,7 +54,8 @@ def measuring(make_site: Any) -> Any:
 
 
 def _measure(site: Any) -> Any:
-    pytest.importorskip("profile_runs").need_fio()
+    pytest.importorskip("storage_tests")
+    program("fio", "fio")
     return site.client.post(f"{API}/measurements/profile", json=PROFILE)
 
 

@@ -12,8 +12,6 @@ from taskbench import TaskBench
 from unpacking import make_tar, make_zip
 
 from core.records import JobOptions, Limits
-from sql.requeue import requeue
-from sql.states import request_resume
 from worker.items.unpack import FilerStore
 
 MANY = 200
@@ -203,8 +201,7 @@ def test_a_requeued_loose_file_starts_afresh(dying: DyingSlot, monkeypatch: pyte
     bench.create()
     assert dying.run() == "completed_with_exceptions"
     monkeypatch.undo()
-    with bench.database.transaction(durable=True) as conn:
-        assert requeue(conn, bench.job, bench.options) == 1
-        request_resume(conn, bench.job)
+    assert bench.requeue() == 1
+    bench.resume()
     assert dying.run() == "completed"
     assert bench.codes() == {}

@@ -19,8 +19,6 @@ from controller.search.opened import opened_index
 from core.errors import UsageError
 from core.records import JobOptions
 from sql.jobs import get_job
-from sql.requeue import requeue
-from sql.states import request_resume
 
 _MAIL = "From: a@b.example\nTo: c@d.example\nSubject: x\nDate: {}\n\nwords\n"
 _TYPES = (
@@ -117,9 +115,8 @@ def test_dates_that_note_no_zone_are_the_jobs(task_bench: TaskBench, zone: str, 
     assert (event["start"], event["start_original"]) == (wanted["floating"], "2024-03-31T02:30:00")
     assert (event["end"], event["end_original"]) == ("2024-07-02T14:00:00Z", "2024-07-02T10:00:00[America/New_York]")
     (bench.source / "late.eml").write_text(_MAIL.format("2 Jul 2024 10:00"))
-    with bench.database.transaction(durable=True) as conn:
-        assert requeue(conn, bench.job, bench.options, None) == 1
-        request_resume(conn, bench.job)
+    assert bench.requeue() == 1
+    bench.resume()
     assert bench.run() == "completed"
     assert _found(bench)["late.eml"]["date"] == found["plain.eml"]["date"]
     assert _hash(bench, "plain.eml") == _hash(bench, "utc.eml")

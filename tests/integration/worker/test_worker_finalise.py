@@ -133,7 +133,7 @@ def test_a_slot_that_comes_too_late_removes_what_it_wrote(
 
     def late(work: TaskWork) -> TaskResult:
         monkeypatch.undo()
-        bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=work.claimed.id)
+        bench.lose(work.claimed.id)
         other, bench.context = bench.context, bench.slot("w2")
         assert bench.run() == "completed"
         bench.close()

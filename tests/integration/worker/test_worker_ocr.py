@@ -7,15 +7,15 @@ import uuid
 from pathlib import Path
 
 import pytest
-from ocr_pictures import ENGLISH, captioned, mixed_pdf, need_tesseract, picture, stand_in
+from debian_programs import program
+from ocr_pictures import ENGLISH, captioned, mixed_pdf, picture, stand_in
 from taskbench import TaskBench
 from unpacking import make_zip
 
 from core.records import JobOptions, Phase
 from readers.records import TextState
 from search.engine import open_reader
-from sql import jobs, states
-from sql.requeue import requeue
+from sql import jobs
 from worker.ocr import reading as ocr
 
 OCR = JobOptions(ocr=ENGLISH)
@@ -57,7 +57,7 @@ def _task(bench: TaskBench) -> uuid.UUID:
 
 @pytest.mark.parametrize("single_pass", [False, True])
 def test_words_in_pictures_are_found(task_bench: TaskBench, tmp_path: Path, single_pass: bool) -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     bench = task_bench
     bench.options = dataclasses.replace(OCR, single_pass=single_pass)
     _corpus(bench.source)
@@ -112,7 +112,7 @@ def test_an_attempt_that_was_taken_over_leaves_nothing(
 ) -> None:
     """Its slot was thought dead at the end of its work: the next one does it again, and each item has one valid
     document."""
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     bench = task_bench
     bench.options = OCR
     _corpus(bench.source)
@@ -175,9 +175,8 @@ def test_what_is_gone_over_again_is_counted_once(
     monkeypatch.setattr(ocr, "find_engine", lambda: stand_in(tmp_path, "kill -SEGV $$"))
     assert bench.run() == "completed_with_exceptions"
     monkeypatch.setattr(ocr, "find_engine", lambda: stand_in(tmp_path, ""))
-    with bench.database.transaction(durable=True) as conn:
-        assert requeue(conn, bench.job, bench.options, "killed_parser") == 2
-        states.request_resume(conn, bench.job)
+    assert bench.requeue("killed_parser") == 2
+    bench.resume()
     assert bench.run() == "completed"
     with bench.database.transaction() as conn:
         now = jobs.progress(conn, bench.job)

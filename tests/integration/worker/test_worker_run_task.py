@@ -450,7 +450,7 @@ def test_a_fault_met_without_the_task_suspends_no_job(task_bench: TaskBench, mon
     task = _to_index(task_bench)
 
     def broken(work: TaskWork) -> TaskResult:
-        task_bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+        task_bench.lose(task)
         raise StorageFault("a file written by this job is gone")
 
     with monkeypatch.context() as patch:

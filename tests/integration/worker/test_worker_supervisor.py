@@ -184,16 +184,6 @@ def test_slots_die_with_their_supervisor(bench: Any) -> None:
     assert bench.rows("SELECT * FROM death") == []
 
 
-def test_a_slot_killed_from_outside_is_replaced(bench: Any) -> None:
-    worker = bench.start()
-    (slot,) = bench.until(lambda: _slot_pids(bench, worker))
-    os.kill(slot, signal.SIGKILL)
-    bench.until(lambda: set(_slot_pids(bench, worker)) - {slot})  # no message may go to the dying one
-    bench.tasks({"do": "nothing"})
-    bench.until(bench.done)
-    assert slot not in _slot_pids(bench, worker)
-
-
 def test_a_dead_reporter_is_replaced_and_metrics_outlive_it(bench: Any, port: int) -> None:
     """When the reporter is killed, another one registers as a new incarnation and signs off the old one, whose last
     frame is counted as lost: the calls of a job are a lower bound then. Deaths are reported and counted as before."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import email
 import email.policy
 import os
-import shutil
 import struct
 import subprocess
 from collections import Counter
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pypff
-import pytest
+from debian_programs import program
 from pst_layout import Layout, Node
 from pst_tables import Tree, properties, table
 
@@ -249,20 +248,11 @@ def _libpff_message(message: Any, path: tuple[str, ...]) -> Seen:
     return _seen(path, _libpff_values(message), people, tuple(attachments))
 
 
-def readpst() -> str:
-    """The program; skips where there is none, fails where one can be had (CI with apt)."""
-    found = shutil.which("readpst")
-    if found is None:
-        if os.environ.get("CI") == "true" and os.geteuid() == 0 and shutil.which("apt-get"):
-            pytest.fail("there is no readpst: .ci/run is to install Debian's package pst-utils")
-        pytest.skip("there is no readpst here; Debian's package pst-utils has it")
-    return found
-
-
 def by_readpst(path: Path, out: Path) -> list[tuple[tuple[str, ...], EmailMessage]]:
     """(folders, message) of all messages, folders in order of names, messages in that of the store."""
     out.mkdir()
-    subprocess.run([readpst(), "-e", "-j", "0", "-8", "-q", "-o", str(out), str(path)], check=True, timeout=300)
+    readpst = program("readpst", "pst-utils")
+    subprocess.run([readpst, "-e", "-j", "0", "-8", "-q", "-o", str(out), str(path)], check=True, timeout=300)
     found = []
     for directory, _, names in sorted(os.walk(out)):
         for name in sorted(names, key=lambda n: int(n.partition(".")[0])):

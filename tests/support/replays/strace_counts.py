@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable
-
-import pytest
 
 SYSCALLS = (
     "open,openat,openat2,creat,read,readv,pread64,preadv,preadv2,write,writev,pwrite64,close,fsync,fdatasync,syncfs,"
@@ -88,11 +84,3 @@ class _Descriptors:
         if call == "fstat" or (call == "newfstatat" and "AT_EMPTY_PATH" in arguments):
             return "stat" if used in self._paths else None
         return op
-
-
-def need_strace() -> None:
-    """Skip with a reason where there is no strace; CI must have it."""
-    if shutil.which("strace") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("strace is not installed; CI must have it")
-        pytest.skip("strace is not installed")

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
-import shutil
-import subprocess
-from pathlib import Path
-
-import pytest
 
 from dataset_gen.made import Made, Order
 from dataset_gen.profile import load_profile
@@ -28,14 +22,3 @@ def make(fmt: str, number: int, size: int, *, terms: tuple[str, ...] = TERMS, la
     dice = Dice(derive(5, fmt, number))
     dice.language = language
     return BUILDERS[fmt](Order(maker=_shop(), dice=dice, key=f"test/{number}", size=size, terms=terms))
-
-
-def run(package: str, *command: str, where: Path) -> str:
-    """What a program of a Debian package prints; skips where there is none, fails where one can be had (CI with apt)."""
-    if shutil.which(command[0]) is None:
-        if os.environ.get("CI") == "true" and os.geteuid() == 0 and shutil.which("apt-get"):
-            pytest.fail(f"there is no {command[0]}: .ci/run is to install Debian's package {package}")
-        pytest.skip(f"there is no {command[0]} here; Debian's package {package} has it")
-    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(command, cwd=where, env=environment, capture_output=True, timeout=300, check=True)
-    return done.stdout.decode("utf-8", "replace")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
 from PIL import Image, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 from reportlab.lib.utils import ImageReader
@@ -28,15 +25,6 @@ from worker.ocr.reading import Reader
 from worker.ocr.tesseract import Engine, find_engine
 
 ENGLISH = OcrChoice(languages="eng")
-
-
-def need_tesseract() -> None:
-    """Skips without tesseract on a laptop, fails in CI."""
-    if shutil.which("tesseract") is None:
-        missing = "no tesseract here: apt-get install tesseract-ocr"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
 
 
 def drawn(*lines: str) -> Image.Image:

@@ -1,26 +1,14 @@
-"""Prometheus and promtool as this machine has them, and questions to a running one."""
+"""Questions to a running Prometheus."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Any
 
 import pytest
-
-
-def find_binary(name: str) -> str:
-    """`prometheus` or `promtool`; skips where there is none, fails where one can be had (CI with apt)."""
-    found = shutil.which(name)
-    if found is None:
-        if os.environ.get("CI") == "true" and os.geteuid() == 0 and shutil.which("apt-get"):
-            pytest.fail(f"there is no {name}: .ci/run is to install Debian's package prometheus")
-        pytest.skip(f"there is no {name} here; Debian's package prometheus has it")
-    return found
 
 
 def ask(url: str, path: str, **parameters: str) -> Any:

@@ -22,6 +22,7 @@ from core.storage.layer import Storage
 from search.publisher import OpenShards
 from sql import jobs, ledger, states
 from sql.findings import TaskResult
+from sql.requeue import requeue
 from sql.session import Database
 from worker import run_task
 from worker.phases.task import TaskWork, path_text
@@ -74,7 +75,7 @@ class TaskBench:
 
         def slow(work: TaskWork) -> TaskResult:
             result = body(work)
-            self.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+            self.lose(task)
             return result
 
         patch.setitem(run_task.BODIES, phase, slow)
@@ -161,8 +162,20 @@ class TaskBench:
         return {row[0] for row in self.rows("SELECT array_to_string(container_path, '/') FROM item")}
 
     def reason(self) -> tuple[str, str | None]:
-        (row,) = self.rows("SELECT state, reason FROM job")
+        (row,) = self.rows("SELECT state, reason FROM job WHERE id = %(job)s", job=self.job)
         return row.state, row.reason
+
+    def lose(self, task: uuid.UUID) -> None:
+        """Its lease lapses: another claim may have it."""
+        self.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+
+    def requeue(self, code: str | None = None) -> int:
+        with self.database.transaction(durable=True) as conn:
+            return requeue(conn, self.job, self.options, code)
+
+    def resume(self) -> None:
+        with self.database.transaction(durable=True) as conn:
+            states.request_resume(conn, self.job)
 
     def close(self) -> None:
         self.context.shards.close()

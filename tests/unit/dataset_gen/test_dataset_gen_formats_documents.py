@@ -10,10 +10,7 @@ import email.policy
 import hashlib
 import io
 import json
-import os
 import re
-import shutil
-import subprocess
 import wave
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +22,8 @@ import pytest
 import vobject
 import xlrd
 from agreement import differences
-from documents import TERMS, make, run
+from debian_programs import printed
+from documents import TERMS, make
 from lxml import etree
 from odfdo import Document
 from PIL import Image
@@ -50,6 +48,7 @@ SOURCES = ("py", "c", "java", "js", "sql")
 TEXTS = ("rtf", "odt", "ods", "pdf", "xml", "json", "csv", "vcf", "ics", "log", "svg", *SOURCES)
 PICTURES = ("tif", "bmp", "webp", "jpg")
 MEDIA = ("wav", "mp3", "mp4", "m4a")
+ANTIWORD = ("antiword", "-w", "0", "-m", "UTF-8.txt", "x.doc")
 SIZES = (700, 4_000, 30_000, 180_000)
 
 
@@ -90,7 +89,7 @@ def _text(fmt: str, made: Made) -> str:
 def test_rtf_by_unrtf(number: int, tmp_path: Path) -> None:
     made = make("rtf", number, SIZES[number])
     (tmp_path / "a.rtf").write_bytes(made.data)
-    _same_words(made, run("unrtf", "unrtf", "--text", "a.rtf", where=tmp_path), _text("rtf", made))
+    _same_words(made, printed("unrtf", "unrtf", "--text", "a.rtf", where=tmp_path), _text("rtf", made))
 
 
 @pytest.mark.parametrize("fmt", ["odt", "ods"])
@@ -118,13 +117,13 @@ def test_pdf_by_poppler(tmp_path: Path) -> None:
             continue
         forms, attached, scans = forms + form, attached + bool(made.truth.children), scans + scan
         (tmp_path / "a.pdf").write_bytes(made.data)
-        info = run("poppler-utils", "pdfinfo", "a.pdf", where=tmp_path)
+        info = printed("poppler-utils", "pdfinfo", "a.pdf", where=tmp_path)
         assert f"Pages:           {made.truth.pages}\n" in info
         assert ("AcroForm" in info) == form
-        text = " ".join(run("poppler-utils", "pdftotext", "a.pdf", "-", where=tmp_path).split())
+        text = " ".join(printed("poppler-utils", "pdftotext", "a.pdf", "-", where=tmp_path).split())
         assert all(word in text for term in terms for word in term.split())
         assert (not text) == scan
-        listed = run("poppler-utils", "pdfdetach", "-list", "a.pdf", where=tmp_path)
+        listed = printed("poppler-utils", "pdfdetach", "-list", "a.pdf", where=tmp_path)
         assert listed.startswith(f"{len(made.truth.children)} embedded files")
         assert all(child.name.decode() in listed for child in made.truth.children)
     assert forms
@@ -308,7 +307,7 @@ def document(*pieces: tuple[str, bool]) -> tuple[bytes, list[str]]:
 def test_antiword_reads_every_word(tmp_path: Path, pieces: list[tuple[str, bool]]) -> None:
     data, shown = document(*pieces)
     (tmp_path / "x.doc").write_bytes(data)
-    found = text_by("antiword", tmp_path / "x.doc")
+    found = printed("antiword", *ANTIWORD, where=tmp_path)
     assert words(" ".join(shown)) <= words(found)
     assert len(found) == pytest.approx(sum(map(len, shown)), rel=0.05)
 
@@ -324,15 +323,15 @@ def test_xlrd_and_xls2csv_read_workbooks(workshop: Workshop, tmp_path: Path, siz
     assert all(0 <= a < 1e9 and 0 <= b < 1e5 and 0 <= c < 1 and d for a, b, c, d in numbers)
     assert set(TERMS) <= {row[3] for row in numbers}
     (tmp_path / "x.xls").write_bytes(made.data)
-    printed = text_by("xls2csv", tmp_path / "x.xls")
-    assert all(str(row[3]) in printed for row in numbers)
+    shown = printed("catdoc", "xls2csv", "-dutf-8", "x.xls", where=tmp_path)
+    assert all(str(row[3]) in shown for row in numbers)
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ru"])
 def test_catppt_reads_presentations(workshop: Workshop, tmp_path: Path, language: str) -> None:
     made = ppt.build(order(workshop, "ppt", 250_000, language=language))
     (tmp_path / "x.ppt").write_bytes(made.data)
-    found = text_by("catppt", tmp_path / "x.ppt")
+    found = printed("catdoc", "catppt", "-dutf-8", "x.ppt", where=tmp_path)
     assert all(term in found for term in TERMS)
     assert made.truth.pages is not None
     assert len(words(found)) > 25 * made.truth.pages
@@ -392,22 +391,7 @@ def test_passwords_open_what_they_protect(
     assert out.getvalue().startswith(begins)
     if fmt == "doc":
         (tmp_path / "x.doc").write_bytes(out.getvalue())
-        assert len(words(text_by("antiword", tmp_path / "x.doc"))) > 100
-
-
-_PACKAGES = {"antiword": "antiword", "catppt": "catdoc", "xls2csv": "catdoc"}
-_OPTIONS = {"antiword": ("-w", "0", "-m", "UTF-8.txt")}
-
-
-def text_by(program: str, file: Path) -> str:
-    """What a program prints of a file; skips where it is not installed, CI must have it."""
-    if shutil.which(program) is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"there is no {program}: .ci/run is to install Debian's package {_PACKAGES[program]}")
-        pytest.skip(f"there is no {program} here; Debian's package {_PACKAGES[program]} has it")
-    command = [program, *_OPTIONS.get(program, ("-dutf-8",)), str(file)]
-    out = subprocess.run(command, capture_output=True, check=True, timeout=300)
-    return out.stdout.decode("utf-8", "replace")
+        assert len(words(printed("antiword", *ANTIWORD, where=tmp_path))) > 100
 
 
 def words(text: str) -> set[str]:

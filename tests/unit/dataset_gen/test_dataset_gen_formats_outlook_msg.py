@@ -13,8 +13,9 @@ from pathlib import Path
 import olefile
 import oxmsg
 import pytest
+from debian_programs import program
 from hypothesis import given, settings
-from outlook_forms import SAMPLE, forms, program
+from outlook_forms import SAMPLE, forms
 
 from dataset_gen.formats import mapi_mail
 from dataset_gen.formats.mapi_mail import (

@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from debian_programs import program
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from outlook_forms import SAMPLE, forms, program
+from outlook_forms import SAMPLE, forms
 from tnefparse import TNEF
 from tnefparse.mapi import TNEFMAPI_Attribute
 

@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import pytest
 from documents import make
 from installation import Bench, Running, until
 from produced import csv_rows, tree
@@ -292,78 +291,6 @@ def _check_pages(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     assert any(int(row["pages"]) > 1 for row in rows)
 
 
-def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
-    """A file that is another than the one that was found, and one that has gone, are exceptions and not produced; the
-    others are. One that cannot be opened when pages are counted, and can be later, is not some of its pages."""
-    source = bench.home / "source"
-    (source / "ann").mkdir(parents=True)
-    for name in ("changed", "gone", "kept"):
-        (source / "ann" / f"{name}.txt").write_text(f"text of {name}")
-    later, away = source / "ann" / "later.pdf", bench.home / "away"
-    later.write_bytes(make("pdf", 1, 12_000).data)
-    hold = bench.holdable("stamp")
-    with bench.standing():
-        out = bench.home / "out"
-        bench.end(bench.discover(corpus=source))
-        (source / "ann" / "changed.txt").write_text("text of Changed")
-        (source / "ann" / "gone.txt").unlink()
-        bench.edbench("produce", "export", "last", "--out", str(out), "--prefix", "A-", "--digits", "3", "--first", "7")
-        files = tree(out)
-        natives = ["VOL001/NATIVES/0001/A-009.txt", "VOL001/NATIVES/0001/A-010.pdf"]
-        assert [path for path in files if "NATIVES" in path] == natives
-        assert files["VOL001/TEXT/0001/A-007.txt"] == b"text of changed"
-        codes = {row["begin"]: row["exceptions"] for row in csv_rows(out / "loadfile.csv")}
-        assert codes == {"A-007": "hash_differs", "A-008": "vanished", "A-009": "", "A-010": ""}
-        assert (
-            "0 missing, 0 extra, 0 wrong"
-            in bench.ask("verify", bench.query("SELECT id FROM job WHERE type = 'export'")[0][0].hex).stdout
-        )
-        later.rename(away)
-        hold.after(0)
-        process = bench.start("produce", "images", "last", "--out", str(bench.home / "pages"), "--dpi", "72")
-        hold.until_reached(process)
-        away.rename(later)
-        hold.let_go()
-        bench.end(process)
-        reported = {
-            row["name"]: (row["pages"], row["exceptions"]) for row in csv_rows(bench.home / "pages" / "metadata.csv")
-        }
-        assert reported == {
-            "changed.txt": ("1", "hash_differs"),
-            "gone.txt": ("1", "vanished"),
-            "kept.txt": ("1", ""),
-            "later.pdf": ("1", "handler_error"),
-        }
-
-
-@pytest.mark.parametrize("engine", ["whoosh"])
-def test_texts_of_the_other_engine(bench: Bench, engine: str) -> None:
-    source = bench.home / "source"
-    (source / "ann").mkdir(parents=True)
-    (source / "ann" / "m.eml").write_bytes(
-        b"Subject: apples\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nfruit basket\r\n"
-        b"--b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=a.txt\r\n\r\npears\r\n--b--\r\n"
-    )
-    (source / "ann" / "z.txt").write_text("plums")
-    with bench.standing():
-        bench.end(bench.discover("--index-engine", engine, corpus=source))
-        result = bench.result()
-        assert result["index_engine"] == engine
-        assert engine in result["versions"]
-        bench.ask("review", "tag", "last", "mine", "pears")
-        for number, (options, wanted) in enumerate((
-            (("--query", "pears"), ["m.eml", "a.txt"]),
-            (("--query", "pears", "--no-families"), ["a.txt"]),
-            (("--tag", "mine", "--query", "pears OR plums"), ["m.eml", "a.txt"]),
-            ((), ["m.eml", "a.txt", "z.txt"]),
-        )):  # fmt: skip
-            out = bench.home / f"out {number}"
-            bench.edbench("produce", "text", "last", "--out", str(out), *options)
-            lines = [json.loads(line) for line in (out / "metadata.jsonl").read_text().splitlines()]
-            assert [line["name"] for line in lines] == wanted
-            assert all((out / line["text"]).read_text() for line in lines)
-
-
 def _few(bench: Bench) -> Path:
     """A source of some small messages and texts, and of an archive: drawing the pages of a corpus takes minutes."""
     custodian = bench.home / "few" / "anna"
@@ -413,19 +340,8 @@ def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
         assert sorted(job["type"] for job in listed) == ["discovery", "discovery", "export", "extraction", "processing"]
         for one in listed:
             bench.ask("verify", one["job_id"])
-        line = (
-            "bench",
-            "job-types",
-            "--corpus",
-            str(_few(bench)),
-            "--repeats",
-            "1",
-            "--min-seconds",
-            "1",
-            "--seed",
-            "363",
-            "--no-baseline",
-        )
+        once = ("--repeats", "1", "--min-seconds", "1", "--seed", "363", "--no-baseline")
+        line = ("bench", "job-types", "--corpus", str(_few(bench)), *once)
         bench.edbench(*line, "--slots", "2", "--workers", "2")
         (made,) = (bench.storage / "results").glob("day-*/result.json")
         (point,) = json.loads(made.read_text())["points"]

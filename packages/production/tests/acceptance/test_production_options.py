@@ -53,7 +53,7 @@ def test_options_of_productions_that_choose_number_and_write(bench: Bench) -> No
         checked = bench.ask("produce", "check", str(home / "out")).stdout
         assert "6 records" in checked
         assert ": 0 faults" in checked
-        pages = ("--format", "pdf", "--dpi", "72", "--prefix", "PAGE")
+        pages = ("--format", "pdf", "--dpi", "72", "--prefix", "PAGE", "--first", "7")
         bench.edbench("produce", "images", bob, "--out", str(home / "pages"), *pages, "--not-nist")
         _pages(home / "pages")
 
@@ -75,12 +75,12 @@ def _discovered(bench: Bench, custodian: str) -> str:
 
 def _looked_through(bench: Bench, ann: str, bob: str) -> None:
     """By the commands, whose findings are then asked for."""
-    known, reported = bench.home / "known.txt", bench.home / "told.json"
+    known = bench.home / "known.txt"
     known.write_text(f"{hashlib.sha256(_PROGRAM).hexdigest()}  tool.dll\n")
 
     def result_of(*words: str) -> dict[str, Any]:
-        bench.ask(*words, "-o", "json", "--output-file", str(reported))
-        return dict(json.loads(reported.read_text()))
+        bench.ask(*words, *bench.to_result)
+        return bench.result()
 
     def listed(job: str, *asked: str) -> list[str]:
         return [
@@ -117,7 +117,7 @@ def _in_volumes(out: Path, rows: list[dict[str, str]]) -> None:
 def _pages(out: Path) -> None:
     """Each is a PDF of one page, as many as were numbered."""
     pages = sorted(out.rglob("VOL001/IMAGES/*/*.pdf"))
-    assert [path.stem for path in pages] == [f"PAGE{n + 1:08d}" for n in range(len(pages))]
+    assert [path.stem for path in pages] == [f"PAGE{n + 7:08d}" for n in range(len(pages))]
     assert len(pages) == sum(int(row["pages"]) for row in csv_rows(out / "metadata.csv")) > 2
     for path in pages:
         with pypdfium2.PdfDocument(path) as document:
@@ -271,39 +271,6 @@ def test_a_production_comes_back_with_everything_that_its_load_file_states(bench
         (home / "theirs/bob/EDB00000006.txt").unlink()
         bench.end(bench.discover(corpus=home / "theirs"))
         assert "1 missing" in bench.ask("verify", "last", "--internal", check=1).stdout
-
-
-def test_a_record_that_another_program_wrote_is_an_item_or_a_line(bench: Bench) -> None:
-    """Double numbers, numbers that give one file name, none at all, paths from the root and in other letters: what is taken is
-    what a discovery finds, and whatever is not has its true reason."""
-    home = bench.home
-    for name in ("A1.txt", "A2.txt", "A3.txt"):
-        _write(home / "theirs/NATIVES" / name, name.encode())
-    rows = [
-        ("B1", "\\NATIVES\\a1.TXT"), ("B1", "\\NATIVES\\A2.txt"), ("B/2", "NATIVES\\A2.txt"), ("B:2", "/NATIVES/A3.txt"),
-        ("", ".\\NATIVES\\A3.txt"), ("", "natives\\A3.txt"),
-    ]  # fmt: skip
-    dat = concordance.head(("BEGDOC", "CUSTODIAN", "NATIVELINK"))
-    dat += concordance.lines([[number, "ann", path] for number, path in rows])
-    load_file = _write(home / "theirs/DATA/l.dat", dat)
-    words = ("produce", "import", str(load_file))
-    lost = bench.ask(*words, "--out", str(home / "lost"), check=1).stdout
-    assert f"missing, or not a file; it exists with --root {(home / 'theirs').resolve()}" in lost
-    taken = bench.ask(*words, "--out", str(home / "source"), "--root", str(home / "theirs"), check=1).stdout
-    assert taken.splitlines()[:3] == [
-        "B1: record 2 has the number of an earlier record and is not imported",
-        "record 5: it has no number, and is imported as ann/item.txt",
-        "record 6: it has no number, and is imported as ann/item-1.txt",
-    ]
-    assert (
-        "6 records: 5 imported (5 natives, 0 texts, 0 with neither), 0 attachments omitted, 1 not imported; 0 differ from"
-        in taken
-    )
-    with bench.standing():
-        bench.end(bench.discover(corpus=home / "source"))
-        assert "0 missing, 0 extra, 0 wrong" in bench.ask("verify", "last", "--internal").stdout
-        listed = csv.DictReader(bench.ask("review", "items", "last", "-o", "csv").stdout.splitlines())
-        assert sorted(row["name"] for row in listed) == ["B1.txt", "B_2-1.txt", "B_2.txt", "item-1.txt", "item.txt"]
 
 
 def _write(path: Path, data: bytes) -> Path:

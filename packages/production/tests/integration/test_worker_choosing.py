@@ -23,6 +23,7 @@ from controller.search.named import tag_found, tag_items
 from controller.search.opened import opened_index
 from core.errors import UsageError
 from core.job_types import JobType
+from core.records import JobOptions
 from production.check import check
 from production.choosing import production_figures
 from production.options import DPI
@@ -199,6 +200,23 @@ def test_a_query_is_not_put_together_with_a_tag_as_text(discovered: Discovered) 
     assert found.takes(query="budget OR pears", tag="hot") == ["a alone.txt"]
     with pytest.raises(UsageError, match="this bracket has no opening bracket"):
         found.create(query="budget) OR (pears", tag="hot")
+
+
+def test_items_and_texts_of_the_other_engine(task_bench: TaskBench, discovered: Discovered) -> None:
+    task_bench.options = JobOptions(index_engine="whoosh")
+    found = discovered(_mails())
+    tag_found([found.handle], found.opened, "mine", "pears")
+    family = ["m.eml", "pears.txt", "plan.txt"]
+    for asked, wanted in (
+        ({"query": "pears"}, family),
+        ({"query": "pears", "families": False}, ["pears.txt"]),
+        ({"tag": "mine", "query": "pears OR once"}, family),
+        ({}, ["a alone.txt", *family, "z last.txt"]),
+    ):
+        _, out = found.run(found.create(**asked))
+        listed = csv_rows(out / "metadata.csv")
+        assert [row["name"] for row in listed] == wanted
+        assert all((out / row["text"]).read_text() for row in listed)
 
 
 def _copies() -> dict[str, str | EmailMessage]:

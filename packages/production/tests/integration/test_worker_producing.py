@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from documents import make
 from produced import csv_rows, filer, handle, produce, tree
 from recording import MemoryRecorder
 from taskbench import TaskBench
@@ -74,7 +75,7 @@ def test_a_text_that_a_lost_claim_has_half_written_is_whole(
             return at_once(file, data)
         monkeypatch.setattr(WriteFile, "write", at_once)
         at_once(file, data[:2])
-        task_bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+        task_bench.lose(task)
         (again,) = task_bench.dispatch()
         task_bench.handle(again, task_bench.slot("w2"))
         assert texts() == [b"a.txt", b"b.txt"]
@@ -103,7 +104,7 @@ def test_a_claim_that_was_lost_gives_its_reports_no_names(
         yield from records(work)
         monkeypatch.setattr(finish, "records", records)
         task_bench.rows("UPDATE production_item SET pages = 7 WHERE job = %(j)s RETURNING 1", j=task_bench.job)
-        task_bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+        task_bench.lose(task)
         (again,) = task_bench.dispatch()
         task_bench.handle(again, task_bench.slot("w2"))
         done.append(tree(extraction))
@@ -182,6 +183,45 @@ def test_pages_are_made_under_the_limits_of_the_discovery(task_bench: TaskBench)
     assert len(list((task_bench.home / "out").rglob("*.tif"))) == 2
 
 
+def test_evidence_that_changed_is_no_native(task_bench: TaskBench) -> None:
+    """A file that is another than the one that was found, and one that has gone, are exceptions and not produced; the
+    others are. One that cannot be opened when pages are counted, and can be later, is not some of its pages."""
+    bench, source = task_bench, task_bench.source
+    for name in ("changed", "gone", "kept"):
+        (source / f"{name}.txt").write_text(f"text of {name}")
+    later, away, out = source / "later.pdf", bench.home / "away", bench.home / "out"
+    later.write_bytes(make("pdf", 1, 12_000).data)
+    bench.create()
+    assert bench.run() == "completed"
+    found = handle(bench.database, bench.job)
+    (source / "changed.txt").write_text("text of Changed")
+    (source / "gone.txt").unlink()
+    chosen = {"out": str(out), "prefix": "A-", "digits": 3, "first": 7}
+    bench.job = produce(bench.context.settings, [found], JobType.EXPORT, **chosen).id
+    assert bench.run() == "completed_with_exceptions"
+    files = tree(out)
+    natives = ["VOL001/NATIVES/0001/A-009.txt", "VOL001/NATIVES/0001/A-010.pdf"]
+    assert [path for path in files if "NATIVES" in path] == natives
+    assert files["VOL001/TEXT/0001/A-007.txt"] == b"text of changed"
+    codes = {row["begin"]: row["exceptions"] for row in csv_rows(out / "loadfile.csv")}
+    assert codes == {"A-007": "hash_differs", "A-008": "vanished", "A-009": "", "A-010": ""}
+    job = handle(bench.database, bench.job)
+    assert verify_production(job, filer(), examples=9, progress=print).differences == 0
+    later.rename(away)
+    chosen = {"out": str(bench.home / "pages"), "prefix": "P", "extras": ((DPI, "72"),)}
+    bench.job = produce(bench.context.settings, [found], JobType.PROCESSING, **chosen).id
+    bench.until(Phase.STAMP)
+    away.rename(later)
+    assert bench.run() == "completed_with_exceptions"
+    reported = {row["name"]: (row["pages"], row["exceptions"]) for row in csv_rows(bench.home / "pages/metadata.csv")}
+    assert reported == {
+        "changed.txt": ("1", "hash_differs"),
+        "gone.txt": ("1", "vanished"),
+        "kept.txt": ("1", ""),
+        "later.pdf": ("1", "handler_error"),
+    }
+
+
 def test_a_file_that_went_before_the_end_is_reported(task_bench: TaskBench, extraction: Path) -> None:
     """Load files would name what is not there: the job is suspended until it is back, and ends then."""
     text = extraction / "VOL001/TEXT/0001/A00000002.txt"
@@ -189,36 +229,35 @@ def test_a_file_that_went_before_the_end_is_reported(task_bench: TaskBench, extr
     text.unlink()
     text.mkdir()
     task_bench.drain()
-    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
+    state, reason = task_bench.reason()
     assert state == "suspended"
     assert "A00000002.txt" in str(reason)
     assert not (extraction / "metadata.csv").exists()
     text.rmdir()
     text.write_bytes(data)
-    with task_bench.database.transaction() as conn:
-        states.request_resume(conn, task_bench.job)
+    task_bench.resume()
     task_bench.drain()
     assert str(task_bench.advance()) == "completed"
     assert b"A00000002.txt" in (extraction / "metadata.csv").read_bytes()
 
 
-def test_an_item_without_a_row_ends_no_load_file_early(task_bench: TaskBench, extraction: Path) -> None:
-    task_bench.rows("DELETE FROM item WHERE display LIKE '%%a.txt' RETURNING 1")
+@pytest.mark.parametrize(
+    "lost",
+    [
+        ["DELETE FROM item WHERE display LIKE '%%a.txt'"],
+        [f"DELETE FROM {table} WHERE job = %(j)s AND number = 2" for table in ("production_item", "production_file")],
+    ],
+    ids=["item", "rows of the job"],
+)
+def test_rows_that_are_lost_end_no_load_file_early(task_bench: TaskBench, extraction: Path, lost: list[str]) -> None:
+    """Nothing is left out without a word."""
+    for statement in lost:
+        task_bench.rows(f"{statement} RETURNING 1", j=task_bench.job)
     task_bench.drain()
-    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
+    state, reason = task_bench.reason()
     assert state == "suspended"
     assert "1 of the items no longer exist" in str(reason)
     assert "cancel this job" in str(reason)
-    assert [path.name for path in extraction.iterdir() if path.is_file()] == [MARKER]
-
-
-def test_load_files_have_as_many_records_as_the_job_items(task_bench: TaskBench, extraction: Path) -> None:
-    """Rows of its own that are lost are not left out without a word."""
-    task_bench.rows("DELETE FROM production_item WHERE job = %(j)s AND number = 2 RETURNING 1", j=task_bench.job)
-    task_bench.rows("DELETE FROM production_file WHERE job = %(j)s AND number = 2 RETURNING 1", j=task_bench.job)
-    task_bench.drain()
-    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
-    assert (state, "1 of the items no longer exist" in str(reason)) == ("suspended", True)
     assert [path.name for path in extraction.iterdir() if path.is_file()] == [MARKER]
 
 
@@ -240,12 +279,11 @@ def test_a_shard_with_other_bytes_gives_no_texts(task_bench: TaskBench, begun: P
     whole = file.read_bytes()
     file.write_bytes(whole[:9] + bytes([whole[9] ^ 1]) + whole[10:])
     task_bench.drain()
-    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
+    state, reason = task_bench.reason()
     assert (state, file.name in str(reason)) == ("suspended", True)
     assert not list(begun.rglob("*.txt"))
     file.write_bytes(whole)
-    with task_bench.database.transaction() as conn:
-        states.request_resume(conn, task_bench.job)
+    task_bench.resume()
     task_bench.until(Phase.FINALISE)
     assert [path.read_bytes() for path in sorted(begun.rglob("*.txt"))] == [b"a.txt", b"b.txt"]
 
@@ -321,8 +359,7 @@ def test_nothing_is_over_before_it_is_on_stable_storage(
     task_bench.drain()
     assert task_bench.rows("SELECT state FROM job WHERE id = %(j)s", j=task_bench.job) == [("suspended",)]
     calls.records.clear()
-    with task_bench.database.transaction() as conn:
-        states.request_resume(conn, task_bench.job)
+    task_bench.resume()
     task_bench.drain()
     assert str(task_bench.advance()) == "completed"
     named = max(each.start_ns for each in calls.records if each.op is Op.RENAME)

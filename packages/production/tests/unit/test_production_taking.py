@@ -14,7 +14,7 @@ import pytest
 from every_command import options
 from pydantic import ValidationError
 
-from cli.main import USAGE, main
+from cli.main import FAILED, USAGE, main
 from core.errors import UsageError
 from core.imported import LOAD_DIRECTORY, Record, keys_of, read_imported, record_path
 from core.job_types import JobType
@@ -114,22 +114,6 @@ def test_what_is_not_as_the_load_file_states_is_an_exception_of_its_item(tmp_pat
     assert "SHA1 differs" in reported[0]
 
 
-def test_the_second_record_of_a_number_is_not_taken(tmp_path: Path) -> None:
-    done, reported = _taken(
-        tmp_path,
-        [
-            ("B1", "", "", "ann", "n1.msg", "", "", ""),
-            ("B1", "", "", "ann", "n2.doc", "", "", ""),
-            ("B1", "", "", "bob", "", "t1.txt", "", ""),
-            ("B1", "B9", "", "bob", "gone", "", "", ""),
-            ("B2", "", "", "bob", "", "t2.txt", "", ""),
-        ],
-    )
-    assert (done.records, done.items, done.faults, done.wrong) == (5, 2, 3, 0)
-    assert reported == [f"B1: record {n} has the number of an earlier record and is not imported" for n in (2, 3, 4)]
-    assert _files(tmp_path) == ["ann/B1.msg", "bob/B2.txt"]
-
-
 def test_numbers_that_give_one_file_name_lie_beside_each_other(tmp_path: Path) -> None:
     numbers = ("B/2", "B:2", "B?2", "B_2-1", "x" * 200 + "1", "x" * 200 + "2")
     done, reported = _taken(tmp_path, [(number, "", "", "ann", "n1.msg", "", "", "") for number in numbers])
@@ -217,19 +201,26 @@ def test_what_is_attached_to_a_record_that_is_not_taken_is_taken(tmp_path: Path)
     assert _record(tmp_path, "ann/B2.txt").first == ""
 
 
-def test_a_load_file_in_a_directory_beside_has_its_root_reported(tmp_path: Path) -> None:
+def test_a_load_file_in_a_directory_beside_has_its_root_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command, whose exit status is 1 as for any record that is not as it is stated."""
     row = ("A1", "", "", "ann", "\\NATIVES\\a1.TXT", "", "", "")
     _write(tmp_path / "p/NATIVES/A1.txt", b"first")
     _write(tmp_path / "outside.txt", b"secret")
     outside = ("A2", "", "", "ann", "..\\outside.txt", "", "", "")
     _write_dat(tmp_path / "p/DATA/x.dat", [row, outside])
-    reported: list[str] = []
-    take(tmp_path / "p/DATA/x.dat", tmp_path / "without", reported.append)
-    assert f"it exists with --root {tmp_path.resolve() / 'p'}" in reported.pop(0)
-    reported.clear()
-    done = take(tmp_path / "p/DATA/x.dat", tmp_path / "s", reported.append, root=tmp_path / "p")
-    assert (done.natives, done.bare) == (1, 1)
-    assert reported == ["A2: '..\\\\outside.txt' is outside the production"]
+    words = ["produce", "import", str(tmp_path / "p/DATA/x.dat"), "--out"]
+    assert main([*words, str(tmp_path / "without")], {}) == FAILED
+    assert capsys.readouterr().out.splitlines()[0] == (
+        f"A1: '\\\\NATIVES\\\\a1.TXT': missing, or not a file; it exists with --root {tmp_path.resolve() / 'p'}"
+    )
+    assert main([*words, str(tmp_path / "s"), "--root", str(tmp_path / "p")], {}) == FAILED
+    assert capsys.readouterr().out.splitlines() == [
+        "A2: '..\\\\outside.txt' is outside the production",
+        "2 records: 2 imported (1 native, 0 texts, 1 with neither), 0 attachments omitted, 0 not imported;"
+        " 1 differ from the load file",
+    ]
     assert (tmp_path / "s/ann/A1.txt").read_bytes() == b"first"
 
 

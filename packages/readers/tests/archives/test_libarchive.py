@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from archive_files import cabinet as cabinet_of
-from outlook_forms import program
+from debian_programs import program
 from unpacking import unpack
 
 from core.errors import SourceFileError

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
 from typing import Any
 
-import pytest
 from hypothesis import strategies as st
 
 from dataset_gen.formats.mapi_mail import NOTE, Details
@@ -108,13 +105,3 @@ def mail_store(*items: tuple[tuple[str, ...], MailForm], details: Details = NOTE
         writer.add(folder, form, details)
     writer.finish()
     return file.getvalue()
-
-
-def program(name: str, package: str) -> str:
-    """A program of Debian's; skips where there is none, fails where one can be had (CI with apt)."""
-    found = shutil.which(name)
-    if found is None:
-        if os.environ.get("CI") == "true" and os.geteuid() == 0 and shutil.which("apt-get"):
-            pytest.fail(f"there is no {name}: .ci/run is to install Debian's package {package}")
-        pytest.skip(f"there is no {name} here; Debian's package {package} has it")
-    return found

@@ -52,15 +52,14 @@ def _source(bench: Bench) -> Path:
 def _levels(bench: Bench, trace: dict[str, Any], filer: Path) -> None:
     """Parts of the peak are offered as asked, whatever is achieved, by members that join with the file that the command writes, each
     with a clone of the trace, through the one emulated filer of this host; the package tells it again from the clients' own words."""
-    found = bench.home / "levels.json"
     target = bench.storage / "target"  # what members of other hosts see
     target.mkdir()
-    options = ("--clients", "4", "--levels", "2", "--filer", str(filer), "-o", "json", "--output-file", str(found))
+    options = ("--clients", "4", "--levels", "2", "--filer", str(filer), *bench.to_result)
     crew = ("--listen", "127.0.0.1", "--workers", "2")
     command = bench.start("trace", "replay", "--repeats", "1", trace["path"], "--path", str(target), *options, *crew)
     with _members(bench, command):
         page = bench.end(command).splitlines()[-1]
-    result = json.loads(found.read_text())
+    result = bench.result()
     assert [host["name"] for host in result["conditions"]["hosts"]] == ["m1", "m2"]
     for run in (run for point in result["points"] for run in point["repeats"]):
         assert run["null_calls"] == run["calls"]
@@ -99,39 +98,13 @@ def _members(bench: Bench, command: Running) -> Iterator[None]:
 def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     """With one client and with as many as slots, on the storage and on an emulated filer, into one report that tells
     them apart; nothing is left where it was played."""
-    source = _source(bench)
-    recorded = bench.home / "r.json"
-    bench.edbench(
-        "discover",
-        str(source),
-        "--workers",
-        "1",
-        "--slots",
-        "2",
-        "--trace",
-        "-o",
-        "json",
-        "--output-file",
-        str(recorded),
-    )
-    trace = json.loads(recorded.read_text())["trace"]
-    found, quick = bench.home / "replay.json", bench.home / "quick.toml"
+    bench.end(bench.discover("--workers", "1", "--slots", "2", "--trace", corpus=_source(bench)))
+    trace, quick = bench.result()["trace"], bench.home / "quick.toml"
     quick.write_text('name = "quick"\nmetadata.service_us.default = 1\n')
-    options = (
-        "--clients",
-        "1,2",
-        "--filer",
-        f"none,{quick}",
-        "--pace",
-        "max",
-        *array_options(bench.home),
-        "-o",
-        "json",
-        "--output-file",
-        str(found),
-    )
-    done = bench.edbench("trace", "replay", "--repeats", "1", trace["path"], "--path", str(target), *options)
-    result = json.loads(found.read_text())
+    options = ("--clients", "1,2", "--filer", f"none,{quick}", "--pace", "max", *array_options(bench.home))
+    replay = ("trace", "replay", "--repeats", "1", trace["path"], "--path", str(target), *bench.to_result)
+    done = bench.edbench(*replay, *options)
+    result = bench.result()
     points = [(point["at"]["storage"], point["at"]["clients"], point) for point in result["points"]]
     real, emulated = dict.fromkeys(storage for storage, _, _ in points)
     assert emulated == "EMULATED FILER quick, scale 1/1"
@@ -166,25 +139,13 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
 def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
     """Traces of the other types hold every call of theirs, and can be played as a discovery's: as fast as it goes, by their
     start times, and with the time in between. Where they write is no part of a trace, and how well it compresses is."""
-    source = _source(bench)
-    reported, traces = bench.home / "told.json", {}
+    traces = {}
     with bench.standing():
-        bench.edbench("discover", str(source), "-o", "json", "--output-file", str(reported))
-        job = json.loads(reported.read_text())["job_id"]
+        bench.end(bench.discover(corpus=_source(bench)))
+        job = bench.result()["job_id"]
         for kind in ("text", "images", "export"):
-            bench.edbench(
-                "produce",
-                kind,
-                job,
-                "--out",
-                str(bench.home / kind),
-                "--trace",
-                "-o",
-                "json",
-                "--output-file",
-                str(reported),
-            )
-            result = json.loads(reported.read_text())
+            bench.edbench("produce", kind, job, "--out", str(bench.home / kind), "--trace", *bench.to_result)
+            result = bench.result()
             traces[kind] = result["trace"]
             assert (traces[kind]["calls"] > 40, traces[kind]["lost"]) == (True, 0)
             _check_trace(bench, Path(traces[kind]["path"]), result["calls"])

@@ -16,11 +16,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import debian_programs
 import pytest
 from memory_traces import MemoryTrace
 from recording import MemoryRecorder
 from relay_traces import MS, SIZE, compiled, relay, run_local
-from strace_counts import SYSCALLS, kernel_counts, need_strace
+from strace_counts import SYSCALLS, kernel_counts
 
 from core.errors import RunFailed, StorageFault
 from core.filer.arbiter import Arbiter
@@ -152,7 +153,7 @@ def story_by_storage(root: Path) -> list[CallRecord]:
 
 
 def test_the_system_calls_are_the_storage_layers(tmp_path: Path) -> None:
-    need_strace()
+    debian_programs.program("strace", "strace")
     trace = relay(1)
     program, target = compiled(tmp_path, trace, 1)
     prepare_tree(program, target, client=0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from debian_programs import program
 from trace_samples import everything
 
 from core.operations import Op
@@ -45,9 +45,7 @@ print(json.dumps([[r.op.label, r.bytes, r.error] for r in recorder.records]))
 
 
 def test_an_import_gives_what_was_recorded(tmp_path: Path) -> None:
-    strace = shutil.which("strace")
-    if strace is None:
-        pytest.skip("strace is not installed")
+    strace = program("strace", "strace")
     data, log = tmp_path / "data", tmp_path / "log"
     data.mkdir()
     ended = subprocess.run(

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from profile_runs import carried_out, need_fio
+from debian_programs import program
+from profile_runs import carried_out
 
 from core.errors import RunFailed, UsageError
 from experiments import summary as package
@@ -23,7 +24,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 @pytest.fixture(autouse=True)
 def _fio() -> None:
-    need_fio()
+    program("fio", "fio")
 
 
 def ran(place: Path, *jobs: Job) -> tuple[Done, ...]:

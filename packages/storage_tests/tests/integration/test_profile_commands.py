@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from array_counters import NAME, options
-from installation import COMMAND_SECONDS, EDBENCH, until
-from profile_runs import need_fio
+from debian_programs import program
+from installation import EDBENCH, until
 from result_packages import package
 
 import storage_tests.profile as catalogue
@@ -37,7 +37,7 @@ exec {fio} "$@"
 
 @pytest.fixture(autouse=True)
 def _fio() -> None:
-    need_fio()
+    program("fio", "fio")
 
 
 def environment(place: Path) -> dict[str, str]:
@@ -46,7 +46,7 @@ def environment(place: Path) -> dict[str, str]:
     return kept | {"EDBENCH_STORAGE": str(place / "storage"), "EDBENCH_SCRATCH": str(place / "scratch")}
 
 
-def test_an_interrupted_matrix_is_gone_on_with(tmp_path: Path) -> None:
+def test_an_interrupted_matrix_is_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Killed in its second cell: what the first one did is kept as it was, what lay on the path goes, one result comes out."""
     gate, under_test = tmp_path / "gate", tmp_path / "there"
     gate.mkdir()
@@ -56,19 +56,10 @@ def test_an_interrupted_matrix_is_gone_on_with(tmp_path: Path) -> None:
     (gate / "fio").chmod(0o755)
     env = environment(tmp_path) | {"GATE": str(gate), "PATH": f"{gate}:{os.environ['PATH']}"}
     sizes = ["threads=1", "records=64KiB", "files=256KiB,1MiB"]
-    command = [
-        str(EDBENCH),
-        "bench",
-        "storage",
-        "--repeats",
-        "1",
-        "matrix",
-        "--path",
-        str(under_test),
-        *(w for s in sizes for w in ("--set", s)),
-    ]
+    words = ["bench", "storage", "--repeats", "1", "matrix", "--path", str(under_test)]
+    asked = [*words, *(w for s in sizes for w in ("--set", s))]
     process = subprocess.Popen(
-        command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        [EDBENCH, *asked], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
         until(lambda: (gate / "reached").exists() or process.poll() is not None, "the second cell began")
@@ -80,24 +71,15 @@ def test_an_interrupted_matrix_is_gone_on_with(tmp_path: Path) -> None:
     observed = kept.read_bytes()
 
     (gate / "shut").unlink()
-    done = subprocess.run(
-        [*command, "--resume"], env=env, capture_output=True, text=True, check=False, timeout=COMMAND_SECONDS
-    )
-    assert done.returncode == 0, done.stderr
-    directory = Path(done.stdout.splitlines()[-1]).parent
+    assert main([*asked, "--resume"], environment(tmp_path)) == OK
+    directory = Path(capsys.readouterr().out.splitlines()[-1]).parent
     assert (directory / "raw" / "runs" / "000.json.gz").read_bytes() == observed
     result = read_result(directory)
     assert len(result.points) == 2
     assert "it was interrupted and resumed 1 time: runs are of 2 commands" in result.warnings
     assert check(directory).differences == ()
     assert list(under_test.iterdir()) == []
-    assert (
-        main(
-            ["bench", "storage", "--repeats", "1", "matrix", "--path", str(under_test), "--resume"],
-            environment(tmp_path),
-        )
-        == USAGE
-    )
+    assert main([*words, "--resume"], environment(tmp_path)) == USAGE
 
 
 SMALLEST = (

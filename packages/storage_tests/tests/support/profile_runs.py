@@ -1,30 +1,16 @@
-"""Profiles carried out as the command does, without its printing; and fio, which some of them need."""
+"""Profiles carried out as the command does, without its printing."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
-
-import pytest
 
 from core.clock import SystemClock
 from core.settings import Settings
 from experiments.package.check import check, finish
 from experiments.result.schema import Result
 from experiments.study import conduct
-from storage_tests.fio import MISSING
 from storage_tests.profile import Targets, made
 from storage_tests.study import ProfileStudy, Running
-
-
-def need_fio() -> None:
-    """Skips without it on a laptop, fails in CI."""
-    if shutil.which("fio") is not None:
-        return
-    if os.environ.get("CI") == "true":
-        pytest.fail(MISSING)
-    pytest.skip(MISSING)
 
 
 def carried_out(name: str, targets: Targets, given: list[str], place: Path, filer: str = "none") -> tuple[Result, Path]:

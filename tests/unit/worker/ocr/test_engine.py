@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from debian_programs import program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from ocr_pictures import need_tesseract
 
 from core.records import OcrChoice, Phase
 from readers.records import TextState
@@ -85,7 +85,7 @@ def test_one_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_the_one_of_this_machine() -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     engine = find_engine()
     assert Path(engine.program).name == "tesseract"
     engine.needs("eng")

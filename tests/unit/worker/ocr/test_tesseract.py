@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from debian_programs import program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from installation import is_gone, until
-from ocr_pictures import ENGLISH, captioned, drawn, mixed_pdf, need_tesseract, picture, read, stand_in
+from ocr_pictures import ENGLISH, captioned, drawn, mixed_pdf, picture, read, stand_in
 from PIL import Image
 
 from core.errors import SystemFault
@@ -46,25 +47,25 @@ def _code(engine: Engine, choice: OcrChoice = ENGLISH, data: bytes = b"picture")
 
 
 def test_words_are_read() -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     found = _recognise(find_engine(), data=picture("PNG", ["HARVEST LANTERN"]))
     assert found.text.split() == ["HARVEST", "LANTERN"]
     assert found.confidence / found.letters > 60
 
 
 def test_a_picture_without_words_gives_none() -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     assert _recognise(find_engine(), data=picture("PNG", [])) == Recognised()
 
 
 def test_bytes_that_are_no_picture_are_corrupt() -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     assert _code(find_engine(), data=picture("PNG", ["HARVEST"])[:500]) is ExceptionCode.CORRUPT
 
 
 def test_memory_is_limited() -> None:
     """More pixels than fit are the document's trouble, and nobody else's."""
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     choice = dataclasses.replace(ENGLISH, memory_mb=30)
     assert _code(find_engine(), choice, picture("BMP", ["HARVEST"] * 60)) is ExceptionCode.MEMORY
 
@@ -176,7 +177,7 @@ _ECHO = f"{_WORD} page"
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "BMP", "WEBP", "GIF", "TIFF", "PDF"])
 def test_every_kind_is_read(kind: str) -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     text, row, codes = read(picture(kind, ["HARVEST LANTERN"]))
     assert text.split() == ["HARVEST", "LANTERN"]
     assert (row.state, row.characters, row.pages, codes) == (TextState.OK, len(text), 1, {})
@@ -188,14 +189,14 @@ def test_every_kind_is_read(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["TIFF", "PDF"])
 def test_pages_come_in_order(kind: str) -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     text, row, _ = read(picture(kind, ["HARVEST"], [], ["LANTERN"]))
     assert text.split() == ["HARVEST", "LANTERN"]
     assert (row.metadata["ocr_pages"], row.pages) == (3, 3)
 
 
 def test_nothing_found_leaves_the_state() -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     text, row, codes = read(picture("PNG", []))
     assert (text, row.state, codes, row.metadata["ocr"]) == ("", TextState.NO_TEXT_LAYER, {}, True)
     assert "ocr_confidence" not in row.metadata
@@ -210,7 +211,7 @@ def test_a_caption_stays_and_is_not_what_was_recognised(tmp_path: Path) -> None:
 
 
 def test_real_scans(real_files: Path) -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     scans = real_files / "ingest-file"
     text, _, codes = read((scans / "hello_world_tiff.tif").read_bytes())
     assert ("HELLO" in text.upper(), codes) == (True, {})
@@ -256,7 +257,7 @@ def test_too_many_pixels(tmp_path: Path) -> None:
 
 
 def test_damage_that_is_known_is_not_reported_twice() -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     _, row, codes = read(picture("PNG", ["HARVEST LANTERN"])[:-40])
     assert list(codes) == ["truncated"]
     assert row.metadata["ocr"] is True
@@ -277,7 +278,7 @@ def test_what_is_no_picture_never_gets_to_tesseract(data: bytes) -> None:
 
 
 def test_tesseract_takes_for_pictures_what_we_do() -> None:
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     for head in (b"\xff\xd8\xff", b"GIF89a", b"BM", b"II*\0", b"RIFF1234WEBP"):
         data = head + b"\n/etc/hostname\n"
         assert is_picture(data)
@@ -322,7 +323,7 @@ def test_a_picture_is_handed_over_as_it_is(tmp_path: Path) -> None:
 
 def test_bare_pages_among_pages_with_text() -> None:
     """They alone are read; the text of the others stays, once, and the metadata says what was read."""
-    need_tesseract()
+    program("tesseract", "tesseract-ocr")
     text, row, codes = read(mixed_pdf("plain words", ["HARVEST"], None, "more words", ["LANTERN"]))
     assert sorted(text.split()) == sorted(["plain", "words", "more", "words", "HARVEST", "LANTERN"])
     assert (row.state, row.characters, row.pages, codes) == (TextState.OK, len(text), 5, {})
