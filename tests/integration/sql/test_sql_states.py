@@ -64,6 +64,24 @@ def test_a_job_goes_through_its_phases(hands: Any) -> None:
     assert hands.value("SELECT count(*) FROM job_phase WHERE finished_at IS NULL") == 0
 
 
+def test_a_pause_waits_for_what_runs(hands: Any) -> None:
+    """Promise: dispatched tasks go back at once, running ones finish, then the job is paused and its messages
+    claim nothing; resumed, it goes on with the same tasks."""
+    job = hands.create(3)
+    running = hands.take(job)
+    (sent,) = hands.dispatch(job, 1)
+    assert _do(hands, states.request_pause, job) is JobState.PAUSING
+    assert _do(hands, states.request_pause, job) is JobState.PAUSING
+    assert hands.state(sent) == "pending"
+    assert hands.claim(sent) is None
+    assert _do(hands, states.advance, job) is None
+    hands.finish(running)
+    assert _do(hands, states.settle, job) is JobState.PAUSED
+    assert hands.dispatch(job) == []
+    assert _do(hands, states.request_resume, job) is JobState.RUNNING
+    assert len(hands.dispatch(job)) == 2
+
+
 def test_a_lapsed_lease_does_not_hold_up_a_pause(hands: Any) -> None:
     """Promise: with its workers dead, a job can still be paused."""
     job = hands.create(1)
