@@ -13,22 +13,19 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
-import select
 import signal
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from types import FrameType
 
-from worker.processes import die_with_parent
+from worker.processes import die_with_parent, ended_children
 from worker.sandbox.fork_server import ForkServerAddress, start_fork_server
 from worker.slots.slot import fork_into
 from worker.slots.watch import describe
-from worker.supervisor import Supervisor, WorkerPlan
+from worker.supervisor import TICK_SECONDS, Parent, Supervisor, WorkerPlan
 
 AGAIN_SECONDS = 1.0  # after a worker has died
-_TICK_SECONDS = 0.25
 _ENDED_EARLY = 1
 
 log = logging.getLogger(__name__)
@@ -38,7 +35,7 @@ Agent = Callable[
 ]  # in a child of its own: the way to the crowd, the crowd's process id; exit status
 
 
-class Crowd:
+class Crowd(Parent):
     """Runner of the workers of one member, from `run` to its end."""
 
     def __init__(
@@ -52,24 +49,19 @@ class Crowd:
         """`plans` differ in their names; `become` is what a forked process does with its own. `agent`: None where the
         controller may not give orders; `like`: the plan of the workers that it orders, with which `plans` may be empty.
         Raises OSError."""
+        super().__init__()
         self._plans, self._become = plans, become
         self._like = like or plans[0]
         self._agent, self._agent_pid, self._agent_due = agent, 0, 0.0
-        self._pipe: Connection | None = None
         self._changing = False  # the workers that there are end, others follow
         self._alive: dict[int, WorkerPlan] = {}
         self._due: list[tuple[float, WorkerPlan]] = [(0.0, plan) for plan in plans]
         self._fork_server: ForkServerAddress | None = None
-        self._stops = 0
         self._failed = False
-        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def run(self) -> int:
         """Keep them running until asked to stop; return the exit status. In a process's main thread, once."""
-        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._on_stop)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._heed_signals()
         settings = self._like.settings
         if settings.sandbox:
             self._fork_server = start_fork_server(settings.slot_memory_mb, settings.plugins, os.environ)
@@ -83,7 +75,7 @@ class Crowd:
                 self._tend_agent()
                 self._heed()
                 self._fork_due()
-            self._wait()
+            self._wait(TICK_SECONDS)
             self._reap()
         self._close_pipe()  # the agent leaves in good order
         if self._agent_pid:
@@ -92,18 +84,9 @@ class Crowd:
             self._fork_server.close()  # no process is left that might order a sandbox, so it ends
         return _ENDED_EARLY if self._failed else 0
 
-    def _on_stop(self, _signum: int, _frame: FrameType | None) -> None:
-        self._stops += 1
-
     def _signal_all(self, number: int) -> None:
         for pid in self._alive:
             os.kill(pid, number)
-
-    def _wait(self) -> None:
-        pipes = [] if self._pipe is None else [self._pipe.fileno()]
-        ready, _, _ = select.select([self._wake_read, *pipes], [], [], _TICK_SECONDS)
-        if self._wake_read in ready:
-            os.read(self._wake_read, 4096)
 
     # The agent
 
@@ -146,11 +129,6 @@ class Crowd:
         self._changing, self._due = True, [(0.0, plan) for plan in plans]
         self._signal_all(signal.SIGTERM)
 
-    def _close_pipe(self) -> None:
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
-
     def _fork_due(self) -> None:
         if self._changing:
             return
@@ -175,19 +153,8 @@ class Crowd:
             handler.setFormatter(logging.Formatter(f"%(asctime)s {plan.name} %(levelname)s %(message)s"))
         return self._become(dataclasses.replace(plan, fork_server=self._fork_server))
 
-    def _let_go(self) -> None:
-        os.close(self._wake_read)
-        os.close(self._wake_write)
-        self._close_pipe()
-
     def _reap(self) -> None:
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if not pid:
-                return
+        for pid, status in ended_children():
             if self._fork_server is not None and pid == self._fork_server.pid:
                 if not self._stops:
                     log.error("the fork server of the sandboxes ended with %s; stopping", describe(status))

@@ -10,7 +10,7 @@ import os
 import resource
 import signal
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from monitoring.control_groups import ControlGroups
@@ -87,6 +87,13 @@ def limit_slot(memory_mb: int) -> None:
 def thread_count() -> int:
     """Return the number of threads of this process; a fork is only safe with one."""
     return len(os.listdir(_PROC / "self/task"))
+
+
+def ended_children() -> Iterator[tuple[int, int]]:
+    """Yield the process id and the status of each child that has ended."""
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            yield ended
 
 
 def oom_kills() -> int | None:

@@ -28,7 +28,7 @@ from sql.workers import NewWorker
 from traces.parts import deliver_left_behind, worker_parts
 from worker.host.reporter import Finish, Numbered, ReporterPlan, run_reporter
 from worker.office.converting import remove_stale_sockets
-from worker.processes import oom_kills, thread_count
+from worker.processes import ended_children, oom_kills, thread_count
 from worker.sandbox.fork_server import ForkServerAddress, start_fork_server
 from worker.sandbox.lockdown import lacking
 from worker.slots.slot import Handle, SlotPlan, fork_into, fork_slot
@@ -40,7 +40,6 @@ TICK_SECONDS = 0.25
 HELD_UP_SECONDS = 1.0  # a tick this late means that we were stopped ourselves, and the slots perhaps with us
 FINISH_SECONDS = 5.0  # for the reporter's last words
 UNKILLABLE_SECONDS = 10.0  # a slot that has not ended so long after SIGKILL waits in the kernel, for the storage
-_HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 log = logging.getLogger(__name__)
 
@@ -58,10 +57,48 @@ class WorkerPlan:
     fork_server: ForkServerAddress | None = None  # shared by several workers (worker.crowd); None: one of its own
 
 
-class Supervisor:
+class Parent:
+    """A process that forks children and waits for signals, for their ends and for what comes through a pipe."""
+
+    def __init__(self) -> None:
+        self._stops = 0  # number of requests to stop
+        self._pipe: Connection | None = None
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def _heed_signals(self) -> None:
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_stop)
+        # The handler only keeps the signal from being ignored; the wake-up descriptor does the rest.
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def _on_stop(self, _signum: int, _frame: FrameType | None) -> None:
+        self._stops += 1
+
+    def _wait(self, seconds: float) -> None:
+        """Wait until a signal arrives, something comes through the pipe, or the time is over."""
+        pipes = [] if self._pipe is None else [self._pipe.fileno()]
+        ready, _, _ = select.select([self._wake_read, *pipes], [], [], seconds)
+        if self._wake_read in ready:
+            os.read(self._wake_read, 4096)
+
+    def _close_pipe(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+
+    def _let_go(self) -> None:
+        """Close, in a forked child, what only this process uses."""
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+        self._close_pipe()
+
+
+class Supervisor(Parent):
     """One worker, from `run` to its end."""
 
     def __init__(self, plan: WorkerPlan) -> None:
+        super().__init__()
         self._plan = plan
         slots = plan.settings.slots
         self._table = SlotTable(slots, [d.name for d in plan.settings.databases])
@@ -69,27 +106,21 @@ class Supervisor:
         self._incarnation = uuid.uuid4()
         self._scratch = WorkerScratch(plan.settings.scratch, self._incarnation)
         self._parts = worker_parts(plan.settings.scratch, self._incarnation, plan.settings.storage)
-        self._stops = 0  # number of requests to stop
         self._stop_at = 0.0  # when the grace is over; 0: no stop was requested
         self._reports: dict[int, Report] = {}  # reports that the ledger has not got yet
         self._reports_made = 0
         self._reporter = 0
         self._reporters_made = 0
         self._reporter_due = 0.0
-        self._pipe: Connection | None = None
         self._fork_server: ForkServerAddress | None = None
         self._fork_server_due = 0.0
         self._lacking = "off"  # missing steps of the sandboxes
         self._oom_kills = oom_kills()
         self._last_tick = time.monotonic()
-        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def run(self) -> int:
         """Work until asked to stop; return the exit status. Call it in a process's main thread, once."""
-        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
-        for number in _HANDLED:
-            signal.signal(number, self._on_stop)
-        signal.signal(signal.SIGCHLD, _on_child)
+        self._heed_signals()
         deliver_left_behind(self._plan.settings.scratch, self._plan.settings.storage)
         self._scratch.remove_stale()
         remove_stale_sockets()
@@ -113,16 +144,6 @@ class Supervisor:
         self._scratch.close()
         remove_stale_sockets()
         return 0
-
-    def _on_stop(self, signum: int, frame: FrameType | None) -> None:
-        self._stops += 1
-
-    def _wait(self, seconds: float) -> None:
-        """Wait until a signal arrives, the reporter sends something, or the time is over."""
-        pipes: list[int] = [self._wake_read, *([self._pipe.fileno()] if self._pipe is not None else [])]
-        ready, _, _ = select.select(pipes, [], [], seconds)
-        if self._wake_read in ready:
-            os.read(self._wake_read, 4096)
 
     def _turn(self) -> None:
         self._reap()
@@ -167,13 +188,6 @@ class Supervisor:
             return
         watched.begin(pid, time.monotonic())
 
-    def _let_go(self) -> None:
-        """Close, in a forked child, what only the supervisor uses."""
-        os.close(self._wake_read)
-        os.close(self._wake_write)
-        if self._pipe is not None:
-            self._pipe.close()
-
     def _let_go_of_all(self) -> None:
         """Close, in a child that parses nothing, the fork server's socket too."""
         self._let_go()
@@ -182,13 +196,7 @@ class Supervisor:
 
     def _reap(self) -> None:
         grown = self._oom_kills_grown()
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if not pid:
-                return
+        for pid, status in ended_children():
             if pid == self._reporter:
                 self._reporter = 0
                 continue
@@ -363,11 +371,6 @@ class Supervisor:
         except (EOFError, OSError):
             self._close_pipe()  # it died; _reap and _tend_reporter see to it
 
-    def _close_pipe(self) -> None:
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
-
     def _finish_reporter(self) -> None:
         self._tend_reporter(time.monotonic())
         self._send(Finish(FINISH_SECONDS))
@@ -389,7 +392,3 @@ def _for_people(report: Report | None) -> str:
         return ""
     task = f" during task {report.at.task}, claim {report.at.token}"
     return f"{task}, reading item {report.item}: {report.cause}" if report.item is not None else task
-
-
-def _on_child(_signum: int, _frame: FrameType | None) -> None:
-    """Do nothing: the handler only keeps the signal from being ignored; the wake-up descriptor does the rest."""

@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from worker.processes import freeze, oom_kills
+from worker.processes import ended_children, freeze, oom_kills
 from worker.sandbox.messages import Pipe
 from worker.sandbox.sandbox import PID, STATUS, Sandbox
 
@@ -123,13 +123,7 @@ class ForkServer:
             os._exit(code)
 
     def _reap(self) -> None:
-        while self._children:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if not pid:
-                return
+        for pid, status in ended_children():
             child = self._children.pop(pid)
             _pass_on(child)
             memory = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and self._oom_grown()

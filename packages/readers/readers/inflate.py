@@ -6,9 +6,11 @@ import bz2
 import lzma
 import struct
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
-from isal import isal_zlib
+from isal import igzip_lib
 
 # Deflate64 (zip method 9, 7z 040109): Windows uses it for files over 2 GB. The decoder of `inflate64` with the
 # interface of `bz2` and `lzma`.
@@ -54,7 +56,7 @@ STORED, DEFLATED, DEFLATED64, BZIP2, LZMA, ZSTD, XZ = 0, 8, 9, 12, 14, 93, 95  #
 METHODS = frozenset((STORED, DEFLATED, DEFLATED64, BZIP2, LZMA, ZSTD, XZ))
 _MEMORY = 1 << 28  # bytes a decompressor may take
 _WINDOW_LOG = 27
-ISAL_ERROR = cast("type[Exception]", isal_zlib.error)  # isal's stubs declare an instance
+ISAL_ERROR = cast("type[Exception]", igzip_lib.error)  # isal's stubs declare an instance
 DECODE_ERRORS: tuple[type[Exception], ...] = (
     *(ISAL_ERROR, zstd.ZstdError, lzma.LZMAError, OSError, ValueError, EOFError, struct.error),
 )
@@ -65,23 +67,24 @@ def zstd_decompressor() -> zstd.ZstdDecompressor:
     return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
 
 
+raw_inflate = partial(igzip_lib.IgzipDecompressor, flag=igzip_lib.DECOMP_DEFLATE)
+
+_DECOMPRESSORS: dict[int, Callable[[], Any]] = {
+    DEFLATED: raw_inflate,
+    DEFLATED64: Deflate64,
+    BZIP2: bz2.BZ2Decompressor,
+    ZSTD: zstd_decompressor,
+    XZ: partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_MEMORY),
+}
+
+
 class Inflater:
     """Decompressor of any method: `feed` takes compressed bytes and returns at most CHUNK (or a few more) a call."""
 
     def __init__(self, method: int) -> None:
         self._method = method
-        self._codec: Any = None
-        self._pending = b""  # compressed bytes not taken yet
-        if method == DEFLATED:
-            self._codec = isal_zlib.decompressobj(-15)
-        elif method == BZIP2:
-            self._codec = bz2.BZ2Decompressor()
-        elif method == DEFLATED64:
-            self._codec = Deflate64()
-        elif method == ZSTD:
-            self._codec = zstd_decompressor()
-        elif method == XZ:
-            self._codec = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
+        self._codec: Any = _DECOMPRESSORS[method]() if method in _DECOMPRESSORS else None
+        self._pending = b""  # bytes before the data of method 14
 
     @property
     def ended(self) -> bool:
@@ -91,28 +94,17 @@ class Inflater:
     @property
     def wants_more(self) -> bool:
         """Whether a call without new data would return nothing."""
-        if self._method in (STORED, DEFLATED):
-            return not self._pending
         return self._codec is None or bool(self._codec.needs_input)
 
     @property
     def unused(self) -> int:
         """Number of bytes fed after the end of the compressed data."""
-        return len(self.rest)
-
-    @property
-    def rest(self) -> bytes:
-        """Bytes fed after the end of the compressed data."""
-        return bytes(self._codec.unused_data) if self._codec is not None else b""
+        return len(self._codec.unused_data) if self._codec is not None else 0
 
     def feed(self, data: bytes, most: int) -> bytes:
         """Return at most `most` bytes more. Raises one of DECODE_ERRORS on damaged data."""
         if self._method == STORED:
             return data
-        if self._method == DEFLATED:
-            out: bytes = self._codec.decompress(self._pending + data if self._pending else data, most)
-            self._pending = self._codec.unconsumed_tail
-            return out
         if self._codec is None:
             self._pending += data
             if not self._start_lzma():

@@ -11,12 +11,10 @@ import struct
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from isal import isal_zlib
-
 from readers.archives.sevenz.header import AES, Coder, Folder
 from readers.ciphers import aes_cbc
 from readers.errors import DocumentError, corrupt, encrypted, too_large, unsupported
-from readers.inflate import DECODE_ERRORS, Deflate64, zstd_decompressor
+from readers.inflate import DECODE_ERRORS, Deflate64, raw_inflate, zstd_decompressor
 from readers.passwords import needed
 from readers.streams import CHUNK
 
@@ -147,25 +145,6 @@ class _Bounded:
         return out
 
 
-class _Deflate:
-    def __init__(self) -> None:
-        self._codec, self._tail = isal_zlib.decompressobj(-15), b""
-        self._fed, self._at = b"", 0
-
-    @property
-    def wants_more(self) -> bool:
-        return not self._tail and self._at >= len(self._fed)
-
-    def feed(self, data: bytes, last: bool) -> bytes:
-        if data:
-            self._fed, self._at = data, 0
-        some = self._tail or self._fed[self._at : self._at + _STEP]
-        self._at += 0 if self._tail else len(some)
-        out: bytes = self._codec.decompress(some, CHUNK)
-        self._tail = self._codec.unconsumed_tail
-        return out
-
-
 class _Branches:
     """The filters that make branch addresses of programs relative."""
 
@@ -205,7 +184,7 @@ class _Delta:
 
 
 # One decoder. `feed` takes bytes (none unless `wants_more`) and returns some, perhaps none.
-_Stage = Aes | _Copy | _Bounded | _Deflate | _Branches | _Delta
+_Stage = Aes | _Copy | _Bounded | _Branches | _Delta
 
 
 class FolderReader:
@@ -312,7 +291,7 @@ def _stage(coder: Coder, spec: dict[str, int] | None) -> _Stage:
     if method == b"\x00":
         return _Copy()
     if method == b"\x04\x01\x08":
-        return _Deflate()
+        return _Bounded(raw_inflate)
     if method == b"\x04\x01\x09":
         return _Bounded(Deflate64)
     if method == b"\x04\x02\x02":
