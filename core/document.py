@@ -35,6 +35,11 @@ class Order(Document):
     model_config = ConfigDict(allow_inf_nan=False)
 
 
+def text_field(most: int, description: str, **more: Any) -> Any:
+    """A field of text, of at most so many characters."""
+    return Field(max_length=most, pattern=TEXT, description=description, **more)
+
+
 def complaint(error: ValidationError) -> tuple[str, str]:
     """The first field that is wrong (empty if the whole is), and what is wrong with it."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]

@@ -80,15 +80,5 @@ class Recorder(Protocol):
 class NullRecorder:
     """Discards all records; for tools that measure nothing (`inspect`, generation)."""
 
-    def record(
-        self,
-        op: Op,
-        start_ns: int,
-        duration_ns: int,
-        nbytes: int,
-        path: bytes,
-        error: int,
-        argument: int = 0,
-        other: bytes = b"",
-    ) -> None:
+    def record(self, *call: object, **more: object) -> None:
         return None

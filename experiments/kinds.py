@@ -78,13 +78,13 @@ A = TypeVar("A", bound=At)
 class Kind:
     """A kind of experiment: which points a plan measures, and in which order."""
 
-    order: str  # in words
+    order: str  # in words; of a class with `{seed}`
     needs: ClassVar[tuple[str, ...]] = ("seed",)  # fields of the plan
     has: ClassVar[str] = "points and a seed"  # `needs` in words
     starts: ClassVar[int] = 0  # the most starts that others are made from; 0: points are measured as they are
 
     def __init__(self, plan: Plan, about: About) -> None:
-        self.plan, self.about = plan, about
+        self.plan, self.about, self.order = plan, about, self.order.format(seed=plan.seed)
         self.given = tuple(decode(about.load_type, at, "plan.points") for at in plan.points)
 
     def points(self) -> Sequence[At]:
@@ -150,10 +150,11 @@ _MOST_LOAD = 1_000_000
 class Grid(Kind):
     """A kind whose points are all known, followed by the plan's `search` for a figure of the workload."""
 
+    order = "random within each round of repeats, seed {seed}"
+
     def __init__(self, plan: Plan, about: About) -> None:
         """Raise UsageError if the search names no figure of the workload or no axis of its load."""
         super().__init__(plan, about)
-        self.order = f"random within each round of repeats, seed {plan.seed}"
         if (search := plan.search) is None:
             return
         self.order += "; then a search, doubling, then halving the gap"
@@ -334,12 +335,7 @@ class LoadLevels(Kind):
     needs = ("levels", "seed")
     has = "a start, levels and a seed"
     starts = 1
-
-    def __init__(self, plan: Plan, about: About) -> None:
-        super().__init__(plan, about)
-        self.order = (
-            f"the peak's runs first, if any; then levels, random within each round of repeats, seed {plan.seed}"
-        )
+    order = "the peak's runs first, if any; then levels, random within each round of repeats, seed {seed}"
 
     def points(self) -> Sequence[At]:
         """Return the point at which the peak is found, or all levels of a given peak."""
@@ -436,11 +432,7 @@ class Halving(Kind):
     setting that won by chance would look better than it is, so that the last one and the default are run again,
     `repeats` times, and only these are compared."""
 
-    def __init__(self, plan: Plan, about: About) -> None:
-        super().__init__(plan, about)
-        self.order = (
-            f"random within each round of repeats, seed {plan.seed}; rounds of successive halving, then the comparison"
-        )
+    order = "random within each round of repeats, seed {seed}; rounds of successive halving, then the comparison"
 
     def points(self) -> Sequence[At]:
         """Return all settings. Raises UsageError if there is nothing to compare."""

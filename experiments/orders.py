@@ -12,7 +12,7 @@ from pydantic import Field
 from controller.jobs.distribution import Distribution
 from controller.jobs.orders import FailIf, Filer, Metavar, SourceCopies, TimeZone
 from core import texts
-from core.document import TEXT, Order
+from core.document import Order, text_field
 from core.errors import UsageError
 from core.options import DEFAULT_ZONE, MOST_SECONDS, MOST_SEED
 from core.settings import numbers
@@ -26,27 +26,18 @@ LEAST_LEVELS, MOST_LEVELS = 2, 100  # of kind `load`
 _NUMBERS = Metavar("N,N,…")
 _LEAST_SECONDS = 1.0  # of measurements that compare kinds of work with each other, not storage
 
-WorkerPoints = Annotated[str, Field(max_length=200, pattern=TEXT, description=texts.WORKERS), _NUMBERS]
+WorkerPoints = Annotated[str, text_field(200, texts.WORKERS), _NUMBERS]
 Repeats = Annotated[int, Field(ge=1, le=100, description=texts.REPEATS)]
 MinSeconds = Annotated[float, Field(ge=1, le=MOST_SECONDS, description=texts.MIN_SECONDS)]
 Seed = Annotated[int | None, Field(ge=0, le=MOST_SEED, description=f"{texts.SEED}  [default: a new one]")]
 Workers = Annotated[int, Field(ge=1, le=512, description=texts.WORKERS)]
 Slots = Annotated[int | None, Field(ge=1, le=64, description=f"{texts.SLOTS}  [default: EDBENCH_SLOTS or 4]")]
-FilerCache = Annotated[
-    str | None,
-    Field(max_length=40, pattern=TEXT, description=texts.FILER_CACHE),
-    Metavar("SIZE"),
-]
+FilerCache = Annotated[str | None, text_field(40, texts.FILER_CACHE), Metavar("SIZE")]
 NoBaseline = Annotated[
     bool,
     Field(description="Run no point on null storage; the result is labelled NO BASELINE and has no storage share."),
 ]
-MAX_P99 = Field(
-    max_length=200,
-    pattern=TEXT,
-    title="Max p99",
-    description="Keep p99 latencies within these bounds, such as read=20ms,write=40ms.",
-)
+MAX_P99 = text_field(200, "Keep p99 latencies within these bounds, such as read=20ms,write=40ms.", title="Max p99")
 
 
 class StudyOrder(Order):
@@ -58,10 +49,9 @@ class StudyOrder(Order):
     filer_cache: FilerCache = None
     null_memory: Annotated[
         str | None,
-        Field(
-            max_length=40,
-            pattern=TEXT,
-            description="Let null storage use this memory, such as 8GB; larger corpora take several portions."
+        text_field(
+            40,
+            "Let null storage use this memory, such as 8GB; larger corpora take several portions."
             "  [default: 60 % of free memory]",
         ),
         Metavar("SIZE"),
@@ -75,11 +65,9 @@ class StudyOrder(Order):
 
 StagesText = Annotated[
     str | None,
-    Field(
-        max_length=1_000,
-        pattern=TEXT,
-        description="Run stages in this order instead, such as 1x5m,4x10m: a load, and the time for which its run is "
-        "repeated.",
+    text_field(
+        1_000,
+        "Run stages in this order instead, such as 1x5m,4x10m: a load, and the time for which its run is repeated.",
     ),
     Metavar("LOADxTIME,…"),
 ]
@@ -95,10 +83,8 @@ class Axes(Order):
     ] = None
     mount_options: Annotated[
         str | None,
-        Field(
-            max_length=1_000,
-            pattern=TEXT,
-            description="Vary the mount, by names in the workers' EDBENCH_REMOUNT, such as 'nconnect=1|4|8' or 'vers=3|4.2'.",
+        text_field(
+            1_000, "Vary the mount, by names in the workers' EDBENCH_REMOUNT, such as 'nconnect=1|4|8' or 'vers=3|4.2'."
         ),
         Metavar("NAME|NAME|…"),
     ] = None
@@ -137,7 +123,7 @@ class SweepPoints(Axes):
 class ScaleOutPoints(Axes):
     """Points with the same workers on rising numbers of databases."""
 
-    databases: Annotated[str, Field(max_length=200, pattern=TEXT, description=texts.DATABASES), _NUMBERS] = "1,2"
+    databases: Annotated[str, text_field(200, texts.DATABASES), _NUMBERS] = "1,2"
     workers: Workers = 2
     source_copies: SourceCopies = False
     seed: Seed = None
@@ -175,10 +161,9 @@ class DayOrder(_Days):
 
     matters: Annotated[
         str | None,
-        Field(
-            max_length=200,
-            pattern=TEXT,
-            description="Measure these loads, matters a day; 0: each matter alone.  [default: each alone, then search for the highest"
+        text_field(
+            200,
+            "Measure these loads, matters a day; 0: each matter alone.  [default: each alone, then search for the highest"
             " load within the bound]",
         ),
         _NUMBERS,
@@ -225,13 +210,7 @@ class R1Points(Axes):
     """The rows of report R1: few and many workers on one database, many on two."""
 
     workers: Annotated[
-        str | None,
-        Field(
-            max_length=200,
-            pattern=TEXT,
-            description=f"{texts.WORKERS}  [default: one and three for every six cores]",
-        ),
-        Metavar("N,M"),
+        str | None, text_field(200, f"{texts.WORKERS}  [default: one and three for every six cores]"), Metavar("N,M")
     ] = None
     source_copies: SourceCopies = False
     seed: Seed = None

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Collection
 from pathlib import Path
 
-from core.errors import StorageFault
+from core.errors import StorageFault, system_errors
 
 SHARED_MEMORY = Path("/dev/shm")
 PREFIX = "edbench-filer-"  # of all arbiters' names
@@ -145,13 +145,9 @@ def _file(fd: int) -> _File:
 
 
 def _open(path: Path, *, create: bool = True) -> int:
-    try:
+    with system_errors(StorageFault, f"the emulated filer's arbiter {path} cannot be opened"):
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         fd = os.open(path, flags | (os.O_CREAT if create else 0), 0o600)
-    except OSError as e:
-        raise StorageFault(
-            f"the emulated filer's arbiter {path} cannot be opened: {e.strerror}", errno=e.errno or 0
-        ) from e
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
         os.close(fd)

@@ -106,7 +106,7 @@ def read_given(env: Mapping[str, str]) -> Given:
 def make_secrets(directory: Path, given: Given) -> None:
     """Generate the missing secrets below `directory`. Raises StorageFault, UsageError for a file that holds no
     secret."""
-    try:
+    with system_errors(StorageFault, f"cannot write the secrets to {directory}"):
         for part in (*_LOGINS, *SERVER_USERS):
             (directory / part).mkdir(exist_ok=True)
         logins = [_login(directory, role) for role in _LOGINS]
@@ -116,8 +116,6 @@ def make_secrets(directory: Path, given: Given) -> None:
         shown = (directory / GRAFANA / PASSWORD).read_text(encoding="ascii").strip()
         _keep(directory / CONTROLLER / GRAFANA, shown, replace=True)
         _keep(directory / BROKER / USERS, "\n".join(user_lines(logins)), replace=True)
-    except OSError as error:
-        raise StorageFault(f"cannot write the secrets to {directory}: {error.strerror or error}") from error
 
 
 def give_away(directory: Path, given: Given) -> None:

@@ -16,7 +16,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from core.errors import StorageFault, UsageError
+from core.errors import StorageFault, UsageError, system_errors
 from core.texts import many
 from production.opticon import Page, read_opt
 from production.reading import EdrmDocument, dat_encoding, inside, read_csv, read_dat, read_edrm, read_lines, regular
@@ -342,7 +342,7 @@ def check(root: Path, report: Callable[[str], None], *, contents: bool = True, r
     an end that all load files lack. Raises UsageError if there is no load file, or one cannot be read at all;
     StorageFault."""
     first = _first(root)
-    try:
+    with system_errors(StorageFault, root):
         at = _Check(root, first, report, contents=contents)
         rows = _table_rows(first)
         ahead = next(rows, None)
@@ -352,8 +352,6 @@ def check(root: Path, report: Callable[[str], None], *, contents: bool = True, r
         at.end()
         if records is not None and at.done.records != records:
             at.fault(f"{first.name}: {many(at.done.records, 'record')}, but {records:,} are expected")
-    except OSError as error:
-        raise StorageFault(f"{root}: {error.strerror or error}") from error
     return at.done
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from controller.jobs.orders import Fsync, Metavar, Name, Share, Traced
-from core.document import TEXT, Order
+from core.document import Order, text_field
 from core.errors import UsageError
 from core.filer.model import filer_choice
 from core.job_types import JobType
@@ -66,16 +66,12 @@ class ProductionOrder(Order):
 
     query: Annotated[
         str | None,
-        Field(
-            max_length=10_000,
-            pattern=TEXT,
-            description="Produce the items of this query (`edbench review search`).  [default: all]",
-        ),
+        text_field(10_000, "Produce the items of this query (`edbench review search`).  [default: all]"),
         AfterValidator(refusing_blank("the query is empty; give at least one word, or * for everything")),
     ] = None
     tag: Annotated[
         str | None,
-        Field(max_length=100, pattern=TEXT, description="Produce only items with this tag."),
+        text_field(100, "Produce only items with this tag."),
         AfterValidator(refusing_blank("the tag is empty; give the name of a tag, or remove the option")),
     ] = None
     withhold: Annotated[

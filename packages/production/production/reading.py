@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from lxml import etree
 
-from core.errors import UsageError, read_problem
+from core.errors import UsageError, read_problem, reading_errors
 from core.plain import unambiguous
 from core.texts import many
 from production.fields import text
@@ -114,17 +114,14 @@ def read_csv(path: Path) -> Iterator[Mapping[str, str]]:
 def read_lines(path: Path) -> Iterator[Mapping[str, str]]:
     """Yield the records of a file with a JSON object on each line, with lists joined as in a table. Raises
     UsageError."""
-    try:
-        with path.open(encoding="utf-8", newline="\n") as file:
-            number = 0
-            while line := file.readline(_LONGEST):
-                number += 1
-                record = unambiguous(line)
-                if not isinstance(record, dict):
-                    raise UsageError(f"{path}, line {number:,}, is not a JSON object")
-                yield {name: text(name, value) for name, value in record.items()}
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(read_problem(path, error)) from error
+    with reading_errors(path), path.open(encoding="utf-8", newline="\n") as file:
+        number = 0
+        while line := file.readline(_LONGEST):
+            number += 1
+            record = unambiguous(line)
+            if not isinstance(record, dict):
+                raise UsageError(f"{path}, line {number:,}, is not a JSON object")
+            yield {name: text(name, value) for name, value in record.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from controller.jobs.orders import FailIf, Metavar
 from core import texts
-from core.document import TEXT, Order
+from core.document import Order, text_field
 from core.errors import UsageError
 from core.filer.model import filer_help
 from core.options import MOST_SEED
@@ -101,19 +101,14 @@ class ReplayStudyOrder(Order):
 
     clients: Annotated[
         str | None,
-        Field(
-            max_length=200,
-            pattern=TEXT,
-            description="Replay with these numbers of client processes, one after another.  [default: as recorded]",
-        ),
+        text_field(200, "Replay with these numbers of client processes, one after another.  [default: as recorded]"),
         _NUMBERS,
     ] = None
     pace: Annotated[
         str,
-        Field(
-            max_length=40,
-            pattern=TEXT,
-            description="Keep this pace: job (closed loop with the recorded think times), schedule (the recorded start times), max"
+        text_field(
+            40,
+            "Keep this pace: job (closed loop with the recorded think times), schedule (the recorded start times), max"
             " (no think time), or a factor, such as x2 for a schedule twice as fast.",
         ),
         Metavar("PACE"),
@@ -137,15 +132,7 @@ class ReplayStudyOrder(Order):
     min_seconds: MinSeconds = MIN_SECONDS
     fail_if: FailIf = None
     filer_cache: FilerCache = None
-    filer: Annotated[
-        str | None,
-        Field(
-            max_length=4_000,
-            pattern=TEXT,
-            description=filer_help("EDBENCH_FILER or none"),
-        ),
-        Metavar("NAME,NAME,…"),
-    ] = None
+    filer: Annotated[str | None, text_field(4_000, filer_help("EDBENCH_FILER or none")), Metavar("NAME,NAME,…")] = None
     workers: Annotated[
         int | None,
         Field(ge=1, le=512, description=f"{texts.WORKERS}  [default: all that are connected; 1 without a system]"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from core.content import Content
-from core.errors import StorageFault, UsageError
+from core.errors import StorageFault, UsageError, system_errors
 from core.names import display_name
 from core.residency import Dropped, drop_pages
 from core.storage.errors import storage_fault
@@ -244,7 +244,7 @@ def check_paths(paths: Sequence[Path], *, not_empty: bool = False) -> None:
 
 
 def _checked(path: Path, not_empty: bool) -> Path:
-    try:
+    with system_errors(UsageError, f"{path} cannot be used"):
         real = path.resolve(strict=True)
         if not stat.S_ISDIR(real.stat().st_mode):
             raise UsageError(f"{path} is not a directory; give a directory")
@@ -253,8 +253,6 @@ def _checked(path: Path, not_empty: bool) -> Path:
                 f"permission denied: this user cannot write to {path}; grant it access, or give another path"
             )
         held = sorted(entry for entry in os.listdir(real) if entry not in _NOT_OURS_TO_COUNT)
-    except OSError as e:
-        raise UsageError(f"{path} cannot be used: {e.strerror or e}") from e
     if held and not not_empty:
         left = " (left by an earlier replay)" if held[0].startswith(HOME) else ""
         raise UsageError(f"{path} is not empty: it contains {held[0]!r}{left}; give an empty directory, or --not-empty")
