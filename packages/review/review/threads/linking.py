@@ -3,7 +3,7 @@
 A node is a Message-ID, of a message or only referred to; copies of a message are one node. The most certain links come
 first: each message is placed below the last id of its own References, or its In-Reply-To; ids within References below
 those before them; a message with neither where its conversation index puts it ([MS-OXOMSG] 2.2.1.3), and, if requested,
-below the one message that is no answer and begins with its subject. A link that would close a cycle is omitted, so
+below the first message that is no answer and has its subject. A link that would close a cycle is omitted, so
 circular References do no harm. Only topmost nodes are linked below others, so a node's top is found in nearly constant
 time (union-find), however long a chain is. The result follows from the messages, not from their order. About 1 kB of
 memory for each message."""
@@ -20,6 +20,7 @@ from itertools import pairwise
 
 NO_ID = "\0"  # begins keys that are no Message-ID; metadata contains no NUL
 _NONE = -1
+_UNDATED = "~"  # after every date
 _HEADER, _ANSWER = 44, 10  # hexadecimal digits of a conversation index: of its header, and of each answer
 _PREFIX = re.compile(
     r"\s*(?:(?:re|fw|fwd|aw|wg|sv|vs|antw|rv|tr)\s*(?:\[\d{1,4}\]\s*)?:\s*|\[[^\]\[]{1,80}\]\s*)+", re.IGNORECASE
@@ -140,17 +141,18 @@ class Threads:
                 self._link(node, self._node(head), By.CONVERSATION)
 
     def _subjects(self, messages: Sequence[tuple[int, Mail]]) -> None:
-        """Link answers that refer to nothing below the first message of their subject that is no answer."""
-        first: dict[str, int] = {}
+        """Link answers that refer to nothing below the first message of their subject that is no answer, unless that
+        is later than they are."""
+        first: dict[str, tuple[int, str]] = {}
         for node, mail in messages:
             subject = base_subject(mail.subject)
             if subject and not _REPLY.match(mail.subject):
-                first.setdefault(subject, node)
+                first.setdefault(subject, (node, mail.sent))
         for node, mail in messages:
             if self._by[node] is By.NOTHING and not mail.references and _REPLY.match(mail.subject):
                 above = first.get(base_subject(mail.subject))
-                if above is not None:
-                    self._link(node, above, By.SUBJECT)
+                if above is not None and above[1] <= (mail.sent or _UNDATED):
+                    self._link(node, above[0], By.SUBJECT)
 
     def _places(self, nodes: Sequence[int]) -> list[Place]:
         nearest: dict[int, tuple[int, int]] = {}  # node → nearest message above (or _NONE), messages above
@@ -188,4 +190,4 @@ def base_subject(subject: str) -> str:
 def _rank(mail: Mail) -> tuple[str, str, tuple[str, ...], str, str, str]:
     """Return the sort key of a message. Messages that are equal in all of it have the same effect, so the order is the
     same whatever order was given."""
-    return (mail.sent or "~", mail.key, mail.references, mail.in_reply_to, mail.conversation, mail.subject)
+    return (mail.sent or _UNDATED, mail.key, mail.references, mail.in_reply_to, mail.conversation, mail.subject)

@@ -61,7 +61,7 @@ def thread(references: Sequence[Jobs], *, subjects: bool) -> ThreadsFound:
             deepest=max((place.depth for place in places), default=0),
             by={by.value: count for by in By if (count := sum(place.by is by for place in places))},
             without_id=sum(row.message_id is None for _, _, row in messages),
-            without_date=sum(row.sent is None for _, _, row in messages),
+            without_date=sum(_when(row.sent or "") is None for _, _, row in messages),
         )
         note(sites, ReviewKind.THREADS, {"subjects": subjects}, outcome.to_json())
     return outcome

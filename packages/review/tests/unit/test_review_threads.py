@@ -90,6 +90,8 @@ def test_subjects_only_when_asked_for_and_only_of_answers() -> None:
         Mail("b", subject="AW: [list] Re[2]:  budget", sent="2"),
         Mail("c", subject="budget", sent="3"),
         Mail("d", subject="Re:", sent="4"),
+        Mail("before", subject="Re: budget", sent="0"),
+        Mail("undated", subject="Re: budget"),
     )
     assert {place.by for place in _linked(*messages).values()} == {By.NOTHING}
     assert _shown(_linked(*messages, subjects=True)) == {
@@ -97,6 +99,8 @@ def test_subjects_only_when_asked_for_and_only_of_answers() -> None:
         "b": ("a", 1, By.SUBJECT),
         "c": (None, 0, By.NOTHING),
         "d": (None, 0, By.NOTHING),
+        "before": (None, 0, By.NOTHING),
+        "undated": ("a", 1, By.SUBJECT),
     }
 
 
