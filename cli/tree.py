@@ -93,14 +93,11 @@ class Command(TyperCommand):
 
 @contextlib.contextmanager
 def _written(path: Path) -> Iterator[None]:
-    """Redirect standard output to `path`, which is replaced as a whole at the end unless it is a device or a pipe.
-    Raises UsageError before anything is started."""
+    """Redirect standard output to `path`, which is replaced as a whole at the end unless it is a device, a pipe or a
+    link. Raises UsageError before anything is started."""
     writable_file(path, "--output-file")
-    if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8") as file, contextlib.redirect_stdout(file):
-            yield
-        return
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    whole = not path.is_symlink() and (path.is_file() or not path.exists())
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp") if whole else path
     try:
         outside = standard_output.set(sys.stdout)
         try:
@@ -109,7 +106,7 @@ def _written(path: Path) -> Iterator[None]:
         finally:
             standard_output.reset(outside)
     except (RunFailed, Interrupted):
-        if draft.stat().st_size:  # the run failed, its result was written
+        if whole and draft.stat().st_size:  # the run failed, its result was written
             draft.replace(path)
         raise
     except OSError as error:
@@ -117,9 +114,11 @@ def _written(path: Path) -> Iterator[None]:
             raise RunFailed(f"cannot write {path}: {error.strerror or error}; choose another --output-file") from error
         raise
     else:
-        draft.replace(path)
+        if whole:
+            draft.replace(path)
     finally:
-        draft.unlink(missing_ok=True)
+        if whole:
+            draft.unlink(missing_ok=True)
 
 
 def writable_file(path: Path | None, option: str) -> None:

@@ -19,7 +19,7 @@ class Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
 
     @classmethod
-    def taken(cls, *records: object, **own: Any) -> Self:
+    def from_records(cls, *records: object, **own: Any) -> Self:
         """The document of these fields; every other field is the attribute of the first record that has it."""
         others = cls.model_fields.keys() - own.keys()
         return cls(**{name: getattr(r, name) for r in reversed(records) for name in others if hasattr(r, name)} | own)

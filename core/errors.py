@@ -88,14 +88,16 @@ class Interrupted(EdbenchError):
 
 @contextlib.contextmanager
 def system_errors(kind: type[EdbenchError], what: object) -> Iterator[None]:
-    """Report an error of the system in the block as one of this kind: `what`, and the reason."""
+    """Report an error of the system in the block as one of this kind: `what`, the reason, and the path where it is
+    another."""
     try:
         yield
     except OSError as error:
-        told = kind(f"{what}: {error.strerror or error}")
-        if isinstance(told, StorageFault):
-            told.errno = error.errno or 0
-        raise told from error
+        where = error.filename if isinstance(error.filename, str) and error.filename not in str(what) else ""
+        reported = kind(f"{what}: {error.strerror or error}{where and f' ({where})'}")
+        if isinstance(reported, StorageFault):
+            reported.errno = error.errno or 0
+        raise reported from error
 
 
 @contextlib.contextmanager
@@ -103,7 +105,7 @@ def reading_errors(what: object, advice: str = "") -> Iterator[None]:
     """Report that `what` could not be opened, read or parsed in the block as UsageError, with what else to do."""
     try:
         yield
-    except (OSError, EOFError, ValueError, LookupError, TypeError, RecursionError) as error:
+    except (OSError, EOFError, ValueError, RecursionError) as error:
         raise UsageError(f"{read_problem(what, error)}{advice}") from error
 
 

@@ -21,7 +21,7 @@ def grouped(values: Iterable[V], key: Callable[[V], K]) -> dict[K, list[V]]:
 
 def natural(name: str) -> list[tuple[int, str]]:
     """A sort key that puts db2 before db10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def unambiguous(text: str) -> Any:

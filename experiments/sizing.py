@@ -400,7 +400,7 @@ class SizingDocument(Document):
 
 def document(sizing: Sizing, settings: Settings) -> SizingDocument:
     """Return the output of `edbench bench plan -o json`."""
-    return SizingDocument.taken(
+    return SizingDocument.from_records(
         sizing,
         schema="edbench-plan/1",
         source=sizing.rates.source,

@@ -112,7 +112,7 @@ class HostTurn:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(descriptor)
-            return not isinstance(error, BlockingIOError)  # a file system without locks
+            return not isinstance(error, BlockingIOError)  # another reason: a file system without locks
         self._descriptor = descriptor
         return True
 

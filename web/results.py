@@ -62,8 +62,7 @@ def list_corpora(context: WebContext) -> list[Corpus]:
     """Corpora below the storage root, and the directories of EDBENCH_CORPORA with their subdirectories."""
     out: dict[Path, Corpus] = {}
     for number, root in enumerate(roots(context)):
-        given = [root] if (root / MANIFEST).is_file() else _below(root)
-        for path in _manifests(root, _DEEPEST, _OURS) if number == 0 else given:
+        for path in _manifests(root, _DEEPEST, _OURS) if number == 0 else _directories(root):
             relative = display_name(os.fsencode(path.relative_to(root)))
             real = Path(os.path.realpath(path))
             if _inside(real, root) and real not in out and len(out) < _MOST:
@@ -81,6 +80,11 @@ def _manifests(directory: Path, levels: int, passed_over: frozenset[str] = froze
             yield path
         elif levels > 1:
             yield from _manifests(path, levels - 1)
+
+
+def _directories(root: Path) -> list[Path]:
+    """The root, if it is a corpus, else the directories in it."""
+    return [root] if (root / MANIFEST).is_file() else _below(root)
 
 
 def _below(directory: Path) -> list[Path]:

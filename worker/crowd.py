@@ -61,7 +61,7 @@ class Crowd(Parent):
 
     def run(self) -> int:
         """Keep them running until asked to stop; return the exit status. In a process's main thread, once."""
-        self._heed_signals()
+        self._handle_signals()
         settings = self._like.settings
         if settings.sandbox:
             self._fork_server = start_fork_server(settings.slot_memory_mb, settings.plugins, os.environ)

@@ -65,7 +65,7 @@ class Parent:
         self._pipe: Connection | None = None
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
-    def _heed_signals(self) -> None:
+    def _handle_signals(self) -> None:
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_stop)
@@ -88,7 +88,7 @@ class Parent:
             self._pipe = None
 
     def _let_go(self) -> None:
-        """Close, in a forked child, what only this process uses."""
+        """Close, in a forked child, what only its parent uses."""
         os.close(self._wake_read)
         os.close(self._wake_write)
         self._close_pipe()
@@ -120,7 +120,7 @@ class Supervisor(Parent):
 
     def run(self) -> int:
         """Work until asked to stop; return the exit status. Call it in a process's main thread, once."""
-        self._heed_signals()
+        self._handle_signals()
         deliver_left_behind(self._plan.settings.scratch, self._plan.settings.storage)
         self._scratch.remove_stale()
         remove_stale_sockets()

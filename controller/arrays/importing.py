@@ -69,13 +69,15 @@ def _read(lines: TextIO, path: Path, form: CsvForm, columns: tuple[Column, ...])
         try:
             at = _moment(_cell(row, wanted[form.time], form.time), form)
             values = list(_values(row, wanted, columns, form))
-            if any(at in points[column] for column, _ in values):
-                raise ValueError("an earlier row has this time; the file must have one row for each time")
         except ValueError as error:
             bad.append(BadRow(rows.line_num + form.skip_lines, str(error)))
             continue
         for column, value in values:
-            points[column][at] = value
+            if points[column].setdefault(at, value) != value:
+                raise UsageError(
+                    f"{path}, line {rows.line_num + form.skip_lines}: an earlier row has this time and another"
+                    f" {column.origin}; export one object, or the sum of all, with seconds in its times"
+                )
     return Readings({column: converted(column, values.items()) for column, values in points.items()}, tuple(bad))
 
 

@@ -93,7 +93,7 @@ class Distribution(Order):
     @classmethod
     def of(cls, options: JobOptions) -> Distribution:
         """Return the division and distribution of a job, from its options."""
-        return cls.taken(
+        return cls.from_records(
             options,
             batch_mb=max(1, options.batch_bytes // _MB),
             split_mb=max(1, options.split_bytes // _MB),

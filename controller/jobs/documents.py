@@ -140,26 +140,26 @@ class GroupDocument(Document):
 
 def line_of(summary: JobSummary, database: str, done: JobProgress) -> ListedJob:
     """Return the document of a job for the list."""
-    return ListedJob.taken(summary.job, summary, done, **_line(summary), database=database)
+    return ListedJob.from_records(summary.job, summary, done, **_line(summary), database=database)
 
 
 def holds_of(counts: JobCounts, database: str) -> JobHolds:
     """Return the document of a job of a group."""
-    return JobHolds.taken(*_records(counts), **_holds(counts), database=database)
+    return JobHolds.from_records(*_records(counts), **_holds(counts), database=database)
 
 
 def document_of(
     counts: JobCounts, wire: WireShares | None, bounds: list[Outcome], own: Mapping[str, Any]
 ) -> JobDocument:
     """Return the document of a job; `own`: the fields of its type (core.job_types)."""
-    return JobDocument.taken(*_records(counts), **_holds(counts), wire=wire, bounds=bounds, **own)
+    return JobDocument.from_records(*_records(counts), **_holds(counts), wire=wire, bounds=bounds, **own)
 
 
 def group_document(
     row: GroupRow, wire: WireShares | None, bounds: list[Outcome], jobs: list[JobHolds]
 ) -> GroupDocument:
     """Return the document of a group."""
-    return GroupDocument.taken(
+    return GroupDocument.from_records(
         row,
         group_id=row.id,
         databases=len(row.members),

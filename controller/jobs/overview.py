@@ -174,7 +174,7 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
     with database.transaction() as conn:
         look = ledger_jobs.progress(conn, job.id)
         note = elapsed_note(conn, job.id)
-    return JobRow.taken(
+    return JobRow.from_records(
         job,
         look,
         summary,

@@ -87,10 +87,10 @@ def job_result(
     lost = sum(worker.frames_lost for worker in workers)
     times = call_time([handle])
     labels = job_labels(handle, calls_complete=calls_complete)
-    return JobFigures.taken(
+    return JobFigures.from_records(
         counts.summary.job,
-        counts.progress,
         counts,
+        counts.progress,
         **_counted(counts),
         type=options.type,
         **{name: value for name, value in own.items() if name in JobFigures.model_fields},

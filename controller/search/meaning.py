@@ -78,12 +78,12 @@ def tags_in(nodes: Iterable[Node]) -> set[str]:
 
 def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], field: str) -> None:
     """Raise UsageError if no item of the jobs has one of these tags."""
-    if not (asked := set(wanted)):
-        return
-    known: set[str] = set()
-    for handle in handles:
-        known.update(row.tag for row in handle.database.ask(SEARCH.list_tags, job=handle.id))
-    if missing := sorted(asked - known):
+    missing = sorted(set(wanted))
+    for handle in handles if missing else ():
+        given = handle.database.ask(SEARCH.tags_given, job=handle.id, tags=missing)
+        missing = [tag for tag in missing if tag not in given]
+    if missing:
+        known = {row.tag for handle in handles for row in handle.database.ask(SEARCH.list_tags, job=handle.id)}
         there = f"the tags are {_some(known)}" if known else "none is tagged"
         raise UsageError(f"no item has the tag {missing[0]!r}; {there}", field=field)
 

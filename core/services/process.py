@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,7 +153,7 @@ def stop(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Signals,
     process.wait()
 
 
-class Server:
+class Server(ABC):
     """A service of the keeper: a process that is started again if it dies."""
 
     STOP: ClassVar[Sequence[tuple[signal.Signals, float]]]

@@ -91,4 +91,4 @@ def figure_names(workload: About) -> list[FigureName]:
 
 def comparison_document(of: compare.Comparison) -> Comparison:
     """Return the document of a comparison."""
-    return Comparison.taken(of, figures=figure_names(of.about), points=of.rows)
+    return Comparison.from_records(of, figures=figure_names(of.about), points=of.rows)

@@ -80,6 +80,11 @@ FROM item_tag g
 WHERE g.job = %(job)s AND EXISTS (SELECT 1 FROM item i WHERE i.id = g.item AND i.job = g.job)
 GROUP BY tag ORDER BY tag;
 
+-- name: tags_given
+-- Those of the tags that an item has, or had until a requeue took it out.
+SELECT tag FROM unnest(%(tags)s::text[]) asked(tag)
+WHERE EXISTS (SELECT 1 FROM item_tag g WHERE g.job = %(job)s AND g.tag = asked.tag);
+
 -- name: item_tags
 -- The tags of one item, with who gave them and when.
 SELECT tag, tagged_at, tagged_by FROM item_tag WHERE job = %(job)s AND item = %(item)s ORDER BY tag;

@@ -22,7 +22,7 @@ from web.errors import NotFound
 
 def counts_of(database: str, counts: JobCounts) -> Counts:
     """The counts of one job."""
-    return Counts.taken(
+    return Counts.from_records(
         counts,
         counts.progress,
         id=counts.summary.job.id,

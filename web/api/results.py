@@ -94,7 +94,7 @@ def list_results(context: Context) -> ResultList:
     for name, directory in runs(context.results_root).items():
         try:
             result = result_in(directory)
-            rows.append(ResultRow.taken(result, **_row(name, result, (directory / REPORT).is_file())))
+            rows.append(ResultRow.from_records(result, **_row(name, result, (directory / REPORT).is_file())))
         except UsageError as error:
             unreadable[name] = str(error)
     rows.sort(key=lambda row: row.created, reverse=True)
@@ -114,7 +114,7 @@ def one_result(context: Context, run: Run) -> ResultDetails:
     directory = run_directory(context.results_root, run)
     result = result_in(directory)
     files = files_in(directory)
-    return ResultDetails.taken(
+    return ResultDetails.from_records(
         result,
         **_row(run, result, REPORT in files),
         figures=figure_names(about(result.workload)),
@@ -147,4 +147,4 @@ def _row(run: str, result: Result, report: bool) -> dict[str, Any]:
 
 
 def _point(point: Point) -> PointRow:
-    return PointRow.taken(point, at=point.at.values(), repeats=len(point.repeats))
+    return PointRow.from_records(point, at=point.at.values(), repeats=len(point.repeats))

@@ -124,7 +124,8 @@ class ForkServer:
 
     def _reap(self) -> None:
         for pid, status in ended_children():
-            child = self._children.pop(pid)
+            if (child := self._children.pop(pid, None)) is None:  # a plugin's helper
+                continue
             _pass_on(child)
             memory = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and self._oom_grown()
             with contextlib.suppress(OSError):

@@ -450,5 +450,5 @@ def counted(value: int | None, most: int = _MOST_COUNTED) -> int | None:
     return None if value is None else max(0, min(value, most))
 
 
-paged = partial(counted, most=_MOST_PAGES)  # of pages
-sized = partial(counted, most=_I63)  # of bytes
+paged = partial(counted, most=_MOST_PAGES)  # a number of pages that a file claims
+sized = partial(counted, most=_I63)  # a number of bytes

@@ -9,11 +9,12 @@ file. Limit: what is not in the sample may differ; the result states how much is
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from controller.jobs.source import PreparedSource
 from core.errors import UsageError, reading_errors
@@ -74,7 +75,7 @@ def _dataset(file: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     with reading_errors(file, "; generate the corpus again"):
-        return dict(json.loads(file.read_text(encoding="utf-8")))
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
 
 
 SAMPLED = 2_000_000_000  # bytes

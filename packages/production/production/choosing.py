@@ -317,4 +317,4 @@ def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures
     """Return the current figures."""
     choice = handle.job.options.of(ProductionChoice)
     files = PRODUCTION.production_written(conn, job=handle.id)
-    return ProductionFigures.taken(choice, tag_changes=tag_changes(conn, choice), files=files)
+    return ProductionFigures.from_records(choice, tag_changes=tag_changes(conn, choice), files=files)

@@ -182,7 +182,8 @@ class LeafHandler:
     whole = True
     declared: tuple[Declared, ...] = ()
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
         if "media_types" not in vars(cls) and cls.__module__.startswith("readers."):
             cls.media_types = MEDIA_TYPES.get(cls.__module__.removeprefix("readers."), cls.media_types)
 

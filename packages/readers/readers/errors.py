@@ -80,7 +80,7 @@ class _Failing(Protocol):
 
 
 @contextmanager
-def kept_in(owner: _Failing) -> Iterator[None]:
+def keep_error(owner: _Failing) -> Iterator[None]:
     """Keep a document error of the block in `owner`, if that has none yet."""
     try:
         yield

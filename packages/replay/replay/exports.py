@@ -390,8 +390,8 @@ def export_trace(trace: Trace, form: ExportFormat, target: Path) -> Exported:
 @contextmanager
 def _draft(target: Path) -> Iterator[TextIO]:
     """Yield a text file that gets its name when it is complete."""
-    if target.exists() and not target.is_file():
-        raise UsageError(f"{target} is a device or a pipe; give a file name")
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise UsageError(f"{target} is not a regular file; give another name")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         with draft.open("x", encoding="utf-8") as out:

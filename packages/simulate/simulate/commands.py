@@ -82,7 +82,7 @@ def simulate(
     --filer."""
     context = shared(ctx)
     if site == "day":
-        _refuse(order, ("databases", "scale", "seed", "chunk", "shard", "report"), site)
+        _refuse(order, ("databases", "scale", "seed", "chunk", "shard", "report", "brief"), site)
         _day(context, order)
         return
     _refuse(order, ("filer",), site)

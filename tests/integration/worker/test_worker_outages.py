@@ -174,9 +174,9 @@ def test_who_waits_for_a_message_can_be_had_answered(bench: Any, own_broker: Own
 
 
 def test_stopping_workers_lose_no_message(bench: Any) -> None:
-    bench.tasks(*[{"do": "nothing"}] * 400)
+    bench.tasks(*[{"do": "nothing"}] * 1_000)
     workers = [bench.start(f"w{n}", slots=2) for n in range(2)]
-    assert bench.send() == 400
+    assert bench.send() == 1_000
     for n, worker in enumerate(workers):
         count = f"SELECT 1 FROM task WHERE state = 'done' AND worker = 'w{n}' LIMIT 1"
         bench.until(lambda count=count: bench.rows(count))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -195,7 +196,7 @@ def test_a_pipe_gets_one_plain_line_every_five_seconds() -> None:
 def test_a_step_is_timed_from_its_beginning_while_its_numbers_change(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else it shows 0.0 s on a terminal and nothing elsewhere. Another step is timed from its own beginning."""
     out, now = io.StringIO(), iter((0.0, 0.0, 6.0, 7.0, 20.0))
-    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    monkeypatch.setattr("cli.progress.time", SimpleNamespace(monotonic=lambda: next(now)))
     with live_line(Console(file=out, width=200)) as show:
         for line in ("generates 0 B of 2.00 GB", "generates 1.00 GB of 2.00 GB", "copies", ""):
             show(line)

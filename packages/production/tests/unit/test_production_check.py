@@ -125,6 +125,8 @@ def test_a_production_that_its_load_files_agree_on_is_forged(
         ("loadfile.xml", 'FileType="Text"', 'FileType="Native"', "has Native of 6 bytes for VOL001/TEXT/0001"),
         ("loadfile.dat", "NATIVES\\0001\\A10.eml", "..\\..\\etc\\passwd", "outside the production"),
         ("loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "C:\\a", "outside the production"),
+        ("loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "\\\\server\\a", "A10"),
+        ("loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "/etc/passwd", "A10"),
         ("loadfile.dat", "NATIVES\\0001\\A10.eml", "NATIVES\\0001\\A12.eml", "not listed for"),
         ("loadfile.dat", md5(b"native 1"), md5(b"2"), "MD5 is not that of"),
         ("loadfile.xml", 'ChildDocID="A10"', 'ChildDocID="A12"', "as attached to"),

@@ -11,10 +11,10 @@ import pytest
 
 
 def program(name: str, package: str) -> str:
-    """Return the path of a program. Skips where there is none, fails where .ci/run installs it (CI, root, apt)."""
+    """Return the path of a program. Without it the test is skipped, and fails in CI."""
     found = shutil.which(name)
     if found is None:
-        if os.environ.get("CI") == "true" and os.geteuid() == 0 and shutil.which("apt-get"):
+        if os.environ.get("CI") == "true":
             pytest.fail(f"there is no {name}: .ci/run is to install Debian's package {package}")
         pytest.skip(f"there is no {name} here; Debian's package {package} has it")
     return found

@@ -103,7 +103,6 @@ def test_a_time_without_a_zone_needs_one(tmp_path: Path) -> None:
     ("row", "why"),
     [
         ("01.07.2026 14:01:00;1.234;1;X", "Read KiB/s: '1.234' is not a number"),  # 1,234 with a thousands separator
-        ("01.07.2026 14:00:00;7;8;Y", "an earlier row has this time"),  # of another object of the array
         ("25.10.2026 02:30:00;1;2;X", "occurs twice or never in Europe/Berlin"),
         ("29.03.2026 02:30:00;1;2;X", "occurs twice or never in Europe/Berlin"),
     ],
@@ -112,6 +111,12 @@ def test_a_value_of_two_meanings_is_not_guessed(tmp_path: Path, row: str, why: s
     before, after = readings(tmp_path), readings(tmp_path, text=f"{CSV}{row}\n")
     assert (after.points, after.bad[:-1]) == (before.points, before.bad)
     assert why in str(after.bad[-1])
+
+
+def test_values_of_several_objects_at_one_time_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="line 10: an earlier row has this time and another Ops; export one object"):
+        readings(tmp_path, text=f"{CSV}01.07.2026 14:00:00;;8;Y\n")
+    assert readings(tmp_path, text=f"{CSV}{CSV.splitlines()[-1]}\n").bad == readings(tmp_path).bad
 
 
 @pytest.mark.parametrize(

@@ -119,10 +119,11 @@ class _Copy:
 
 
 class _Bounded:
-    """Decoders with the interface of `bz2` and `lzma`; a new one for each of several streams in a row."""
+    """Decoders with the interface of `bz2` and `lzma`; a new one for each of several streams in a row, unless what
+    follows the first is no stream (`alone`)."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make, self._codec = make, make()
+    def __init__(self, make: Callable[[], Any], *, alone: bool = False) -> None:
+        self._make, self._codec, self._alone = make, make(), alone
         self._fed, self._at, self._step = b"", 0, _FIRST_STEP
 
     @property
@@ -134,14 +135,15 @@ class _Bounded:
         if data:
             self._fed, self._at = self._fed[self._at :] + data, 0
         if self._codec.eof:
-            if self._at >= len(self._fed):
+            if self._alone or self._at >= len(self._fed):
+                self._fed, self._at = b"", 0
                 return b""
             self._codec, self._step = self._make(), _FIRST_STEP
         some = self._fed[self._at : self._at + self._step] if self._codec.needs_input else b""
         self._at, self._step = self._at + len(some), min(_STEP, 2 * self._step)
         out: bytes = self._codec.decompress(some, CHUNK)
         if self._codec.eof:
-            self._at -= len(self._codec.unused_data)
+            self._fed, self._at = self._codec.unused_data + self._fed[self._at :], 0
         return out
 
 
@@ -291,7 +293,7 @@ def _stage(coder: Coder, spec: dict[str, int] | None) -> _Stage:
     if method == b"\x00":
         return _Copy()
     if method == b"\x04\x01\x08":
-        return _Bounded(raw_inflate)
+        return _Bounded(raw_inflate, alone=True)
     if method == b"\x04\x01\x09":
         return _Bounded(Deflate64)
     if method == b"\x04\x02\x02":

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from readers import clean
 from readers.base import Child, Declared, LeafHandler, Part, Source, Text
-from readers.errors import DocumentError, corrupt, kept_in
+from readers.errors import DocumentError, corrupt, keep_error
 from readers.office.odf import crypto as odf_crypto
 from readers.office.odf.lists import Lists
 from readers.office.odf.text import read_text
@@ -196,17 +196,17 @@ def _read(package: _OdfPackage | _FlatDocument, collector: clean.Collector, head
     """Read all parts with text; return the number of slides. Damage is recorded in the package."""
     slides, lists = 0, Lists()
     if "styles.xml" in package.names and not any(kind in head[:200] for kind in _WITHOUT_LISTS):
-        with kept_in(package):
+        with keep_error(package):
             for style in elements(package.pieces("styles.xml"), "list-style", "outline-style"):
                 lists.define(style)
-    with kept_in(package):
+    with keep_error(package):
         slides = read_text(package.pieces("content.xml"), collector, lists)
     if "styles.xml" in package.names:
-        with kept_in(package):
+        with keep_error(package):
             read_text(package.pieces("styles.xml"), collector, headers_only=True)
     for name in package.names:
         if _OBJECT_TEXT.search(name) and not collector.cut:
-            with kept_in(package):
+            with keep_error(package):
                 read_text(package.pieces(name), collector, sheets=True)
     return slides or None
 
@@ -215,7 +215,7 @@ def _metadata(package: _OdfPackage | _FlatDocument) -> dict[str, object]:
     pairs: list[tuple[str, str | None]] = []
     added: list[tuple[str, str]] = []
 
-    with kept_in(package):
+    with keep_error(package):
         for about in elements(package.pieces("meta.xml"), "meta") if "meta.xml" in package.names else ():
             for element in about:
                 if key := _KEYS.get(local(element)):

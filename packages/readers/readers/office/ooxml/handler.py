@@ -13,7 +13,7 @@ from lxml import etree
 
 from readers import clean
 from readers.base import Child, Declared, LeafHandler, MemorySource, Part, Source, Text
-from readers.errors import DocumentError, corrupt, kept_in
+from readers.errors import DocumentError, corrupt, keep_error
 from readers.identification.text import as_text, office_xml
 from readers.modules import MEDIA_TYPES
 from readers.office import vba as office_vba
@@ -286,7 +286,7 @@ def _family(package: Package) -> str | None:
 def _metadata(package: Package) -> dict[str, object]:
     pairs: list[tuple[str, str | None]] = []
     for name in package.having("core-properties", "extended-properties"):
-        with kept_in(package):
+        with keep_error(package):
             for root in elements(package.pieces(name), "*"):
                 if key := _KEYS.get(local(root)):
                     pairs.append((key, root.text))
@@ -296,6 +296,6 @@ def _metadata(package: Package) -> dict[str, object]:
 def _added(package: Package) -> Iterator[tuple[str, str]]:
     """Yield properties added to the standard ones (ECMA-376 part 1, 22.3)."""
     for name in package.having("custom-properties"):
-        with kept_in(package):
+        with keep_error(package):
             for one in elements(package.pieces(name), "property"):
                 yield one.get("name") or "", " ".join(text for text in one.itertext() if isinstance(text, str))

@@ -21,7 +21,7 @@ from readers.errors import (
     corrupt,
     encrypted,
     expansion_limit,
-    kept_in,
+    keep_error,
     too_large,
     unsupported,
 )
@@ -110,7 +110,7 @@ class Package:
         (ECMA-376 part 2, 6.2.3, 6.5)."""
         declared: dict[str, str] = {}
         endings: dict[str, str] = {}
-        with kept_in(self):
+        with keep_error(self):
             for element in elements(self.pieces("[content_types].xml"), "Override", "Default"):
                 kind = _role(element.get("ContentType", ""))
                 if (name := element.get("PartName")) is not None:

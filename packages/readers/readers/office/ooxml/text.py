@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 
 from readers.clean import Collector, paired
-from readers.errors import DocumentError, corrupt, kept_in, too_large
+from readers.errors import DocumentError, corrupt, keep_error, too_large
 from readers.office.ooxml import kinds, parts, xlsb
 from readers.office.ooxml import sheet as ooxml_sheet
 from readers.office.ooxml.numbering import Lists
@@ -284,7 +284,7 @@ class Reader:
         if name in self._read or self._collector.cut:
             return
         self._read.add(name)
-        with kept_in(self):
+        with keep_error(self):
             self._collector.lines(lines)
 
     def _paragraphs(self, *roles: str) -> None:
@@ -294,7 +294,7 @@ class Reader:
 
     def _document(self) -> None:
         lists: Lists | None = None
-        with kept_in(self):
+        with keep_error(self):
             lists = Lists(self._package)
         for name in self._package.having(*_NUMBERED) if lists is not None and lists.any else ():
             self._take(name, _numbered(self._package, name, lists))
@@ -307,7 +307,7 @@ class Reader:
         package = self._package
         form = xlsb if binary else ooxml_sheet
         book = xlsb.BinaryWorkbook(package) if binary else ooxml_sheet.Workbook(package)
-        with kept_in(self):
+        with keep_error(self):
             book.load()
         for title, name in book.sheets:
             self._take(name, form.lines(package, name, title, book))
@@ -329,7 +329,7 @@ class Reader:
                 self._take(name, xlsb.words(package, name))
             else:
                 self._take(name, parts.pivot(package, name))
-                with kept_in(self):
+                with keep_error(self):
                     self._read.update(package.related(name).values())
 
     def _drawing(self) -> None:
@@ -362,7 +362,7 @@ class Reader:
         """Return slides as listed, then unlisted ones; and lines of its own words, each once."""
         listed: list[str] = []
         own: dict[str, None] = {}
-        with kept_in(self):
+        with keep_error(self):
             for main in self._package.having("main"):
                 related = self._package.related(main)
                 for element in elements(self._package.pieces(main), "sldId", *kinds.PRESENTATION):
@@ -378,7 +378,7 @@ class Reader:
         """Read a slide, then its notes, comments and drawings."""
         self._take(name, paragraphs(self._package, name))
         related: dict[str, str] = {}
-        with kept_in(self):
+        with keep_error(self):
             related = self._package.related(name)
         for other in related.values():
             if self._package.roles.get(other) in ("notesslide", "comments", *_DRAWN):

@@ -10,7 +10,7 @@ from readers import clean
 from readers.base import Child, Declared, LeafHandler, Part, Source, Text
 from readers.cfb import LEFT_OUT
 from readers.charset import CHARSET_KEYS, least_certain
-from readers.errors import DocumentError, corrupt, kept_in
+from readers.errors import DocumentError, corrupt, keep_error
 from readers.modules import MEDIA_TYPES
 from readers.office import art as office_art
 from readers.office import vba as office_vba
@@ -79,7 +79,7 @@ class XlsHandler(LeafHandler):
         collector = clean.Collector(limits.text_characters)
         collector.lines(sheets.lines())
         if not opened:  # with a password the caches are encrypted too
-            with kept_in(sheets):
+            with keep_error(sheets):
                 collector.lines(kept.caches(compound))
         metadata = property_set.metadata(compound) | opened
         error = sheets.error or compound.error
