@@ -257,14 +257,17 @@ def test_a_document_goes_to_a_file_as_a_whole(tmp_path: Path, capsys: pytest.Cap
     assert [path.name for path in tmp_path.iterdir()] == ["p.json"]
 
 
-def test_a_document_goes_through_a_pipe_that_stays(tmp_path: Path) -> None:
-    """As root, /dev/null was replaced by a file."""
-    pipe = tmp_path / "pipe"
+def test_a_document_goes_through_a_pipe_or_a_link_that_stays(tmp_path: Path) -> None:
+    """As root, /dev/null and /dev/stdout were replaced by a file."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
     os.mkfifo(pipe)
+    link.symlink_to("p.json")
+    words = ["corpus", "profiles", "reference", "-o", "json", "--output-file"]
     with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
-        assert main(["corpus", "profiles", "reference", "-o", "json", "--output-file", str(pipe)], {}) == OK
-        assert json.load(reader)["name"] == "reference"
+        assert main([*words, str(pipe)], {}) == main([*words, str(link)], {}) == OK
+        assert json.load(reader) == json.loads((tmp_path / "p.json").read_text())
     assert pipe.is_fifo()
+    assert link.is_symlink()
 
 
 def _modules(code: str) -> set[str]:
