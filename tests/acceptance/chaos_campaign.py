@@ -3,8 +3,6 @@
 Not named `test_…`, so that the ordinary run leaves it out: it takes minutes, and CI runs it by itself. Of the order:
 each process is given two tests to begin with, and those of the first are the long campaign and what takes seconds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

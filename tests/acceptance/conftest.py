@@ -1,7 +1,5 @@
 """Acceptance tests drive the `edbench` command as a user does: real processes, real servers, real files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

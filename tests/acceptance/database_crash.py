@@ -4,8 +4,6 @@ With `synchronous_commit = off` those are lost: a slot goes on with a claim, and
 heard of, and the same task is given to another. Nothing of that may be lost, counted twice, or found twice. Run by
 `make test-chaos`: each waits for three recoveries."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

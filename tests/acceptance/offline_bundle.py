@@ -1,7 +1,5 @@
 """`make test-bundle`: the archive of `make bundle`, installed and used in a network namespace without a network."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Bad input of every kind in one source: each file gets its exception, its siblings nothing, and the job its end."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """The pages in a real browser: create a job, watch it, look into its items, compare results."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The calls in `--json` against what the kernel saw the slots do (design §4)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -3,8 +3,6 @@
 Slots, workers, queue managers, brokers and databases that are killed, and slots that wake up late, are the business of
 `make test-chaos`; a job that is paused by another command is in test_databases.py."""
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -4,8 +4,6 @@ filer, taken down.
 The tests depend on the state that the earlier ones leave: starting the system takes longer than using it. Skipped
 without a Docker engine."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

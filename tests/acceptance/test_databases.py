@@ -1,7 +1,5 @@
 """Several databases as a user has them: simultaneous jobs (report R1's way), and one corpus shared out."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The main job, as the README shows it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Experiments as the README shows them, on a corpus that takes seconds."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

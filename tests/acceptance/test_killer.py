@@ -1,7 +1,5 @@
 """A file that kills or hangs its parser gets an exception; its siblings and the job do not."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a person does with scans: look for words that only their pictures have."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

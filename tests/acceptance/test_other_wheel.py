@@ -1,7 +1,5 @@
 """PostgreSQL's programs from another wheel, where the usual one cannot be had."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What a person does with encrypted data: run, collect passwords, have the encrypted exceptions gone over again."""
 
-from __future__ import annotations
-
 from encrypted import OFFICE_PASSWORD, archive, old_office
 from installation import Bench
 

@@ -1,7 +1,5 @@
 """What cannot work is refused before anything starts, with one line that says what to do; commands beside each other."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Source, storage root, scratch or database gone or full in the middle: the job is suspended with a line that says
 what to mend, and once it is mended `resume` ends it with zero differences."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """docs/worked-example.md, run as it is written."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

@@ -4,8 +4,6 @@ Services and workers are the campaign's own, in scratch. Each run has to end by 
 with zero differences and leave nothing behind. What a run does follows from its seed and number: --first continues a
 campaign that was interrupted. The exit status is 1 when a run failed; what it left is kept."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

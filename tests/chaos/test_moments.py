@@ -1,7 +1,5 @@
 """A fault comes at the arrival that it was aimed at, while the process that arrived waits."""
 
-from __future__ import annotations
-
 import errno
 import os
 import threading

@@ -1,7 +1,5 @@
 """What a run does follows from seed and number, and every fault has its turn."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a strike did is taken back, once, and before a job is judged."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any, cast
 

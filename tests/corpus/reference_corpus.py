@@ -2,8 +2,6 @@
 
 Not named `test_…`, so that the ordinary run leaves it out: it writes a gigabyte and takes minutes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ The mount is in a software-emulated guest (`../shared/tools/nfs-lab`), ten to tw
 some ten minutes for each way to mount. Skips where there is no such tool; fails there when CI=true. Prints the table of
 docs/dev/nfs-counts.md. Arguments: some of the names below, or none for all."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Calls, wire ops and the server's own counts beside each other, and what is asked of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

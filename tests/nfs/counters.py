@@ -1,7 +1,5 @@
 """What client and server counted between two readings."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

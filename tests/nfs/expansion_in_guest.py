@@ -5,8 +5,6 @@ Run by `tests/nfs` as `expansion_in_guest.py WORK NAME`; WORK/NAME/steps.json ge
 what grew. What a job does is done as it does it: a directory is listed before its files are looked at, a file is
 written under a temporary name, and files are read by whoever did not write them."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

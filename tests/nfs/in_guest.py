@@ -2,8 +2,6 @@
 
 Run by `tests/nfs` as `in_guest.py WORK NAME`: the corpus is WORK/corpus, and WORK/NAME/ gets what was seen."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Bounds on what something costs, told apart from what else the machine is doing."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from math import inf

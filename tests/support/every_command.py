@@ -1,7 +1,5 @@
 """Every command of `edbench` with the words that it is called by."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from functools import cache

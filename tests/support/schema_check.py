@@ -1,7 +1,5 @@
 """A document held against its schema under docs/schemas."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

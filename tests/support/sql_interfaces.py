@@ -1,7 +1,5 @@
 """The faces of sql/ and of packages: classes that declare statements as functions with typed rows, by name; and all statements."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules

@@ -3,8 +3,6 @@
 Runs each situation of the table, judges what was said, prints a Markdown table. Exit status 1 when anything is wrong,
 and where CI=true when anything is skipped. `--only NAME` (repeatable, a beginning will do), `--json FILE`, `--list`."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

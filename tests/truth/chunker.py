@@ -5,8 +5,6 @@ Fixed chunks by slices of whole files; content-defined ones by a rolling hash of
 positions at once by doubling its window), with the same least, middle and largest sizes. Files lie in memory one at a
 time."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """An S3 endpoint that takes so many connections: a front before a real server, which resets all others and counts them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """What a result document says, and whether that is what had to be said. Pure functions of plain data."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What is asked of a storage: the product's own commands, on traces and corpora that are made here."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -2,8 +2,6 @@
 
 Every known limit is at least five times below what two processors can ask for, or five times above it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from endpoint import Takes

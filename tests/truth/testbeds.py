@@ -1,7 +1,5 @@
 """Storage whose answer is known: each testbed makes it, says how a command gets there, and takes it away again."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os
@@ -34,7 +32,7 @@ class Place:
     directory: Path
     arguments: tuple[str, ...] = ()
     prefix: tuple[str, ...] = ()
-    slow: Callable[[], Place] | None = None  # makes it half as fast; the place from then on
+    slow: "Callable[[], Place] | None" = None  # makes it half as fast; the place from then on
     cold: Callable[[], None] = lambda: None  # empties what its client's own process caches
     s3: str | None = None  # an endpoint, bucket and prefix, in place of the directory
     environment: Mapping[str, str] = field(default_factory=dict)  # that leads there

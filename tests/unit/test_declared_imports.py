@@ -1,7 +1,5 @@
 """What the product imports is what pyproject.toml names, and not what something else happens to bring along."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The documentation: links and anchors lead somewhere, commands and options exist, and pages stay short."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections import Counter

@@ -5,8 +5,6 @@ extracted when it has a second caller, a name that says more than its body, or a
 number of modules is fine. Lower a bound when the figure is far below it; raise one where a feature needs the room and
 the commit message says why."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

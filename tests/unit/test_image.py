@@ -1,7 +1,5 @@
 """What the image is made from, and what style is checked of, is what the package is made of."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

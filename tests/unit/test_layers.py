@@ -1,7 +1,5 @@
 """Imports run one way only, from layer to layer and within each: those in functions and those for types count too."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

@@ -4,8 +4,6 @@ Before CPython 3.11.5 (gh-106052) a possessive repeat of a group (`(?:…)*+`, `
 iteration consumed: it matches wrongly, and words are lost without any exception. With a last branch that consumes
 nothing and fails, `(?:…|(?!))*+`, the position is restored. Debian 12's Python is 3.11.2."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import random

@@ -3,8 +3,6 @@
 Users read strings of the code (messages, labels, help, schemas' descriptions), docstrings that become help or pages of
 the API, the web UI, the user docs, and the comments of the files that they edit. `SURFACES` lists all of it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

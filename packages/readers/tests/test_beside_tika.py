@@ -1,7 +1,5 @@
 """Text that another extractor found and this one had missed."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

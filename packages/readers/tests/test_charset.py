@@ -1,7 +1,5 @@
 """Charsets: what tells them, what contradicts a declaration, and what is said of a guess."""
 
-from __future__ import annotations
-
 import base64
 import io
 import itertools

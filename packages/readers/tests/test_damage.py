@@ -1,8 +1,6 @@
 """Handlers under damage: whatever the bytes, only DocumentError comes out, in time and in bounds, and what comes out can be stored.
 `make test-mutants` reads thousands of damaged files through the whole unpacking path."""
 
-from __future__ import annotations
-
 import bz2
 import contextlib
 import gzip

@@ -1,7 +1,5 @@
 """Dates of metadata as readers give them: what is no date comes out as it is, so that it is reported, and never as another one."""
 
-from __future__ import annotations
-
 import pytest
 
 from readers.documents.pdf.handler import iso_date

@@ -1,8 +1,6 @@
 """Encrypted items of every format that a password opens: real files of the programs that encrypt, each with the bank
 that fits, one that does not, and none."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

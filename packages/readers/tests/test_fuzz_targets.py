@@ -1,7 +1,5 @@
 """`make fuzz`: what it runs, and that a target which ends before its time is not taken for one that found nothing."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Documents that are known to be incomplete, or hold words in odd places: each says so, or has them (docs/formats.md)."""
 
-from __future__ import annotations
-
 import io
 import plistlib
 import struct

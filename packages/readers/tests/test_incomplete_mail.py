@@ -1,7 +1,5 @@
 """Messages and texts that are known not to be all there, or may have been read wrongly, say so; what is whole does not."""
 
-from __future__ import annotations
-
 import base64
 import struct
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Formats that are rare in collections: found by their bytes, read by `edbench inspect` and in the sandbox."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct

@@ -1,7 +1,5 @@
 """Real files of other projects' test suites: known fragments come out, and nothing raises but DocumentError."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

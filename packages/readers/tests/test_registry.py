@@ -1,7 +1,5 @@
 """readers.registry: declarations are checked, every type finds a handler."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """readers.streams: files that are read here and there."""
 
-from __future__ import annotations
-
 import io
 import random
 from typing import BinaryIO, cast

@@ -1,7 +1,5 @@
 """Each storage after another: what a module asks of one is asked of all, while it is there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -4,8 +4,6 @@ GlusterFS and MooseFS by ../shared/tools/filers, local ones on files, tmpfs. Wha
 reason. Not named `test_…`, so that the ordinary run leaves it out: servers are started, and other users of the tool are
 waited for."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`make test-filers`: what each mount does when it is asked, call by call: the table in docs/filers.md that the rest stands on."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

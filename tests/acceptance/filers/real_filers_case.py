@@ -1,8 +1,6 @@
 """`make test-filers`: a storage root that does not tell upper and lower case apart: exFAT, and NTFS, which lists all names in
 lower case."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,8 +1,6 @@
 """`make test-filers`: what there is beside a discovery, on each storage: a corpus that is made there, a worker that dies,
 jobs of the other types, an experiment, a replay."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`make test-filers`: what the FUSE clients of GlusterFS and MooseFS count, held against what was done on their mounts."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`make test-filers`: members of a crew, each with a MooseFS mount of its own, and the file system's own counters for each run."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

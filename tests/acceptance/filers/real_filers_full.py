@@ -1,7 +1,5 @@
 """`make test-filers`: storage that becomes full in the middle of a job, on file systems and servers of their own."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

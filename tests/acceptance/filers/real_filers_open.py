@@ -1,8 +1,6 @@
 """`make test-filers`: files that somebody has open while others remove or replace them: on NFS a name of their own (`.nfs…`) or
 `ESTALE`, on FUSE `.fuse_hidden…`, elsewhere nothing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

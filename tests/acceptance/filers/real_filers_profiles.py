@@ -1,7 +1,5 @@
 """`make test-filers`: every profile on each storage, and those of clients on an S3 server as well."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import tempfile

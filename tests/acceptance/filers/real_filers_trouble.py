@@ -1,7 +1,5 @@
 """`make test-filers`: mounts that become read-only, go away or are changed by another client, and servers of MooseFS that die."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ campaign.
 A worker's storage layer asks the campaign before its system calls as well. `cli` itself reports nothing; the processes
 that it starts do."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

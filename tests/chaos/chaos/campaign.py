@@ -3,8 +3,6 @@
 What a run does follows from seed and number alone (`plan`); when exactly a fault comes, from the moments that the
 processes come to (`moments`); what has to hold afterwards stands in `check`."""
 
-from __future__ import annotations
-
 import dataclasses
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """What has to hold after a run, whatever was done to it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

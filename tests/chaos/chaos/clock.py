@@ -4,8 +4,6 @@ is touched.
 A schema `chaos` stands before `pg_catalog` in the search path of the campaign's databases and holds `clock_timestamp()`
 and `now()` of its own, which add what a table says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from sql.interface import parse_queries

@@ -1,7 +1,5 @@
 """A small file system of a campaign's own, in a file: it can really be full, and really be read-only."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

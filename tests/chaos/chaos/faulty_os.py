@@ -1,8 +1,6 @@
 """Makes the storage layer's own system calls fail: EIO, ESTALE, ENOSPC, a close that fails, a read that is short, a call that
 takes long."""
 
-from __future__ import annotations
-
 import os
 import types
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Follows a job to rest as a patient person does: asks again while the database is away, resumes it once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """The hook of `core.moments` in the processes of a campaign: each moment is reported to the campaign's socket, and the process
 waits for the answer; meanwhile the campaign may kill or stop it, or take something away from it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

@@ -1,7 +1,5 @@
 """The jobs of a campaign: small tasks and short leases, so that much happens in a second or two."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from collections.abc import Callable

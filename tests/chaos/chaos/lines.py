@@ -1,7 +1,5 @@
 """The lines of a site: one to each database and one to the broker; and settings that go over them."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Hears of the moments that processes come to (core.moments), counts them, and strikes at the one that was aimed at."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import struct

@@ -1,7 +1,5 @@
 """A network namespace for workers, with one link to this machine that can be taken down."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

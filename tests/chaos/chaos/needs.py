@@ -1,7 +1,5 @@
 """What a campaign has to have of its own for some faults, and why it cannot have it here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 
 from chaos import disk, namespace

@@ -1,7 +1,5 @@
 """What each run of a campaign does: the same seed and number give the same plan on every machine."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A line between the workers and a service that can be cut, frozen (half open) or slowed down."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import selectors
@@ -29,7 +27,7 @@ class _End:
     """One end of a connection through the line."""
 
     socket: socket.socket
-    other: _End | None = None
+    other: "_End | None" = None
     unsent: bytearray = field(default_factory=bytearray)
 
 

@@ -1,7 +1,5 @@
 """One run: a job, its faults, and what is left of it afterwards."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping

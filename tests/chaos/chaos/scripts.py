@@ -1,7 +1,5 @@
 """What is done with a job of each kind: made, followed, paused, requeued, cancelled, deleted, and checked."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections import Counter

@@ -1,8 +1,6 @@
 """`edbench discover` as a person starts it, with services and workers of its own, and what becomes of them when the command
 itself is killed, stopped or interrupted."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

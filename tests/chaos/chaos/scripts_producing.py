@@ -1,8 +1,6 @@
 """An extraction, a processing or an export of a discovery that nothing happened to: written in peace, then with faults. The
 bytes are the same."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """The installation that a campaign breaks: services and workers of its own, kept warm from run to run."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """A copy of the corpus that one run may spoil, and what is allowed to differ because of it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections import Counter

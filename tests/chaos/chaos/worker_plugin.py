@@ -1,8 +1,6 @@
 """A plugin that only a campaign's workers load: files that end, hang or starve the process that reads them; and portions of
 a few rows in the first worker, so that tasks of a small corpus are written in several there and in one elsewhere."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -1,7 +1,5 @@
 """`pause`, `cancel` and `resume` as a person types them, of a job that nothing works on."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`search`, `terms` and `tag` as a person types them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

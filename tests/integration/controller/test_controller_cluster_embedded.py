@@ -1,7 +1,5 @@
 """The embedded cluster: processes are kept up, scaled, and gone when they should be."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

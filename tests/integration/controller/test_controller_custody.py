@@ -1,7 +1,5 @@
 """Exported lists: whoever is handed one can check it, and each item names who read it, with which parsers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """What `edbench doctor` finds on this machine and in places that are wrong."""
 
-from __future__ import annotations
-
 import re
 from contextlib import nullcontext
 from pathlib import Path
@@ -75,10 +73,10 @@ def test_a_server_that_cannot_make_the_tables_is_named(monkeypatch: pytest.Monke
         def __init__(self, *_: object, **__: object) -> None:
             self.dispose = self.scalar_one_or_none = lambda: None
 
-        def transaction(self) -> nullcontext[Old]:
+        def transaction(self) -> nullcontext["Old"]:
             return nullcontext(self)
 
-        def execute(self, _: object) -> Old:
+        def execute(self, _: object) -> "Old":
             return self
 
         def one(self) -> tuple[int, float]:

@@ -1,7 +1,5 @@
 """Who may share an emulated filer."""
 
-from __future__ import annotations
-
 import dataclasses
 import uuid
 from typing import Any

@@ -1,7 +1,5 @@
 """Groups of jobs in two real servers; nothing works on them here."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import uuid

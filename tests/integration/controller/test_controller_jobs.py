@@ -1,7 +1,5 @@
 """A job's life through the controller, on a real database."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

@@ -1,7 +1,5 @@
 """A password bank from a person's file to the metadata of what it opened, over two runs of one job."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import stat

@@ -1,7 +1,5 @@
 """What a finished job's result, item list and search say."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Searches over index and ledger of a finished job: exact sets, hit reports, tags, searches that are kept."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import uuid

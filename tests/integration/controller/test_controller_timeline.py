@@ -1,7 +1,5 @@
 """controller.timeline over the database of a job that real workers did."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import time

@@ -1,7 +1,5 @@
 """A job's trace, collected from workers that left in the middle and from workers that live on."""
 
-from __future__ import annotations
-
 import dataclasses
 import uuid
 from pathlib import Path

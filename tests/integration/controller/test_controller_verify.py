@@ -1,7 +1,5 @@
 """`verify` finds nothing in a sound job, and each thing that is spoiled."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Wire-read ÷ call-read by phase, from rows as the workers' frames leave them."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The embedded services: who starts and stops them, and what happens when something dies."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

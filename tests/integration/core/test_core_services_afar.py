@@ -1,7 +1,5 @@
 """Embedded services that workers of other hosts reach."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

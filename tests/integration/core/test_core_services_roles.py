@@ -1,7 +1,5 @@
 """What each role may do at the embedded services, tried as somebody would who has taken one over."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The embedded services under root in a closed place, under an ordinary user, and under both in turn."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """core.storage.layer on file systems that are full, read-only and gone: real ones, in a mount namespace of a child."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

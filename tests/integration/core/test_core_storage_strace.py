@@ -1,7 +1,5 @@
 """Call records against what the kernel saw: a fixed workload under strace (design §4)."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Every document the generator can make, read by the worker: the same items, fields, counts and exceptions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole corpora: the same bytes however they are made, resumption, refusals."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Generated mail stores, as the worker unpacks them and as readers it does not use see them."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The manifest against independent readers: every row is derived again from the files on disk."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

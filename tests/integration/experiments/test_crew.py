@@ -1,7 +1,5 @@
 """The crew with real services: members are processes, databases are made and removed, leases given and taken back."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

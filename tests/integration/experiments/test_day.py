@@ -1,7 +1,5 @@
 """A business day on real workers."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Jobs held at the barrier go on: when all are there, when one never comes, when what was done meanwhile fails."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A job whose worker, queue manager and controller are all scraped."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import urllib.request

@@ -1,7 +1,5 @@
 """monitoring.collector and monitoring.aggregate over a real broker and a real PostgreSQL."""
 
-from __future__ import annotations
-
 import contextlib
 import mmap
 import os

@@ -1,7 +1,5 @@
 """Observations and steps of calls, from a worker's frame to the tables, over a real broker and PostgreSQL."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from typing import Any

@@ -1,7 +1,5 @@
 """promtool's word on the scrape configuration, the rules, and what the rules do."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is scraped of a real job, against the ledger, against docs/metrics.md, and in a real Prometheus."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """A queue manager's surroundings: a ledger with jobs, and a broker whose messages can be looked at."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from base64 import b64decode

@@ -3,8 +3,6 @@
 The machine's own clock is left alone: the rows are shifted as the step would have left them, and the watch is told of a
 database clock that was stepped."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any

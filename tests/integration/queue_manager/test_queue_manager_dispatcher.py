@@ -1,7 +1,5 @@
 """The dispatcher, look by look, against a real database and a real broker."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator

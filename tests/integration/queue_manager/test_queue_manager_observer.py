@@ -1,7 +1,5 @@
 """queue_manager.manager over a real ledger."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from typing import Any

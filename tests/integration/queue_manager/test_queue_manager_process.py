@@ -1,7 +1,5 @@
 """`python -m queue_manager` as a process."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import signal

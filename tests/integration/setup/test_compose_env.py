@@ -1,7 +1,5 @@
 """`scripts/compose-env.sh`, which writes .env for `make up`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Helm chart: what `helm` renders is valid Kubernetes, and its containers are those of docker-compose.yml."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

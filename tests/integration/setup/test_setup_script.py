@@ -1,7 +1,5 @@
 """`make` and `scripts/setup.sh`: what they say when something is missing, and that they do nothing twice."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Pending tasks are cut or joined at the barrier, so that a phase has as many as its slots are worth."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

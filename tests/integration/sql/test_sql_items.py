@@ -1,7 +1,5 @@
 """Items read back as they were written."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass

@@ -1,7 +1,5 @@
 """Creating, finding, measuring and deleting jobs."""
 
-from __future__ import annotations
-
 import itertools
 import uuid
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The task protocol, one function at a time, against real SQL."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random

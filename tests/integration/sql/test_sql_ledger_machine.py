@@ -3,8 +3,6 @@
 The server may crash at any time and come back as it was at any earlier commit that was not flushed, while slots and
 messages stay as they are: they know of claims, and of tasks, that never were."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass, field
 from typing import Any

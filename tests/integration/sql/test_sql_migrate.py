@@ -1,7 +1,5 @@
 """The schema of a database, and the rights on it."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from concurrent.futures import ThreadPoolExecutor

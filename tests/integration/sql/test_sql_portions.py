@@ -1,7 +1,5 @@
 """Findings in portions: fenced, counted, held, and taken out when their claim does not finish."""
 
-from __future__ import annotations
-
 import dataclasses
 import uuid
 from typing import Any

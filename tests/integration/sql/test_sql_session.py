@@ -1,7 +1,5 @@
 """Sessions against a real server: durability, faults, forks, held connections."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

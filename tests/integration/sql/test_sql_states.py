@@ -1,7 +1,5 @@
 """States, phases and clocks of a job."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from typing import Any

@@ -1,7 +1,5 @@
 """A measurement beside what the server does for others: it does not begin while that goes on."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import json

@@ -1,7 +1,5 @@
 """What the API says of a finished job."""
 
-from __future__ import annotations
-
 import collections
 import csv
 import dataclasses

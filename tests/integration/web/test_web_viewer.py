@@ -1,7 +1,5 @@
 """The viewer and what a reviewer does with it, over a finished job."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """A ledger with tasks in it, and workers as real processes that run them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -3,8 +3,6 @@
 Run as a program it forks such workers (`forked.serve`): NAME SLOTS GRACE, settings from EDBENCH_* variables. A task's
 payload says what it does."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 import os

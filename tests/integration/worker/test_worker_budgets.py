@@ -1,7 +1,5 @@
 """No document goes round for ever: what its loose file may cost in all tasks together (design §3.8)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

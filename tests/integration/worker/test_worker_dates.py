@@ -1,7 +1,5 @@
 """A job's time zone: what its items' dates are in the ledger, whichever way they came there."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

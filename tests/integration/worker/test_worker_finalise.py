@@ -1,7 +1,5 @@
 """Phase finalise: what no row names goes, what a row names stays."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """A worker with sandboxes: what comes of it when the fork server dies."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A worker that joins workers of another host under one emulated filer."""
 
-from __future__ import annotations
-
 import socket
 import uuid
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Phase ocr on a real ledger, with real pictures and the real tesseract."""
 
-from __future__ import annotations
-
 import dataclasses
 import uuid
 from pathlib import Path

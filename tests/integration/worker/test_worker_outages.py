@@ -1,7 +1,5 @@
 """What a worker does while its broker or its database is away, and when they are back."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

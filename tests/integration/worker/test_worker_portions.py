@@ -1,7 +1,5 @@
 """Tasks that find more than a slot may hold: written in portions, with the same result, wherever a claim is cut off."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import tracemalloc

@@ -1,7 +1,5 @@
 """Handlers and identify over real files of other projects, held against independent knowledge of them."""
 
-from __future__ import annotations
-
 import email
 import json
 import mailbox

@@ -1,7 +1,5 @@
 """The rest of a task goes to slots that have no work."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Claim, work, finish on a real ledger with real files."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import logging
@@ -335,7 +333,9 @@ class _Losing(Storage):
 
     changes: ClassVar[dict[int, Callable[[Path], object]]] = {}  # by size
 
-    def write_file(self, path: bytes, chunks: Iterable[Buffer], *, private: bool = False, hollow: bool = False) -> int:
+    def write_file(
+        self, path: bytes, chunks: Iterable["Buffer"], *, private: bool = False, hollow: bool = False
+    ) -> int:
         size = super().write_file(path, chunks, private=private, hollow=hollow)
         self.changes.get(size, lambda _: None)(Path(os.fsdecode(path)))
         return size

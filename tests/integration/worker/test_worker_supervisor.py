@@ -1,7 +1,5 @@
 """The promises of a worker about its slots, with real processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Phase walk over trees with everything a file system can hold."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

@@ -1,7 +1,5 @@
 """`make test-mutants`: many damaged files, read as `edbench inspect` reads them; every broken promise is printed."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """The ways in which a mutant differs from its file; all decided by the random numbers given."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import re

@@ -1,7 +1,5 @@
 """A plugin whose handler breaks each promise on request: whether the harness sees it."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

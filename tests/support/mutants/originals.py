@@ -1,7 +1,5 @@
 """The files that mutants are made of: real ones, and one of each format of the generator that they lack."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path

@@ -2,8 +2,6 @@
 every error that reached the guard without a code of its own. Notes are lines of JSON in the file `notes` of the directory that
 EDBENCH_MUTANTS names."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

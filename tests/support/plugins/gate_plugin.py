@@ -1,8 +1,6 @@
 """A plugin that holds a slot inside an expand task until the test lets it go: `GATE <path>` in a file makes its
 handler create `<path>.reached` and wait until `<path>.open` is there."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

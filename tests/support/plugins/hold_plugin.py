@@ -4,8 +4,6 @@
 wait at their beginning; `hold/expand.5.reached` then names the process of one of them, when the number is 5. They go
 on when it grows or the file is gone. `hold/expand-end` does the same to those whose work is done and not yet written."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

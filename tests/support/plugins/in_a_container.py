@@ -1,8 +1,6 @@
 """Run in a container of the product's, with the text of `intruder_plugin` as its argument: prints what its attacks achieved in a
 sandbox, whose slot is this process, and outside of one, on a process that is there for it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

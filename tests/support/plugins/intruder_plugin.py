@@ -2,8 +2,6 @@
 
 The file holds JSON behind its first bytes: what there is to attack (`Targets`)."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import json

@@ -1,7 +1,5 @@
 """A plugin whose parser kills, or hangs, the process that runs it; the file says at which point."""
 
-from __future__ import annotations
-
 import ctypes
 import faulthandler
 import os

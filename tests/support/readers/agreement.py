@@ -1,7 +1,5 @@
 """What the generator says of a document against what the worker finds in it."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass, field
 from typing import Any

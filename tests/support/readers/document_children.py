@@ -1,8 +1,6 @@
 """What documents of other kinds than Office's hold and say, by libraries that the product does not use: for checking a
 manifest."""
 
-from __future__ import annotations
-
 import io
 import re
 import struct

@@ -1,7 +1,5 @@
 """What a manifest is held against: children and text of an item, by readers that the product does not use."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 import gzip

@@ -1,7 +1,5 @@
 """What older Office documents and OLE objects hold, by olefile and the published layouts: for checking a manifest."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zlib

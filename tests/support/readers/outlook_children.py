@@ -2,8 +2,6 @@
 
 A message inside has no bytes of its own there, so its bytes are given as None."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator
 from typing import Any

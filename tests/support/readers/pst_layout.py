@@ -3,8 +3,6 @@
 It is written from the specification apart from the writer and holds for files that Outlook wrote; that is what makes it
 worth something. It knows header, pages, both B-trees, blocks, allocation maps."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterator

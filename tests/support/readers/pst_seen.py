@@ -1,7 +1,5 @@
 """What three readers see in a PST: libpff, Debian's readpst, and the strict reader of these tests."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 import os

@@ -1,7 +1,5 @@
 """A strict reader of the upper half of PST files ([MS-PST] 2.3): heaps, B-trees on heaps, property and table contexts."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from collections.abc import Iterator
@@ -83,7 +81,7 @@ class Tree:
         assert [n.nid for n in found] == sorted({n.nid for n in found})
         return {n.nid: n for n in found}
 
-    def sub(self, nid: int) -> Tree:
+    def sub(self, nid: int) -> "Tree":
         """One of them."""
         return Tree(self.layout, self.subnodes()[nid])
 

@@ -1,7 +1,5 @@
 """Traces in memory, and the files of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

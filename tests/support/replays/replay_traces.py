@@ -1,7 +1,5 @@
 """Small traces that a replay can play anywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from memory_traces import MemoryTrace, memory_trace

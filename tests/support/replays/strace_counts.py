@@ -1,7 +1,5 @@
 """What the kernel saw a program do to some directories, by op, from strace's output."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """What must be true of the trace that a job's result names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One source directory full of bad files, each among good siblings, and the exceptions that each has to get."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """Documents made by the generator's builders, and the independent programs that read them."""
 
-from __future__ import annotations
-
 import functools
 
 from dataset_gen.made import Made, Order

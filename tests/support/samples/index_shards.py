@@ -1,7 +1,5 @@
 """An index shard of some documents, as a slot publishes it."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterable
 from pathlib import Path

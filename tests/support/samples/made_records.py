@@ -1,7 +1,5 @@
 """Records of jobs and workers with plain values; a test names the fields that matter to it."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Pictures of words that any tesseract reads, and whether there is one."""
 
-from __future__ import annotations
-
 import io
 import uuid
 from collections.abc import Sequence

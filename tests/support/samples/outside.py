@@ -1,7 +1,5 @@
 """A file and a port that nothing may touch, and documents of many formats that ask for them."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import socket

@@ -1,7 +1,5 @@
 """The unpack engine over bytes in memory, driven as a chain of expand tasks drives it; and builders of containers."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tarfile

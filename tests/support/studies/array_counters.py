@@ -1,7 +1,5 @@
 """The counters of an array as CSV, over the time of a test."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

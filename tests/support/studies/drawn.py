@@ -1,7 +1,5 @@
 """Reports of results made once, or without pictures: drawing takes most of the time of a report and of its check."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 

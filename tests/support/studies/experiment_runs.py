@@ -1,7 +1,5 @@
 """Runs and results with chosen figures, for tests of what is concluded from them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from experiments.result.schema import Latency

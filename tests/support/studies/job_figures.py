@@ -1,7 +1,5 @@
 """A job's figures, made."""
 
-from __future__ import annotations
-
 import datetime
 import uuid
 from typing import Any

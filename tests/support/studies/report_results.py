@@ -1,7 +1,5 @@
 """Results of experiments for tests of the report: plausible, fully filled, and the same on every call."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A result package of a study of discoveries whose observations are made up: everything after observing is real."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A server that a real browser looks at, and what the browser complained about."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

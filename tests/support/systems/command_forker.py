@@ -1,8 +1,6 @@
 """Forks `edbench` commands and crews, as `commands` orders them. Processes that such a command begins with multiprocessing read
 this file too, as they do any program's."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

@@ -6,8 +6,6 @@ interpreter's whole end. What it starts (keeper, database servers) starts afresh
 of it is seen in its /proc/PID/cmdline and environ, and modules are there that it would import late or never; so
 `tests/unit/cli` and the documents' examples run the real one."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import os

@@ -1,7 +1,5 @@
 """The system in containers, in a Compose project of one test module's own."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

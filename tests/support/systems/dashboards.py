@@ -1,7 +1,5 @@
 """The Grafana dashboards of the product, as Grafana reads them."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """In which order the files of a run are dealt out to its processes."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

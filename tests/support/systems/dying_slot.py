@@ -1,7 +1,5 @@
 """A slot that dies at certain bytes, without a process: what its supervisor would report is written to the ledger."""
 
-from __future__ import annotations
-
 import os
 import signal
 import uuid

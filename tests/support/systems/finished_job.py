@@ -1,7 +1,5 @@
 """Corpora, an installation without jobs, and one with a finished job: each is made once a test run."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil

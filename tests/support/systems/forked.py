@@ -1,8 +1,6 @@
 """Processes forked from one that has loaded everything, by programs that are made for it: each start of an interpreter takes
 more than a second of a processor, and a fork milliseconds."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

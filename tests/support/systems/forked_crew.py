@@ -8,8 +8,6 @@ import late or never, and a fork server's memory has what its worker's had. Whoe
 (`Bench.start_afresh`), as the documents' examples are, has crews that are, and so have the tests of
 `tests/integration`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """An installation that acceptance tests drive with the `edbench` command as a user does."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -224,7 +222,7 @@ class Bench:
             start_new_session=True,
         )
 
-    def furnish(self) -> Bench:
+    def furnish(self) -> "Bench":
         """Put the furniture in, if there is any and nothing is there yet."""
         if self.furniture is not None and self.user is None and not self.scratch.exists():
             copy_scratch(self.furniture, self.scratch)

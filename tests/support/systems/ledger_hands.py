@@ -1,7 +1,5 @@
 """A job in a real ledger, and hands to move it."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from typing import Any

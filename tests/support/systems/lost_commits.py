@@ -4,8 +4,6 @@ With `synchronous_commit = off` a killed server comes back as it was at some com
 choose at which one. Here the rows are copied after each commit and put back as they were after a chosen one, which is
 what recovery does. A durable commit flushes all before it, so none of those can be lost any more."""
 
-from __future__ import annotations
-
 import copy
 import uuid
 from typing import Generic, TypeVar

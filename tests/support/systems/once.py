@@ -1,7 +1,5 @@
 """What all processes of a test run share, corpora above all: the first that needs it makes it, the others find it made."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 import tempfile

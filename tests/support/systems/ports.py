@@ -1,7 +1,5 @@
 """Ports for servers whose address has to be known before they are started, or that are started again at the same."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator

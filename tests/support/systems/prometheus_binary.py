@@ -1,7 +1,5 @@
 """Questions to a running Prometheus."""
 
-from __future__ import annotations
-
 import json
 import urllib.error
 import urllib.parse

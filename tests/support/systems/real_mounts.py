@@ -1,7 +1,5 @@
 """Real file systems for tests: local ones on files of this machine's disk, GlusterFS and MooseFS by ../shared/tools/filers."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A recorder that keeps every call."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Sandboxes for tests: a fork server forked from this process, as another user if asked, and a slot that may die."""
 
-from __future__ import annotations
-
 import gc
 import os
 import re

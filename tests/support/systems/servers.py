@@ -1,7 +1,5 @@
 """The embedded services as those who may do everything there, and as a role, for tests that make and drop things; their files."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

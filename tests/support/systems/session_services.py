@@ -1,7 +1,5 @@
 """PostgreSQL and broker, started once in each process of a test run, over files that are made once for all of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A finished job made row by row: items as a discovery leaves them, without one."""
 
-from __future__ import annotations
-
 import hashlib
 import uuid
 from collections.abc import Sequence

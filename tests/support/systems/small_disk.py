@@ -1,7 +1,5 @@
 """A file system of few megabytes, which tests fill."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,8 +1,6 @@
 """Rows that tests add by themselves, and the statements that a database is asked, counted: a promise about speed that holds
 on a busy machine too."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,8 +1,6 @@
 """What writes samples for tests writes the same bytes at every run: tests damage them at places, cut them and mutate
 them, and the clock and the dice of a library would decide which damage that is."""
 
-from __future__ import annotations
-
 import time
 from importlib import import_module
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """One slot without its process: the task protocol on a real ledger and real files, one step at a time."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The web application over a copy of the finished job, asked in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `make bench-formats` counts as found, and what it says of a file in which we found less."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """docs/dev/results: each published package is intact, checks, and stays small."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is said of more workers on one machine."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

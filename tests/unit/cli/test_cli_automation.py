@@ -1,7 +1,5 @@
 """JUnit files, summaries in Markdown and the exit status of broken bounds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """The commands' names, help and exit statuses."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import json

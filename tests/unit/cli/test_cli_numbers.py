@@ -1,7 +1,5 @@
 """Numbers on the command line: every option of every command that takes one, found by looking at the commands themselves."""
 
-from __future__ import annotations
-
 import functools
 import math
 import os

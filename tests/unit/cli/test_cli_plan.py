@@ -1,7 +1,5 @@
 """`edbench bench plan` from outside, with the rates of a result."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What people see."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

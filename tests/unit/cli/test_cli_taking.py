@@ -1,7 +1,5 @@
 """What an order's model refuses, the command line refuses: every command that is made from one, every field of it."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, get_args

@@ -1,7 +1,5 @@
 """What the page, `search --json` and `verify --json` are sent: keys and numbers as they always were."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

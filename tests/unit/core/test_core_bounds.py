@@ -1,7 +1,5 @@
 """Bounds of --fail-if."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.bounds import parse_bounds, percentiles

@@ -1,7 +1,5 @@
 """core.extensions: entry points of optional packages."""
 
-from __future__ import annotations
-
 from importlib.metadata import entry_points
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The arbiter: one queue for all slots of the host, whatever happens to them."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

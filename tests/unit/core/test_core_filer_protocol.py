@@ -1,7 +1,5 @@
 """From calls to filer ops: data that is checked, booked at both units, counted, and printed with where it comes from."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

@@ -1,7 +1,5 @@
 """core.histogram: buckets, merging, percentiles and the sparse encoding."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

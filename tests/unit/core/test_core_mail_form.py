@@ -1,7 +1,5 @@
 """readers.mail_form: what is written is the same everywhere and reads back as it was given."""
 
-from __future__ import annotations
-
 import email
 import hashlib
 import io

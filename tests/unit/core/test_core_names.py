@@ -1,7 +1,5 @@
 """Names: bytes on disk, text for people."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """The secrets of a system in containers: made once, each for one part."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Logs: who may read them, and how large they become while they are written."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

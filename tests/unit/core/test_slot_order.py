@@ -1,7 +1,5 @@
 """The order in which slots look at the databases' queues, for workers and simulation."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.celery_app import own_first, takes_turns

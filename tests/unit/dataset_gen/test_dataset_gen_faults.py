@@ -1,7 +1,5 @@
 """Faulty documents under readers that the pipeline does not use: they are faulty in the way that is stated."""
 
-from __future__ import annotations
-
 import email
 import email.errors
 import email.policy

@@ -1,8 +1,6 @@
 """Documents, pictures, text and recordings that the generator writes, by readers that are no part of the pipeline: they find what
 the truth says. That the worker does: tests/integration/dataset_gen/test_dataset_gen_agreement.py."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import email

@@ -1,7 +1,5 @@
 """Outlook items are read item by item by two independent readers: python-oxmsg, and Debian's msgconvert (Perl)."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 import io

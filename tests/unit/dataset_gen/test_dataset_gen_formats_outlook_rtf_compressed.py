@@ -1,7 +1,5 @@
 """Compressed RTF is read back by another project's reader, which checks sizes and CRC."""
 
-from __future__ import annotations
-
 import compressed_rtf
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """winmail.dat is read by two independent readers: tnefparse, and Debian's tnef."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 from pathlib import Path

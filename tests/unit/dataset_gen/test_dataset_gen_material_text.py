@@ -1,7 +1,5 @@
 """Text: a Zipf vocabulary, and nothing in it that would be mistaken for structure."""
 
-from __future__ import annotations
-
 import codecs
 import email
 import email.policy

@@ -1,7 +1,5 @@
 """The zip writer against Python's reader, for any names and contents."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The plan: what its first round draws, without making a byte."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Profiles: the shipped ones can be read, a user's own works the same way, mistakes are named by their key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """PST files as two independent readers and a strict one see them."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 import hashlib

@@ -1,7 +1,5 @@
 """Reports without pictures, drawn once."""
 
-from __future__ import annotations
-
 from drawn import drawn_once, no_pictures
 
 __all__ = ["drawn_once", "no_pictures"]

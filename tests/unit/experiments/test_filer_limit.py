@@ -1,7 +1,5 @@
 """The limit of an emulated filer is named, and only where it is known."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

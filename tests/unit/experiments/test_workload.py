@@ -1,7 +1,5 @@
 """A workload is one file: that of CONTRIBUTING.md, as it stands there."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import sys

@@ -1,7 +1,5 @@
 """Samplers of wire ops, block devices and space, on recorded files and made-up trees of /proc and /sys."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 from pathlib import Path

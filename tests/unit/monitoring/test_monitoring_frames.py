@@ -1,7 +1,5 @@
 """monitoring.frames: what goes over the broker."""
 
-from __future__ import annotations
-
 import uuid
 import zlib
 from typing import Any

@@ -1,7 +1,5 @@
 """The Grafana dashboards are provisioned, readable, and query only metrics that the product exposes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """monitoring.live: counters in shared memory, pages, and slots that die."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """monitoring.metrics: what the collectors make of what is counted, and a real scrape."""
 
-from __future__ import annotations
-
 import socket
 import urllib.request
 import uuid

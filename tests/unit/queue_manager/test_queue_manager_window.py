@@ -1,7 +1,5 @@
 """The window and its shares."""
 
-from __future__ import annotations
-
 import dataclasses
 import subprocess
 import sys

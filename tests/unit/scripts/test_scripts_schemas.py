@@ -1,7 +1,5 @@
 """docs/schemas: what is written there is what documents are read with."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import importlib.util

@@ -1,7 +1,5 @@
 """Every index engine: query language, snippets, shards on local disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

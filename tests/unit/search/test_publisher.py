@@ -1,7 +1,5 @@
 """How a shard's segments get to the filer."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import uuid

@@ -1,7 +1,5 @@
 """Queries that are refused, each in one line that shows the place; and how large one may be."""
 
-from __future__ import annotations
-
 import time
 from fnmatch import fnmatchcase
 from pathlib import Path

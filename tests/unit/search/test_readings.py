@@ -1,7 +1,5 @@
 """Words that a line's end cuts, and letters in other forms: found as they are read and as they are written."""
 
-from __future__ import annotations
-
 import unicodedata
 import uuid
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Both engines, and any number of shards, answer a query alike: as a naive reading of the words does."""
 
-from __future__ import annotations
-
 import functools
 import random
 import re

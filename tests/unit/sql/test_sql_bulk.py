@@ -1,7 +1,5 @@
 """What is done to rows before they travel."""
 
-from __future__ import annotations
-
 import ast
 import datetime
 import json

@@ -1,7 +1,5 @@
 """The trace file: everything comes back as it was written, and a file that is not whole is refused in one line."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import itertools

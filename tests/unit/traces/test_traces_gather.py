@@ -1,7 +1,5 @@
 """One trace of the parts of several slots, workers and hosts."""
 
-from __future__ import annotations
-
 import os
 import random
 import uuid

@@ -1,7 +1,5 @@
 """The judge of `make truth` lets nothing false pass: each way to be wrong is called wrong."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who may come in: tokens, sessions, guesses, malformed headers, and pages of other sites."""
 
-from __future__ import annotations
-
 import os
 import stat
 import threading

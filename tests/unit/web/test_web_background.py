@@ -1,7 +1,5 @@
 """What takes longer than a request: one at a time, and what came of it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import threading

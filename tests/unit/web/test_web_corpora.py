@@ -1,7 +1,5 @@
 """No path that a client gives leads outside the roots."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from pathlib import Path

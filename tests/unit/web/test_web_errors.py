@@ -1,7 +1,5 @@
 """Errors as answers: what people and programs are told while a database does not answer."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """An option of a discovery is said once, in its order: command, API, page, settings and job have it from there."""
 
-from __future__ import annotations
-
 import dataclasses
 from html.parser import HTMLParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever a collection holds, the pages show it as text on its place."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime
 import re

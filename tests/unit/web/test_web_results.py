@@ -1,7 +1,5 @@
 """Results are found by listing; nothing that is not listed is read."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

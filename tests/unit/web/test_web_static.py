@@ -1,7 +1,5 @@
 """Static files: the house palette, nothing from elsewhere, small, and packaged."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

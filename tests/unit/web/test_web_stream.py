@@ -1,7 +1,5 @@
 """A stream sends what changes of a job until it is over, and waits for a database that is away."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

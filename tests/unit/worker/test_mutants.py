@@ -1,7 +1,5 @@
 """Damaged files through the whole unpacking path; the long run is `make test-mutants`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

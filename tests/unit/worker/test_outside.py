@@ -1,7 +1,5 @@
 """Nothing that a document names is ever fetched: no file, no address; and XML that grows does not."""
 
-from __future__ import annotations
-
 import json
 import socket
 from pathlib import Path

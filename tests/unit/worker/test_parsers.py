@@ -1,7 +1,5 @@
 """Parser sets: what a worker says of what it reads with."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

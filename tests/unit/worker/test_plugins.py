@@ -1,7 +1,5 @@
 """Handlers that are not ours."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

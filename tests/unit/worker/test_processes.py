@@ -1,7 +1,5 @@
 """What the kernel says about processes."""
 
-from __future__ import annotations
-
 import os
 import platform
 import signal
@@ -326,7 +324,7 @@ class _Forked:
     def pids(self) -> list[int]:
         return [self.worker(name) for name in self.names]
 
-    def __enter__(self) -> _Forked:
+    def __enter__(self) -> "_Forked":
         until(lambda: all(self.pids()), "all workers are up")
         return self
 

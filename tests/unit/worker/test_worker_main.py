@@ -1,7 +1,5 @@
 """What a worker refuses before it starts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Mounts that experiments may select: only by a name that the member's own file has."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Extraction and export as people run them: what is written is right, and the same whatever happens in between."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

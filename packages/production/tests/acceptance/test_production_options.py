@@ -1,7 +1,5 @@
 """What a production may be asked for, all of it at once: over two discoveries whose items were looked through before."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import hashlib

@@ -1,8 +1,6 @@
 """Productions beside each other, and beside whoever requeues or deletes what they take: no number is given twice, and nothing
 changes under a job."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a job that produces asks of the ledger costs the same whatever the planner knows of it."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from typing import Any

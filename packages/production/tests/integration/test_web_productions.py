@@ -1,7 +1,5 @@
 """What the page says of jobs that take the items of others, over jobs that are rows alone."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

@@ -1,7 +1,5 @@
 """Which items a production takes: whole families, without what is withheld, copies of what is taken, or siblings as parents."""
 
-from __future__ import annotations
-
 import hashlib
 import uuid
 from collections.abc import Callable, Mapping

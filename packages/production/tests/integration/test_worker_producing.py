@@ -1,7 +1,5 @@
 """Jobs that produce: what a claim that was lost meanwhile has begun or read is not what stays."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import hashlib

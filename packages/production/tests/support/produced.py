@@ -1,7 +1,5 @@
 """Jobs that produce, and what they have written."""
 
-from __future__ import annotations
-
 import csv
 import uuid
 from collections.abc import Sequence

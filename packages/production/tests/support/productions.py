@@ -1,7 +1,5 @@
 """Small productions as the product's own writers make them: a check finds them right until a test forges them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Pages of processing jobs: text that is typeset, pictures that are decoded, numbers below, the same bytes each time."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import itertools

@@ -1,8 +1,6 @@
 """Each forgery of a production is told: of its pages, its families, the files of its records, and of one load file beside the
 others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

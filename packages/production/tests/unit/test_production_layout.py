@@ -1,7 +1,5 @@
 """Numbers and places of a production's items."""
 
-from __future__ import annotations
-
 import uuid
 from itertools import groupby
 

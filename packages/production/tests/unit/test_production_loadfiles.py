@@ -1,7 +1,5 @@
 """Load files as written are read by what the formats say, and what is wrong with a production is told."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """A load file as a source: every record is a file, left out because it was asked for, or told."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What is removed with a job is what the job wrote; what is not its own stays, and is told."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

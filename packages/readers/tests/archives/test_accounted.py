@@ -1,8 +1,6 @@
 """Every byte of an archive is in a member, or in an exception that says how many are not; and what carries an archive
 behind a program."""
 
-from __future__ import annotations
-
 import io
 import struct
 import tarfile

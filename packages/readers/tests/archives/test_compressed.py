@@ -1,7 +1,5 @@
 """readers.archives.compressed: bzip2, gzip, xz, lzma and Zstandard, alone and around a tar, in several streams, cut, damaged."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

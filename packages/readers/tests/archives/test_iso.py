@@ -1,7 +1,5 @@
 """readers.archives.iso: disc images with each kind of names, links, large files, cut and damaged ones."""
 
-from __future__ import annotations
-
 import io
 import random
 

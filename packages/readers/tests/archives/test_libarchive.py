@@ -1,7 +1,5 @@
 """readers.archives.libarchive, ar and cpio, and the binding to libarchive under them: archives by independent programs and by hand."""
 
-from __future__ import annotations
-
 import importlib.util
 import locale
 import random

@@ -1,7 +1,5 @@
 """Names in archives that do not say which charset they are in."""
 
-from __future__ import annotations
-
 import gzip
 import tarfile
 

@@ -1,7 +1,5 @@
 """readers.archives.rar: archives of WinRAR, members of all kinds, damage that stays where it is."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

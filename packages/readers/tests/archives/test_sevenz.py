@@ -1,7 +1,5 @@
 """readers.archives.sevenz.handler: archives that py7zr writes, encrypted, damaged and hostile ones."""
 
-from __future__ import annotations
-
 import base64
 import io
 import random

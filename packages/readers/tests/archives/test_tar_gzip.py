@@ -1,7 +1,5 @@
 """readers.archives.tar.handler and readers.archives.compressed: streamed archives, links, truncation, several gzip members."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

@@ -1,7 +1,5 @@
 """readers.archives.zip.handler: members by the central directory, ranges, salvage, bombs and damage."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import lzma
@@ -315,7 +313,7 @@ def test_any_cut_keeps_complete_members(members: dict[str, bytes], method: int, 
 TARGET = 64_000
 
 
-def _parts(data: bytes, target: int = TARGET) -> tuple[list[Part], CountingSource]:
+def _parts(data: bytes, target: int = TARGET) -> tuple[list[Part], "CountingSource"]:
     source = CountingSource(b"a.zip", data)
     return ZipHandler().parts(source, target), source  # type: ignore[arg-type]
 

@@ -3,8 +3,6 @@
 Beside these, documents of djvu-rs's, ocrodjvu's and python-djvulibre's test suites were read by hand, of up to 71
 pages."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

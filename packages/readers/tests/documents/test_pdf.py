@@ -1,7 +1,5 @@
 """PDF: text, pages, attachments, passwords and damage."""
 
-from __future__ import annotations
-
 import io
 import os
 import struct

@@ -1,7 +1,5 @@
 """readers.documents.rtf.handler: what is text and what is not, code pages, objects and pictures, damage."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import struct

@@ -3,8 +3,6 @@
 The targets are those of `support/fuzz_targets.py`, which may raise DocumentError and nothing else. What libFuzzer finds
 worth keeping stays below the directory given, so that a later run goes on from it."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """readers.identification.identify: what items are, by their bytes."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

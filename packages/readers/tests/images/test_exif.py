@@ -1,7 +1,5 @@
 """readers.images.exif: what cameras note, written by an independent library into each picture format."""
 
-from __future__ import annotations
-
 import io
 import struct
 

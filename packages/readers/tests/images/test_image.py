@@ -1,7 +1,5 @@
 """Images: size and format from the header, frames of a TIFF, and breaking off where it is plain."""
 
-from __future__ import annotations
-
 import io
 import random
 import struct

@@ -1,7 +1,5 @@
 """Metafiles: what they write, in the code page of the font, put together to lines."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

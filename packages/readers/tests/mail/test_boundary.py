@@ -1,7 +1,5 @@
 """readers.mail.boundary: multiparts whose boundary is written in another way, or not at all."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

@@ -1,7 +1,5 @@
 """readers.mail.contacts: vCards and calendars, folded, quoted-printable, with things inline."""
 
-from __future__ import annotations
-
 import base64
 import tracemalloc
 from pathlib import Path

@@ -1,7 +1,5 @@
 """readers.mail.dates: dates as programs write them; one that is not sure is none, and is reported."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """readers.mail.eml: children, text, metadata and hashes of messages."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import time

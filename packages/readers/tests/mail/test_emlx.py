@@ -1,7 +1,5 @@
 """readers.mail.emlx: Apple Mail's messages; and messages in a Maildir, which need no handler of their own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """readers.mail.headers: the quick ways to a field, a date and the addresses say what the plain ways say."""
 
-from __future__ import annotations
-
 import base64
 import re
 from datetime import UTC, datetime

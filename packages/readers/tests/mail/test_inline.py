@@ -1,7 +1,5 @@
 """readers.mail.inline: files inside the text of a message."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Callable

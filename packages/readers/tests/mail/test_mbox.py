@@ -1,7 +1,5 @@
 """readers.mail.mbox.handler: messages by their From_ lines, whole and by ranges, in constant memory."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import mailbox

@@ -1,7 +1,5 @@
 """readers.mail.mhtml: web pages saved with all they show."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

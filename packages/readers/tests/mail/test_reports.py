@@ -1,7 +1,5 @@
 """Inputs after public bug reports of other readers (support/mail_reports.py): what has to come out does."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """readers.mail.smime.handler: signed messages are opened, encrypted ones reported."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import random

@@ -1,8 +1,6 @@
 """What documents say beside their paragraphs: alternative text, entries that are chosen, what fields lead to; alike where a part is
 read as a tree and where it is read in pieces."""
 
-from __future__ import annotations
-
 import struct
 from xml.sax.saxutils import escape, quoteattr
 

@@ -1,7 +1,5 @@
 """readers.office.ole.compound: what is written is read, what others read is read, nothing hostile takes time or memory."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

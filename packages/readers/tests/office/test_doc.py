@@ -1,7 +1,5 @@
 """Word documents: pieces, stories, fields, passwords, embedded objects."""
 
-from __future__ import annotations
-
 import io
 import struct
 from collections.abc import Sequence

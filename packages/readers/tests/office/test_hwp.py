@@ -2,8 +2,6 @@
 
 Beside these, 60 documents of pyhwp's, hwplib's and Apache Tika's test suites were read by hand."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,8 +1,6 @@
 """What office files hold beside their text: parts of a package that are no text, what links and pivot tables keep, documents packed in
 another way than usual."""
 
-from __future__ import annotations
-
 import base64
 import io
 import struct

@@ -1,7 +1,5 @@
 """readers.office.odf.handler: text in reading order, what is hidden or apart, children, encryption, damage."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

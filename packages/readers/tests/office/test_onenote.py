@@ -2,8 +2,6 @@
 
 Beside these, sections of OneNote 2013, 2016 and 365 from Apache Tika's test suite were read by hand (decision 0031)."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import struct

@@ -1,7 +1,5 @@
 """Office Open XML: every place that holds text is read, damaged packages give what they still hold."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import random

@@ -1,7 +1,5 @@
 """Presentations: slides in order with what belongs to them, saved several times, passwords, objects, bounds."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import struct

@@ -1,7 +1,5 @@
 """Publisher documents: the text of all frames, pictures, damage."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

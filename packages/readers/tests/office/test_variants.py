@@ -1,7 +1,5 @@
 """Macro and template variants of Office's and OpenDocument's formats, and Visio: identified by content, then read."""
 
-from __future__ import annotations
-
 import struct
 import zipfile
 

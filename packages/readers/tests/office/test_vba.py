@@ -1,7 +1,5 @@
 """Macros: the source of each module is a child, in all documents of Office."""
 
-from __future__ import annotations
-
 import struct
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Workbooks: strings over several records, every kind of cell, text outside of cells, passwords, bounds."""
 
-from __future__ import annotations
-
 import random
 import struct
 import time

@@ -1,7 +1,5 @@
 """readers.office.ooxml.xlsb: workbooks in binary parts."""
 
-from __future__ import annotations
-
 import struct
 from functools import partial
 

@@ -1,7 +1,5 @@
 """readers.outlook.mapi: what contacts, appointments and tasks say in properties, alike in loose messages, stores and winmail.dat."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

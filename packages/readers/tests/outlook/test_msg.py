@@ -1,7 +1,5 @@
 """readers.outlook.msg: Outlook's loose messages, read by way of their canonical form."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """readers.outlook.pst.handler: mail stores, whole and damaged."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """readers.outlook.tnef: winmail.dat."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

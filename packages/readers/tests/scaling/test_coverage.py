@@ -1,8 +1,6 @@
 """Every reader takes time by the length of what it reads, which a file beside this one tests for each family of shapes:
 one file for all would be what the whole suite waits for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from shapes import FAMILIES, all_shapes

@@ -1,7 +1,5 @@
 """Small Access databases, of Access 97 (`old`) and newer ones, as HACKING of mdbtools describes them."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Archives from names and bytes; cabinets, cpio and RAR archives, which no library here writes, by hand."""
 
-from __future__ import annotations
-
 import base64
 import io
 import struct

@@ -1,7 +1,5 @@
 """Text and children of bytes, by the handler of the media type that they are found to be or by a given one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from core.records import Limits

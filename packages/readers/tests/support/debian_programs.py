@@ -1,7 +1,5 @@
 """Programs of Debian's packages, which read and write beside our own code."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """DjVu documents for tests (DjVu 3, 8)."""
 
-from __future__ import annotations
-
 import struct
 
 

@@ -1,7 +1,5 @@
 """Encrypted files as other programs make them, and the plain contents they are made of."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -4,8 +4,6 @@ them.
 `FORMATS` are read as the pipeline reads an item of their media type. `PARSERS` are parts of readers by themselves: each is made by a
 function here, which imports what it needs, so that libFuzzer can instrument it. Both may raise DocumentError and nothing else."""
 
-from __future__ import annotations
-
 import bz2
 import contextlib
 import datetime

@@ -1,7 +1,5 @@
 """Documents of Hancom's word processor for tests ("HWP Document File Formats 5.0", 3 and 4)."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Small inputs after public bug reports of other readers of mail, contacts, calendars and Outlook's formats, and what has to come
 out of each. The right outcome is the standard's. docs/dev/reports-tried.md has the results."""
 
-from __future__ import annotations
-
 import base64
 import struct
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Small metafiles, put together record by record for tests ([MS-EMF], [MS-EMFPLUS], [MS-WMF])."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Office Open XML and OpenDocument packages from their parts."""
 
-from __future__ import annotations
-
 import struct
 import zipfile
 from collections.abc import Mapping

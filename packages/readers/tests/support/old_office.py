@@ -1,7 +1,5 @@
 """Small files of the older Office formats, put together record by record for tests."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,8 +1,6 @@
 """OneNote sections for tests, written by [MS-ONESTORE] and [MS-FSSHTTPB] without the reader's help: one root list and one
 list of objects, or a package with a data element for each group of objects."""
 
-from __future__ import annotations
-
 import struct
 import uuid
 

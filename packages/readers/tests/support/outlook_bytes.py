@@ -1,7 +1,5 @@
 """Outlook's messages and streams from their parts, for what the writers of dataset_gen never write."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Mails to be written as Outlook does, as Hypothesis strategies, mail stores of them, and the programs that read them back."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PDF files for tests, from their objects (ISO 32000-1, 7.5)."""
 
-from __future__ import annotations
-
 CATALOGUE = b"<</Type/Catalog/Pages 2 0 R%b>>"
 PAGES = b"<</Type/Pages/Kids[3 0 R]/Count 1>>"
 HELVETICA = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"

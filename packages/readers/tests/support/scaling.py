@@ -1,7 +1,5 @@
 """How the effort of reading a shape grows with its size: processor time, which waiting for others hardly touches."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import time

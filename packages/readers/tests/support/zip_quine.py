@@ -1,7 +1,5 @@
 """A zip archive whose only member is the archive itself, byte for byte (after Russ Cox, "Zip Files All The Way Down")."""
 
-from __future__ import annotations
-
 import base64
 
 _ITSELF = base64.b64decode(

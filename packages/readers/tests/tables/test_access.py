@@ -1,7 +1,5 @@
 """readers.tables.access: tables of Access databases of either layout, their charsets, damage."""
 
-from __future__ import annotations
-
 import struct
 from functools import partial
 

@@ -1,7 +1,5 @@
 """readers.tables.dbase.handler: tables of every generation, and their memos."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from functools import partial

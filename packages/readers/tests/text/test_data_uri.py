@@ -1,7 +1,5 @@
 """readers.text.html: files that stand in a web page itself."""
 
-from __future__ import annotations
-
 import base64
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """Plain text, XML, CSV and HTML: charsets, limits, and words that stay words."""
 
-from __future__ import annotations
-
 import io
 import json
 

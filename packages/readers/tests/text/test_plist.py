@@ -1,7 +1,5 @@
 """readers.text.plist: binary property lists, shared and damaged ones."""
 
-from __future__ import annotations
-
 import plistlib
 from datetime import datetime
 from functools import partial

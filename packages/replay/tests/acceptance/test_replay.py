@@ -1,7 +1,5 @@
 """What a storage engineer does: record a job once, and play its calls again elsewhere."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator

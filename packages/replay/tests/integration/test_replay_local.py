@@ -1,7 +1,5 @@
 """Replays by real processes: every call is made, at its time, by the system calls of the storage layer; deaths are told."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import resource

@@ -1,7 +1,5 @@
 """Replays of the workload on this host: what cannot be is refused before anything is made; the ceiling; what is observed."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

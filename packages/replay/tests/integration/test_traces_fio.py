@@ -1,7 +1,5 @@
 """fio itself runs the job that an export makes."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What is imported from strace can be replayed: every call finds what it found then."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

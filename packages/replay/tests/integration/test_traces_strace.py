@@ -1,7 +1,5 @@
 """What strace sees of a program, imported, is what the program's own recorder saw."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 Calls overlap in time, and each takes effect at a moment between its start and its end, so that what is recorded is what
 a file system answered when these calls came together."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """A trace whose streams hand files on to each other, and its program."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,12 +24,14 @@ class Story:
         self.calls: list[Call] = []
         self.now = 0
 
-    def add(self, op: Op, node: int, nbytes: int = 0, argument: int = 0, other: int = NO_NODE, error: int = 0) -> Story:
+    def add(
+        self, op: Op, node: int, nbytes: int = 0, argument: int = 0, other: int = NO_NODE, error: int = 0
+    ) -> "Story":
         self.calls.append(Call(op, self.now, MS, nbytes, argument, node, other, error, 0))
         self.now += 2 * MS
         return self
 
-    def wait_until(self, moment: int) -> Story:
+    def wait_until(self, moment: int) -> "Story":
         self.now = max(self.now, moment)
         return self
 

@@ -1,7 +1,5 @@
 """Results of replays, made up for reports."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

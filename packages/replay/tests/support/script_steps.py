@@ -1,7 +1,5 @@
 """The steps of a client's script, one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Traces for tests: any at all, and what a file holds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

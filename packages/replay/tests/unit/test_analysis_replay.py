@@ -1,7 +1,5 @@
 """From which number of paths on more do not help, and what could not be set is said."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`edbench trace`: tables, pictures, files, and refusals in one line."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path

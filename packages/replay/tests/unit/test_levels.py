@@ -1,7 +1,5 @@
 """Offered against achieved load: which levels were reached, and the overall response time."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a replay is made of: its pace, its paths, the figures of its trace."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

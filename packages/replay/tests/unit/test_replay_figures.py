@@ -1,7 +1,5 @@
 """A client's figures: counted in blocks as they would be one by one, merged by addition, the same after JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Who plays what: every stream has its client, clones are whole but for the last."""
 
-from __future__ import annotations
-
 import zlib
 
 import pytest

@@ -1,7 +1,5 @@
 """A program on scratch: scripts and tables read as they were written, and what is damaged is refused."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from pathlib import Path

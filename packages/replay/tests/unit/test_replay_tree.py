@@ -1,7 +1,5 @@
 """The tree of a replay: as recorded, every byte written, within its directory, and gone afterwards."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """The waits of a replay: enough of them in every order that they allow, and nobody waits in a circle."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """What a result of replays claims, and the search for the largest load."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 from dataclasses import asdict

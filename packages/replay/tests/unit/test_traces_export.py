@@ -1,7 +1,5 @@
 """A trace as JSON lines, for fio and for elbencho."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

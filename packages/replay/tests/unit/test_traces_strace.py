@@ -1,7 +1,5 @@
 """Logs of strace as traces: what each line means, and what cannot be kept is counted."""
 
-from __future__ import annotations
-
 import errno
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """What `edbench trace info` counts."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from memory_traces import MemoryTrace
 from trace_samples import any_traces, call, directory, file, sample_trace, written_and_moved

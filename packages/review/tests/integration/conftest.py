@@ -1,7 +1,5 @@
 """The web application over a copy of the finished job, for the tests of pages."""
 
-from __future__ import annotations
-
 from web_site import make_site, shared_copy, site
 
 __all__ = ["make_site", "shared_copy", "site"]

@@ -1,7 +1,5 @@
 """Findings in a job that workers discovered, beside the manifest of its corpus."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

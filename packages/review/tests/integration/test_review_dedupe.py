@@ -1,7 +1,5 @@
 """De-duplication in real databases: what is equal, which one is the original, and what a broken-off run leaves."""
 
-from __future__ import annotations
-
 import random
 import uuid
 from collections.abc import Iterator

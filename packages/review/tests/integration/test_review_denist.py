@@ -1,7 +1,5 @@
 """DeNIST in a real database."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sqlite3

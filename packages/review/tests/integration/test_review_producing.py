@@ -1,7 +1,5 @@
 """What is told of duplicates in a production: by one finding, from its beginning to its end."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import uuid

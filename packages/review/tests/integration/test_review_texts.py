@@ -1,7 +1,5 @@
 """Near-duplicates and languages in a job that workers discovered, and what asks for them afterwards."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from functools import partial

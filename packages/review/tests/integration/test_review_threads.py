@@ -1,7 +1,5 @@
 """Threads in a real database."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Findings of reviews in the web UI and its API, over a finished job."""
 
-from __future__ import annotations
-
 import csv
 import re
 import threading

@@ -1,7 +1,5 @@
 """Lists of hashes as people have them."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """review.near: texts that are nearly the same, held against a reading of all pairs."""
 
-from __future__ import annotations
-
 import io
 import random
 from pathlib import Path

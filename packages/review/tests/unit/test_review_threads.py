@@ -1,7 +1,5 @@
 """Threads: who hangs below whom, whatever the order, and whatever nonsense References hold."""
 
-from __future__ import annotations
-
 import random
 from operator import itemgetter
 

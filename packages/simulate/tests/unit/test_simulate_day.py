@@ -1,7 +1,5 @@
 """A predicted day: the schedule of the experiment in virtual time, from what each matter took alone."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

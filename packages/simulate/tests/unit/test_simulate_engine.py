@@ -3,8 +3,6 @@ little.
 
 All of it is a pure function of the seeds given here, so a tolerance is met once and for all."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import random

@@ -1,8 +1,6 @@
 """Whole runs: the same bytes twice, data sets that are as large with every seed, and what is drawn or served together; sites;
 report R1's facts."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

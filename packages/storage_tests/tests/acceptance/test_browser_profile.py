@@ -1,7 +1,5 @@
 """The page beside a storage profile, in a real browser: charts of what goes on, and that they go on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from browsing import TIMEOUT_MS, Complaints, launched

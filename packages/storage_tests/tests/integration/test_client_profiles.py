@@ -1,7 +1,5 @@
 """Profiles with clients, run whole: result, package, report, and nothing left behind."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """Clients that use a directory, or an endpoint, at the same time: every file once, every refusal counted."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import threading

@@ -1,7 +1,5 @@
 """Profiles that fio makes the load of, run whole, and what is relied on of fio itself."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

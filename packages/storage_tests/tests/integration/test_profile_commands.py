@@ -1,7 +1,5 @@
 """`edbench bench storage`: gone on with after kill -9, and all of it to one page."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Profiles dedup and analysis-replay, run whole: result, package, report, and nothing left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

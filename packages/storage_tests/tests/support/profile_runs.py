@@ -1,7 +1,5 @@
 """Profiles carried out as the command does, without its printing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from core.clock import SystemClock

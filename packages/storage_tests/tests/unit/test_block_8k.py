@@ -1,7 +1,5 @@
 """What block-8k calls outstanding was outstanding, or it is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """What is told of profiles with clients, out of what was observed."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import random

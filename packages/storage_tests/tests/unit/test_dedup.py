@@ -1,7 +1,5 @@
 """What deduplication can make of data is computed rightly, and what a storage made of them is told from what it says."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """What O_DIRECT is on a path is tried, and told where it is not what was asked for."""
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 import errno

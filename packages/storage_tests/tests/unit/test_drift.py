@@ -1,7 +1,5 @@
 """Samples of a long run, and the search within a bound."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

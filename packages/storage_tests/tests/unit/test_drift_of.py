@@ -1,7 +1,5 @@
 """Drift is found where there is some and hardly ever where there is none."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pytest

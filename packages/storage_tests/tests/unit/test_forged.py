@@ -1,7 +1,5 @@
 """Packages of profiles: whoever makes a series, a headline or a refusal better than what was observed is found out."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What a profile does now, for whoever watches."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is told of a matrix, out of what fio said."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Everything that a campaign can do to an installation, a file a family."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from chaos.faults import (

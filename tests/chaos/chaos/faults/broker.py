@@ -1,7 +1,5 @@
 """The broker killed, emptied, full, stalled: it only carries messages."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The database's clock stepped, as the ledger's statements see it."""
 
-from __future__ import annotations
-
 import time
 
 from chaos.clock import step

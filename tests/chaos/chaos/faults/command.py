@@ -1,7 +1,5 @@
 """The command killed, stopped, interrupted, and the keeper of its services killed."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

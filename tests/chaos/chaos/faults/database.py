@@ -1,7 +1,5 @@
 """The database killed, in ways that a kernel or a person kills it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Real small disks that are full or read-only: the storage root's, the workers' scratch and shared memory, the database's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from chaos.disk import Disk

@@ -1,7 +1,5 @@
 """What the machine refuses a process: another one, another file, more memory."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import resource

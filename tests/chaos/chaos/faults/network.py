@@ -1,7 +1,5 @@
 """The network between workers and services cut, half open, slow; workers in a network namespace of their own cut off."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from chaos.faults.base import Effect, Fault, Scene, Striking

@@ -1,7 +1,5 @@
 """SIGKILL, and SIGSTOP with a late SIGCONT, of the processes that do the work."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 

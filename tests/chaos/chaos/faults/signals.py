@@ -1,7 +1,5 @@
 """Signals to whoever is the victim; a process that was stopped goes on later."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

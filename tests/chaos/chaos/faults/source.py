@@ -1,7 +1,5 @@
 """The source changes while it is read, or holds files that kill whoever reads them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path

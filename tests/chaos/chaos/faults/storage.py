@@ -1,7 +1,5 @@
 """Calls of the storage layer that fail, are short or take long, in every worker, for a while (chaos.faulty_os)."""
 
-from __future__ import annotations
-
 import errno
 
 from chaos.faults.base import Effect, Fault, Scene, Striking

@@ -1,7 +1,5 @@
 """What filers' own commands printed, read: the samples were captured from servers that served a discovery job."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

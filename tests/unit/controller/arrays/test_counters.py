@@ -1,7 +1,5 @@
 """An array's counters: the map, the CSV file, clocks, counters and gauges."""
 
-from __future__ import annotations
-
 import contextlib
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Filters of items, and the views of an index."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import astuple
 from pathlib import Path

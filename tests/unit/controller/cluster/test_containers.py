@@ -1,7 +1,5 @@
 """Worker containers that `edbench scale` starts, and workers of another version."""
 
-from __future__ import annotations
-
 import datetime
 import uuid
 from pathlib import Path

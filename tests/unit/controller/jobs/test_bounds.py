@@ -1,7 +1,5 @@
 """Bounds on a job's figures, and the options that distribute its tasks."""
 
-from __future__ import annotations
-
 import pytest
 from job_figures import GROUP, figures
 

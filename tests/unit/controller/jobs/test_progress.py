@@ -1,7 +1,5 @@
 """Snapshots of a running job."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

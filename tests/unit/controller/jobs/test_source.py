@@ -1,7 +1,5 @@
 """What is looked at before a job is created."""
 
-from __future__ import annotations
-
 import base64
 import os
 import tracemalloc

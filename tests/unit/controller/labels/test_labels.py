@@ -1,7 +1,5 @@
 """controller.labels: when a label is given, of a job while it runs and afterwards."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """controller.labels.rules: what a job was created on, in words that stay with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

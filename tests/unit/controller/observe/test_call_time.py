@@ -1,7 +1,5 @@
 """controller.observe.call_time: what of the time inside calls is service, queue and waiting for a processor."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

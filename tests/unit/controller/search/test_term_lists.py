@@ -1,7 +1,5 @@
 """Lists of search terms in whatever charset, and what is said of bad ones."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager

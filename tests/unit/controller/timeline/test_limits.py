@@ -1,7 +1,5 @@
 """controller.timeline.limits: a verdict only where the figures point one way."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

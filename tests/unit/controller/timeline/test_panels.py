@@ -1,7 +1,5 @@
 """controller.timeline: what becomes of counters of mounts, devices, arrays and stations."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """An arbiter's file after a process that was killed: nothing of an old run is in the next."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """core.program: a flag for signal handlers."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

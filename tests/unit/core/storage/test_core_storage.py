@@ -1,7 +1,5 @@
 """core.storage.layer on a real file system: what it does, what it records, what its errors mean."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io

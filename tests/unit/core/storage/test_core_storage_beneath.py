@@ -1,7 +1,5 @@
 """Attacks on the storage layer's paths: links put where directories were, `..`, absolute paths (docs/security.md)."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Directories of any size are listed by one call, in bounded memory."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

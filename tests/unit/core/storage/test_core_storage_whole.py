@@ -1,7 +1,5 @@
 """What a distributed file system's client says of its parts: the text is one that GlusterFS 10.3 gave with a brick killed."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

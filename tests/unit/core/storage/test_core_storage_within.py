@@ -1,7 +1,5 @@
 """Whether a directory lies in another one, whatever it is called."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

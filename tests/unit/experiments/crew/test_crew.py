@@ -1,7 +1,5 @@
 """The crew without one: seats for workers, shares of clients, what an order may say, and what a member is refused for."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The order of points, the search for the knee, and what is derived from a run's tasks and samples."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Stages of load, and successive halving of settings."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """A package that all tests share, and copies of it to spoil."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A package is what was observed: whoever changes a figure, a label or an observation of it is found out."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

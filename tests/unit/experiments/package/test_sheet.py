@@ -1,7 +1,5 @@
 """What an operator says of a filer: filled in, printed, and held by the package."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`edbench result compare` takes only packages that pass their check."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

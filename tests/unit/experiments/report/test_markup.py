@@ -1,7 +1,5 @@
 """The report's HTML builder lets nothing through that is not markup of ours."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree

@@ -1,7 +1,5 @@
 """The report's files: one page that needs nothing else, figures and series beside it."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

@@ -1,7 +1,5 @@
 """Figures are drawn in the report's style, whatever the settings of the one who draws."""
 
-from __future__ import annotations
-
 import matplotlib as mpl
 import pytest
 

@@ -1,7 +1,5 @@
 """What each section of the report says of a result."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import re

@@ -1,7 +1,5 @@
 """result.json: what is written is read again, and what is wrong is named."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

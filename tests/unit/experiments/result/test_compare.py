@@ -1,7 +1,5 @@
 """Which results may stand side by side, and what is said of them."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

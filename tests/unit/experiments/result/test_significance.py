@@ -1,7 +1,5 @@
 """What may be called a difference: exact distributions, coverage, and false findings over whole results."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections import Counter

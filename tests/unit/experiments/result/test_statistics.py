@@ -1,7 +1,5 @@
 """Medians, their intervals, and what two of them say about each other."""
 
-from __future__ import annotations
-
 import random
 import statistics
 

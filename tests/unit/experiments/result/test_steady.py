@@ -1,7 +1,5 @@
 """How long a run has to be and how evenly it has to go before it is called a result."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

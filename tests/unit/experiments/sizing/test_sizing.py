@@ -1,7 +1,5 @@
 """What `edbench bench plan` says keeps the rules that results are judged by, and what it refuses cannot be done."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

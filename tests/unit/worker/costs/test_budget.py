@@ -1,7 +1,5 @@
 """Limits on what comes out of one loose file."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

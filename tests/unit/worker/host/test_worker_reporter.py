@@ -1,7 +1,5 @@
 """What tells the databases of a worker, where nobody foresaw what happens to it."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """worker.inspect.tree: what becomes of calls in processes that may die."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """`inspect` below the command: unpacking files without any database."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

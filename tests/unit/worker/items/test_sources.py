@@ -1,7 +1,5 @@
 """Sources on the filer: whose trouble it is when they cannot be read."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

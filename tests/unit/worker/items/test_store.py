@@ -1,7 +1,5 @@
 """One child's bytes on their way to the store."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import uuid

@@ -1,7 +1,5 @@
 """Text of an item and what is booked of it; the findings of a task."""
 
-from __future__ import annotations
-
 import uuid
 from functools import cache
 from types import SimpleNamespace

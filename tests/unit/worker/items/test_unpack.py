@@ -1,7 +1,5 @@
 """The unpack engine over real containers."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """worker.ocr.tesseract: which tesseract is there, and the lines that say why there is none."""
 
-from __future__ import annotations
-
 import uuid
 from pathlib import Path
 from typing import Any

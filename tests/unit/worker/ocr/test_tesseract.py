@@ -1,7 +1,5 @@
 """worker.ocr.tesseract: one picture in a process that may die, hang or swell."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import math

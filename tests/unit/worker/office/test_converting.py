@@ -1,7 +1,5 @@
 """worker.office: documents through LibreOffice, one of which may kill it, hold it up or take it over."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

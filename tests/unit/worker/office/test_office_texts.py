@@ -1,7 +1,5 @@
 """worker.parsers: text of what LibreOffice alone reads."""
 
-from __future__ import annotations
-
 import io
 import uuid
 import zipfile

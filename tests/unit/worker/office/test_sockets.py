@@ -1,7 +1,5 @@
 """worker.office.converting: what LibreOffice left in /tmp is removed if it was ours and nobody has it any more."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Whether a source root is still the one a job was created over, seen from other hosts too."""
 
-from __future__ import annotations
-
 import os
 
 from worker.phases.task import same_root

@@ -1,7 +1,5 @@
 """worker.sandbox.lockdown: what an ordinary user's sandbox is worth, and that the probe finds out where it is worth less."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

@@ -1,7 +1,5 @@
 """worker.sandbox: what is found in a sandbox is what is found without one, and what a read meets comes out as it was."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

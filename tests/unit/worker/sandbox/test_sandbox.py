@@ -1,7 +1,5 @@
 """worker.sandbox: what a parser that was taken over can do, which is to return bytes; and what a sandbox that lies achieves."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The slot table: rows are whole for whoever reads them, and regions are apart."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import os

@@ -1,7 +1,5 @@
 """What a slot keeps of its calls, and that nothing of it stands in a call's way."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 import os

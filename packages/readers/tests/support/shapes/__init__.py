@@ -1,7 +1,5 @@
 """Worst shapes for every reader, by family: `all_shapes()`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from shapes import archives, documents, mail, outlook, plain, sheets, web, zips

@@ -1,7 +1,5 @@
 """Archives that are read from front to back, and the images of discs."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

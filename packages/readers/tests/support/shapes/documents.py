@@ -1,7 +1,5 @@
 """RTF, PDF, OneNote, and what old Office documents carry."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

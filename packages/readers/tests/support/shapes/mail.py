@@ -1,7 +1,5 @@
 """Messages, mail stores of text, signatures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from shapes.shape import Shape, shapes

@@ -1,7 +1,5 @@
 """What Outlook keeps: MSG, winmail.dat, mail stores."""
 
-from __future__ import annotations
-
 import functools
 import struct
 

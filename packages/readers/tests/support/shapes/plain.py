@@ -1,7 +1,5 @@
 """Text, XML, contacts and calendars, pictures."""
 
-from __future__ import annotations
-
 import plistlib
 import struct
 import zlib

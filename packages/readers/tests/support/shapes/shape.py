@@ -1,7 +1,5 @@
 """What a worst shape is: bytes that grow with a number, for the reader of one media type."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

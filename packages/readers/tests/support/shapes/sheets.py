@@ -1,7 +1,5 @@
 """Old workbooks, Access databases, tables of dBase and their memos, tables as text."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 

@@ -1,7 +1,5 @@
 """Web pages: nesting, attributes, pictures within the page."""
 
-from __future__ import annotations
-
 from shapes.shape import shapes
 
 

@@ -1,7 +1,5 @@
 """Zip archives and what is built on them: Office Open XML and OpenDocument."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

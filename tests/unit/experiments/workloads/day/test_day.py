@@ -1,7 +1,5 @@
 """The schedule of a day and its score."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Sources of discoveries."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Dropping caches, checked by the kernel itself."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

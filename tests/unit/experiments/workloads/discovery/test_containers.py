@@ -1,7 +1,5 @@
 """Runs in containers: what their results and the report say of them, and the places that a run gets."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

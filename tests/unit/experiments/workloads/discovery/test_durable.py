@@ -1,7 +1,5 @@
 """What a write's latency hides is a figure beside it, and a bound on it says what it bounds."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Null storage: what a portion is, what is copied of it, and that it never holds more than it may."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import subprocess

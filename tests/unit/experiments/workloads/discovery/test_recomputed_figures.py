@@ -1,7 +1,5 @@
 """Figures of a job are recomputed from the rows of the ledger; what no row has is kept as it was observed."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

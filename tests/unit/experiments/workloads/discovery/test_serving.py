@@ -1,7 +1,5 @@
 """Processor time of those who serve the workers."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import time

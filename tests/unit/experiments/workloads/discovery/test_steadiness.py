@@ -1,7 +1,5 @@
 """Which intervals of a discovery are judged for steadiness, and by what."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 

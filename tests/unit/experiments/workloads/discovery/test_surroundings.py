@@ -1,7 +1,5 @@
 """What an experiment needs of the machine: the corpus's identity, processor time of workers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

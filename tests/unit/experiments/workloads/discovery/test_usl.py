@@ -1,7 +1,5 @@
 """The fit of the Universal Scalability Law."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
