@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import house
 
 BOUNDS = {
-    "product lines": 132_500,
-    "product statements": 86_600,
+    "product lines": 131_100,
+    "product statements": 86_000,
     "product modules": 760,
     "product folders": 100,
     "lines of a module, largest": 850,
@@ -26,7 +26,7 @@ BOUNDS = {
     "functions with more than 8 parameters": 10,
     "docstrings with a word to replace, %": 2,
     "docstrings that begin with neither verb nor name, %": 2,
-    "tests lines": 88_000,
+    "tests lines": 87_000,
     "benchmarks lines": 3_000,
     "scripts lines": 1_500,
 }
