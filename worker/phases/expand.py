@@ -75,7 +75,7 @@ class _Expand:
     def run(self) -> TaskResult:
         payload = self.work.claimed.payload
         rest = Rest(self.work, sorted(payload.get("files", ()), key=_file_cost, reverse=True), _file_cost)
-        for path, size, *_ in rest.from_records():
+        for path, size, *_ in rest.taken():
             self._loose(int(payload["custodian"]), path_bytes(path), size)
             self._pause()
         for part in rest.parts:

@@ -124,7 +124,7 @@ class Discovery(Workload):
             settings.storage.mkdir(parents=True, exist_ok=True)
         self._corpus = look_at(self._source)
         self._content = content_of(self._corpus)
-        with self._site.from_records(points) as self._memory_bytes, self._null_storage():
+        with self._site.taken(points) as self._memory_bytes, self._null_storage():
             yield
 
     @contextlib.contextmanager

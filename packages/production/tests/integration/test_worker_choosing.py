@@ -102,7 +102,7 @@ class Found:
 
     def takes(self, *others: JobHandle, **asked: Any) -> list[str]:
         """What a job takes that is asked so."""
-        return self.from_records(self.create(*others, **asked))
+        return self.taken(self.create(*others, **asked))
 
     def run(self, job: JobHandle) -> tuple[JobHandle, Path]:
         """To its end; where it wrote."""
@@ -142,7 +142,7 @@ def test_what_is_withheld_takes_its_family_along(discovered: Discovered) -> None
     tag_found([found.handle], found.opened, "hot", "budget")
     for asked in ({}, {"query": "budget"}, {"tag": "hot"}, {"query": "budget OR pears", "families": False}):
         job = found.create(withhold=("privileged",), **asked)
-        assert found.from_records(job) == ["a alone.txt", "z last.txt"], asked
+        assert found.taken(job) == ["a alone.txt", "z last.txt"], asked
         choice = job.job.options.of_type
         assert (choice.items, choice.withheld) == (2, 2 if "families" in asked else 3)
         reported = actions_of([job])[0].details
@@ -150,7 +150,7 @@ def test_what_is_withheld_takes_its_family_along(discovered: Discovered) -> None
     with pytest.raises(UsageError, match="all 3 chosen items are withheld"):
         found.create(query="pears", withhold=("privileged",))
     whole = found.create(query="pears")
-    assert found.from_records(whole) == ["m.eml", "pears.txt", "plan.txt"]
+    assert found.taken(whole) == ["m.eml", "pears.txt", "plan.txt"]
     assert whole.job.options.of_type.withheld == 0
 
 
@@ -233,7 +233,7 @@ def test_a_copy_is_left_out_only_where_its_original_is_taken(discovered: Discove
     found.tag("privileged", "anna.txt")
     assert found.takes(withhold=("privileged",)) == ["boris.txt", "clara.txt", "other.txt"]
     job = found.create(withhold=("privileged",), originals=True)
-    assert found.from_records(job) == ["other.txt"]
+    assert found.taken(job) == ["other.txt"]
     assert job.job.options.of_type.withheld == 3
 
 
@@ -258,10 +258,10 @@ def test_what_equals_a_withheld_item_is_withheld_in_families_that_differ(discove
     for path in (("deal.eml", "priv.txt"), ("nil",), ("v.eml",)):
         found.tag("privileged", *path)
     job = found.create(withhold=("privileged",), originals=True)
-    assert found.from_records(job) == ["none", "own.txt", "w.eml"]
+    assert found.taken(job) == ["none", "own.txt", "w.eml"]
     assert (job.job.options.of_type.withheld, job.job.options.of_type.equal) == (8, 0)
     job = found.create(withhold=("privileged",))
-    assert found.from_records(job) == ["fw.eml", "advice.txt", "loose.txt", "none", "own.txt", "w.eml"]
+    assert found.taken(job) == ["fw.eml", "advice.txt", "loose.txt", "none", "own.txt", "w.eml"]
     assert job.job.options.of_type.equal == 2
 
 
@@ -298,7 +298,7 @@ def test_copies_whose_original_is_withheld_since_pages_were_made_are_reported(di
     dedupe([alone(found.handle)], Scope.JOB, By.ITEM)
     found.tag("hot", "own.txt")
     made = found.create(kind=JobType.PROCESSING, extras=((DPI, "72"),), originals=True)
-    assert found.from_records(made) == ["m.eml", "a.txt", "own.txt"]
+    assert found.taken(made) == ["m.eml", "a.txt", "own.txt"]
     pages, _ = found.run(made)
     found.tag("privileged", "m.eml")
     export = partial(found.create, kind=JobType.EXPORT, images=pages)
@@ -306,7 +306,7 @@ def test_copies_whose_original_is_withheld_since_pages_were_made_are_reported(di
     assert export(withhold=("hot",)).job.options.of_type.left_out == 0
     assert export(withhold=("alone",)).job.options.of_type.left_out == 0
     job = export(withhold=("privileged",))
-    assert found.from_records(job) == ["own.txt"]
+    assert found.taken(job) == ["own.txt"]
     assert job.job.options.of_type.left_out == 1
 
 
@@ -317,7 +317,7 @@ def test_a_container_that_is_chosen_is_reported(discovered: Discovered) -> None:
         found.create(tag="hot", families=False)
     found.tag("hot", "own.txt")
     job = found.create(tag="hot", families=False)
-    assert (found.from_records(job), job.job.options.of_type.containers) == (["own.txt"], 1)
+    assert (found.taken(job), job.job.options.of_type.containers) == (["own.txt"], 1)
 
 
 def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
@@ -344,7 +344,7 @@ def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
             job = found.create(query=query, families=families, originals=True, not_nist=True, withhold=("privileged",))
             reported = job.job.options.of_type
             parts = (reported.withheld, reported.system_files, reported.copies, reported.containers)
-            assert reported.items == len(found.from_records(job)) == 2, query
+            assert reported.items == len(found.taken(job)) == 2, query
             assert reported.items + sum(parts) == reported.chosen, query
             assert parts[1:] == (1, 2 if containers is not None else 1, reported.containers)
             assert containers in (None, reported.containers)
@@ -470,9 +470,9 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
     found.tag("privileged", "a alone.txt")
     made = found.create(kind=JobType.PROCESSING, extras=((DPI, "72"),), tag="hot", withhold=("privileged",))
     pages, _ = found.run(made)
-    assert found.from_records(pages) == ["m.eml", "pears.txt", "plan.txt", "z last.txt"]
+    assert found.taken(pages) == ["m.eml", "pears.txt", "plan.txt", "z last.txt"]
     export = partial(found.create, kind=JobType.EXPORT, images=pages)
-    assert found.from_records(export()) == found.from_records(pages)
+    assert found.taken(export()) == found.taken(pages)
     found.tag("counsel", "m.eml", "pears.txt")
     found.tag("privileged", "m.eml", "plan.txt")
     shown = r"3 items \(m.eml; m.eml / pears.txt; m.eml / plan.txt\) of job .* would no longer be selected .* run the processing job again"
@@ -482,7 +482,7 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
     with pytest.raises(UsageError, match="all 4 chosen items are withheld"):
         export(withhold=("hot",))
     job, out = found.run(export(withhold=("counsel",)))
-    assert found.from_records(job) == ["z last.txt"]
+    assert found.taken(job) == ["z last.txt"]
     assert job.job.options.of_type.withheld == 3
     reported = (out / "withheld.csv").read_text().splitlines()
     prefix = pages.job.options.of_type.prefix
@@ -501,7 +501,7 @@ def test_a_gap_in_an_export_of_pages_is_the_one_that_it_reports(discovered: Disc
     pages, _ = found.run(found.create(kind=JobType.PROCESSING, extras=((DPI, "72"),)))
     found.tag("privileged", "m.eml", "plan.txt")
     job, out = found.run(found.create(kind=JobType.EXPORT, images=pages, withhold=("privileged",)))
-    assert found.from_records(job) == ["a alone.txt", "z last.txt"]
+    assert found.taken(job) == ["a alone.txt", "z last.txt"]
     assert verify_production(job, filer(), examples=5, progress=print).differences == 0
     faults: list[str] = []
     check(out, faults.append)

@@ -124,7 +124,7 @@ class Around:
 
 def _parsed(around: Around, end: bytes, parse: Callable[[str, int], tuple[_T | None, int]]) -> Iterator[_T]:
     """Yield the results of `parse` for each piece of the waiting text, until it stops before one."""
-    while text := around.from_records(end):
+    while text := around.taken(end):
         at = 0
         while at < len(text):
             made, stop = parse(text, at)
