@@ -9,12 +9,11 @@ file. Limit: what is not in the sample may differ; the result states how much is
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from controller.jobs.source import PreparedSource
 from core.errors import UsageError, reading_errors
@@ -75,7 +74,10 @@ def _dataset(file: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     with reading_errors(file, "; generate the corpus again"):
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        made = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(made, dict):
+            raise ValueError("it is not an object")
+        return made
 
 
 SAMPLED = 2_000_000_000  # bytes

@@ -659,7 +659,9 @@ def schema(make_site: Any) -> Any:
     """The document, as an application with a token serves it."""
     import schemathesis  # slow to come, and every process of a test run reads this file
 
-    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", make_site(token=FUZZ_TOKEN).app, headers=HEADERS)
+    app = make_site(token=FUZZ_TOKEN).app
+    app.openapi()  # made once, for which the request has 10 s
+    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", app, headers=HEADERS)
 
 
 def test_no_request_is_too_odd(schema: Any) -> None:
