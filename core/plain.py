@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -25,9 +25,13 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 def unambiguous(text: str) -> Any:
-    """Parse JSON; raise ValueError if an object has a name twice. Readers differ in which of two they take, so that a
-    file could show a person one value and a program another."""
-    return json.loads(text, object_pairs_hook=_named_once)
+    """Parse JSON; raise ValueError if an object has a name twice, or for NaN and Infinity. Readers differ in which of
+    two they take, so that a file could show a person one value and a program another."""
+    return json.loads(text, object_pairs_hook=_named_once, parse_constant=_refused)
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
 
 
 def _named_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

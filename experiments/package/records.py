@@ -74,9 +74,7 @@ class Records:
         run."""
         name = f"{RAW}/{RUNS}/{self._file(order).name}"
         try:
-            text = gzip.decompress(self._file(order).read_bytes())
-            data = msgspec.json.decode(text)
-            unambiguous(text.decode())
+            data = unambiguous(gzip.decompress(self._file(order).read_bytes()).decode())
             observed = msgspec.convert(data["observed"], self._about.raw_type)
             array = msgspec.convert(data.get("array", ()), tuple[Counted, ...])
             if (data["order"], data["repeat"], data["at"]) != (order, repeat, at.values()):

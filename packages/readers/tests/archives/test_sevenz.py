@@ -167,17 +167,26 @@ def test_damage_costs_the_members_behind_it() -> None:
     assert len(flipped.members) == 7
 
 
+def _one_stream(method: bytes, body: bytes, size: int) -> Found:
+    """What is found in an archive of a member `a` with no CRC."""
+    streams = b"\x04\x06\x00\x01\x09\xe0" + struct.pack("<L", len(body))[:3] + b"\x00\x07\x0b\x01\x00\x01\x03" + method
+    streams += b"\x0c\xe0" + struct.pack("<L", size)[:3] + b"\x00\x00"
+    return found_in(with_header(b"\x01" + streams + b"\x05\x01\x11\x05\x00a\0\0\0\0\0", body))
+
+
 def test_deflate64() -> None:
     """What Windows and 7-Zip make of large files; py7zr does not write it."""
     deflater = inflate64.Deflater()
     body = deflater.deflate(FILES["a.txt"] * 50) + deflater.flush()
-    size = len(FILES["a.txt"]) * 50
-    streams = (
-        b"\x04\x06\x00\x01\x09\xe0" + struct.pack("<L", len(body))[:3] + b"\x00\x07\x0b\x01\x00\x01\x03\x04\x01\x09"
-    )
-    streams += b"\x0c\xe0" + struct.pack("<L", size)[:3] + b"\x00\x00"
-    found = found_in(with_header(b"\x01" + streams + b"\x05\x01\x11\x05\x00a\0\0\0\0\0", body))
-    assert found.by_name == {"a": FILES["a.txt"] * 50}
+    assert _one_stream(b"\x04\x01\x09", body, len(FILES["a.txt"]) * 50).by_name == {"a": FILES["a.txt"] * 50}
+
+
+def test_what_follows_deflated_data_is_no_further_stream() -> None:
+    """Else bytes that no member has would be decoded into its text."""
+    deflated = zlib.compress(FILES["a.txt"])[2:-4]
+    found = _one_stream(b"\x04\x01\x08", deflated * 2, 2 * len(FILES["a.txt"]))
+    assert found.by_name == {}
+    assert [code for _, code, _ in found.failed] == [ExceptionCode.CORRUPT]
 
 
 HUGE = b"\xff" + b"\xff" * 6 + b"\x7f\0"  # a number of nine bytes

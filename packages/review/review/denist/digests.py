@@ -9,7 +9,6 @@ import hashlib
 import os
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from controller.databases import JobHandle
 from core.errors import SourceFileError, StorageFault, UsageError
@@ -22,7 +21,7 @@ READERS = 4  # each waits for the filer most of the time
 _PIECE = 1_000_000
 
 
-_Digests = tuple[Any, ...]  # an item's id, SHA-256, MD5 and SHA-1
+_Digests = tuple[uuid.UUID, bytes, bytes, bytes]  # an item's id, SHA-256, MD5 and SHA-1
 
 
 def read_digests(handle: JobHandle) -> None:
@@ -40,9 +39,15 @@ def read_digests(handle: JobHandle) -> None:
                 checked = True
             shares = [pool.submit(_read, handle, rows[number::READERS]) for number in range(READERS)]
             read = [digest for share in shares for digest in share.result()]
-            items, sha256, md5, sha1 = ([each[place] for each in read] for place in range(4))
             with handle.database.transaction() as conn:
-                REVIEW.put_digests(conn, job=handle.id, items=items, sha256=sha256, md5=md5, sha1=sha1)
+                REVIEW.put_digests(
+                    conn,
+                    job=handle.id,
+                    items=[item for item, _, _, _ in read],
+                    sha256=[sha256 for _, sha256, _, _ in read],
+                    md5=[md5 for _, _, md5, _ in read],
+                    sha1=[sha1 for _, _, _, sha1 in read],
+                )
             after = rows[-1].id
 
 

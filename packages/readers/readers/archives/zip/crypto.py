@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, cast
 from isal import isal_zlib
 from msgspec import Struct
 
-from readers.archives.zip.directory import ZipEntry, extra_field
+from readers.archives.zip.directory import LOCAL_EXTRA, LOCAL_TIME, ZipEntry, extra_fields
 from readers.archives.zip.member import MemberReader, local_header
 from readers.ciphers import aes_ecb
 from readers.errors import DocumentError, encrypted, unsupported
@@ -188,7 +188,7 @@ def _traditional(file: BinaryIO, entry: ZipEntry, start: int, local: tuple[Any, 
     header = file.read(min(_HEADER, entry.compressed))
     if len(header) < _HEADER:
         raise encrypted("the encrypted member is shorter than its header")
-    wanted = {entry.crc >> 24} | ({local[4] >> 8} if entry.flags & 8 else set())
+    wanted = {entry.crc >> 24} | ({local[LOCAL_TIME] >> 8} if entry.flags & 8 else set())
 
     def cipher(password: bytes) -> _Cipher | None:
         candidate = _Traditional(password)
@@ -201,8 +201,8 @@ def _traditional(file: BinaryIO, entry: ZipEntry, start: int, local: tuple[Any, 
 
 
 def _aes(file: BinaryIO, entry: ZipEntry, start: int, local: tuple[Any, ...]) -> _Locked:
-    file.seek(start - local[10])
-    version, strength, method = _aes_field(file.read(local[10]))
+    file.seek(start - local[LOCAL_EXTRA])
+    version, strength, method = _aes_field(file.read(local[LOCAL_EXTRA]))
     salt_size, key_size = 4 + 4 * strength, 8 + 8 * strength
     length = entry.compressed - salt_size - _CHECK - _CODE
     file.seek(start)
@@ -227,11 +227,11 @@ def _number(entry: ZipEntry) -> bytes:
 
 def _aes_field(extra: bytes) -> tuple[int, int, int]:
     """Version, strength and compression method of extra field 0x9901."""
-    field = extra_field(extra, _AES_FIELD)
-    if len(field) >= 7:
-        version, strength, method = struct.unpack_from("<H2xBH", field)
-        if version in (1, 2) and strength in (1, 2, 3):
-            return version, strength, method
+    for field in extra_fields(extra, _AES_FIELD):
+        if len(field) >= 7:
+            version, strength, method = struct.unpack_from("<H2xBH", field)
+            if version in (1, 2) and strength in (1, 2, 3):
+                return version, strength, method
     raise encrypted("encrypted with AES in an unknown way")
 
 

@@ -21,6 +21,7 @@ _END64 = struct.Struct("<4sQ2H2L4Q")  # zip64 end of central directory
 _LOCATOR64 = struct.Struct("<4sLQL")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
 LOCAL = struct.Struct("<4s5H3L2H")
+LOCAL_TIME, LOCAL_EXTRA = 4, 10  # places of the time and of the length of the extra fields in it
 LOCAL_SIGNATURE = b"PK\x03\x04"
 _CENTRAL_SIGNATURE = b"PK\x01\x02"
 _END_SIGNATURE = b"PK\x05\x06"
@@ -188,7 +189,7 @@ def shown_name(name: bytes, extra: bytes) -> str | None:
     """Return the name as text if it is not plain UTF-8, which many programs write without a flag: from Info-ZIP's extra
     field (APPNOTE 4.6.9) if it belongs to this name, else from code page 437 (APPNOTE, appendix D) if that gives
     letters. Return None if the charset is unknown, or UTF-8."""
-    unicode_name = extra_field(extra, _UNICODE_NAME) if extra else b""
+    unicode_name = next(extra_fields(extra, _UNICODE_NAME), b"")
     if (
         len(unicode_name) > 5
         and unicode_name[0] == 1
@@ -210,21 +211,20 @@ def lacks_charset(entry: ZipEntry) -> bool:
     return entry.shown == entry.name.decode("cp437") if entry.shown else not is_utf8(entry.name)
 
 
-def extra_field(extra: bytes, wanted: int) -> bytes:
-    """Return the extra field of this kind; b"" if there is none."""
+def extra_fields(extra: bytes, wanted: int) -> Iterator[bytes]:
+    """Yield the extra fields of this kind."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = struct.unpack_from("<HH", extra, at)
         if kind == wanted:
-            return extra[at + 4 : at + 4 + length]
+            yield extra[at + 4 : at + 4 + length]
         at += 4 + length
-    return b""
 
 
 def _zip64(extra: bytes, size: int, compressed: int, offset: int) -> tuple[int, int, int]:
     """Take the 64-bit values of extra field 0x0001 for those fields that are full, in this order."""
     values = [size, compressed, offset]
-    field = extra_field(extra, _ZIP64)
+    field = next(extra_fields(extra, _ZIP64), b"")
     wide = [field[i : i + 8] for i in range(0, len(field) - 7, 8)]
     for i, value in enumerate(values):
         if value == _MASK32 and wide:
